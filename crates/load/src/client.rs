@@ -66,6 +66,31 @@ impl ClientClock {
     pub fn here(&self, there: Nanos) -> Nanos {
         Nanos(there.0.saturating_add_signed(self.ahead_ns.saturating_neg()))
     }
+
+    /// How far the clock has drifted since this comparison, by a later one.
+    #[must_use]
+    pub fn drift_to(&self, later: &Self) -> ClockDrift {
+        ClockDrift {
+            ns: later.ahead_ns.saturating_sub(self.ahead_ns),
+            error_ns: self.error_ns.saturating_add(later.error_ns),
+        }
+    }
+}
+
+/// By how much a client's clock ran faster than the one here during a part of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockDrift {
+    /// Nanoseconds; negative where it ran slower.
+    pub ns: i64,
+    /// That is wrong by this at most.
+    pub error_ns: u64,
+}
+
+impl ClockDrift {
+    /// The least drift that the two comparisons leave possible, nanoseconds.
+    pub fn certain_ns(&self) -> u64 {
+        self.ns.unsigned_abs().saturating_sub(self.error_ns)
+    }
 }
 
 #[cfg(test)]
@@ -78,5 +103,13 @@ mod tests {
         assert_eq!(clock(-50).there(Nanos(70)), Nanos(20));
         assert_eq!(clock(-50).here(Nanos(20)), Nanos(70));
         assert_eq!(clock(i64::MAX).here(clock(i64::MAX).there(Nanos(7))), Nanos(7));
+    }
+
+    #[test]
+    fn what_the_comparisons_may_be_wrong_by_is_no_drift() {
+        let clock = |ahead_ns, error_ns| ClientClock { ahead_ns, error_ns, ..ClientClock::default() };
+        let drift = clock(1_000, 30).drift_to(&clock(900, 50));
+        assert_eq!((drift, drift.certain_ns()), (ClockDrift { ns: -100, error_ns: 80 }, 20));
+        assert_eq!(clock(1_000, 60).drift_to(&clock(900, 50)).certain_ns(), 0);
     }
 }

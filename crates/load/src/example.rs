@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::client::ClientClock;
+use crate::client::{ClientClock, ClockDrift};
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
 use crate::engine::LoadOutcome;
@@ -18,6 +18,7 @@ pub(crate) fn outcome_of_clients() -> LoadOutcome {
     let of_client = |name: &str| ClientOutcome {
         name: name.to_owned(),
         clock: ClientClock { ahead_ns: -7, error_ns: 40_000, round_trip_ns: 80_000 },
+        drift: Some(ClockDrift { ns: -2_000, error_ns: 80_000 }),
         lost: (name == "c2").then(|| "host c2 was lost: ssh was killed by signal 9: start again".to_owned()),
         outcome: outcome(),
     };

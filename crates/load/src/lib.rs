@@ -69,6 +69,7 @@
 
 pub mod capacity;
 pub mod client;
+mod client_clocks;
 mod client_collectors;
 pub mod clock;
 mod collector;

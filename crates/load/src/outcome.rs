@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use crate::client::{ClientClock, LoadClient};
+use crate::client::{ClientClock, ClockDrift, LoadClient};
 use crate::record::{CompactInterval, DRAIN, ErrorKind, Errors, Interval, SingleOperation};
 use crate::spec::LoadSpec;
 use crate::worker_threads::WorkerThreadsError;
@@ -178,6 +178,9 @@ pub struct ClientOutcome {
     pub name: String,
     /// How its clock was compared with the one here.
     pub clock: ClientClock,
+    /// How far its clock drifted until the end of the load; of several parts, the part in which it did most. None where it was
+    /// not compared again.
+    pub drift: Option<ClockDrift>,
     /// Why it ended before the load, in one line, if it did.
     pub lost: Option<String>,
     /// As if there were no other client.
@@ -262,6 +265,8 @@ impl LoadOutcome {
             if later.clock.error_ns > client.clock.error_ns {
                 client.clock = later.clock;
             }
+            let drifts = [client.drift, later.drift].into_iter().flatten();
+            client.drift = drifts.max_by_key(ClockDrift::certain_ns);
         }
     }
 

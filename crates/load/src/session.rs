@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 
 use crate::client::{ClientClock, LoadClient};
+use crate::client_clocks::ClientClocks;
 use crate::client_collectors::ClientCollectors;
 use crate::clock::Nanos;
 use crate::collector::{Collector, CompleteInterval};
@@ -23,7 +24,7 @@ use crate::outcome::{
 };
 use crate::processes::{connections_a_process, distribute};
 use crate::record::{ConnectionStats, Errors};
-use crate::session_processes::{SessionProcesses, clocks};
+use crate::session_processes::SessionProcesses;
 use crate::spec::{LoadPart, LoadSpec};
 use crate::spec_for_clients::{check_for_clients, for_clients};
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
@@ -35,11 +36,6 @@ const LEAD_OF_PROCESSES: Duration = Duration::from_millis(20);
 
 /// How long the collector waits for a message before it checks for an interruption.
 const INTERRUPTION_CHECK: Duration = Duration::from_millis(50);
-
-/// The clocks of clients are compared again before a part when that was done longer ago: they drift by up to 50 µs a second.
-const CLOCK_AGE: Duration = Duration::from_secs(10);
-/// The same in multiples of the time that it takes: on a slow link, seconds.
-const CLOCK_AGE_OVER_COST: u32 = 20;
 
 /// Open connections and the workers that have them. Dropping it closes them.
 pub struct LoadSession {
@@ -54,10 +50,7 @@ pub struct LoadSession {
     opened: OpenedConnections,
     /// The clients with their connections, in the order of the context.
     clients: Vec<SessionClient>,
-    /// When the clients' clocks were compared.
-    clocks_compared: Instant,
-    /// How long that took.
-    comparing_clocks: Duration,
+    clocks: ClientClocks,
 }
 
 /// Connections that are open before the load begins.
@@ -73,7 +66,6 @@ struct OpenedConnections {
 /// A client of a session.
 struct SessionClient {
     name: String,
-    clock: ClientClock,
     opened: OpenedConnections,
     /// Why it can make no further load.
     failure: Option<WorkerFailure>,
@@ -103,7 +95,6 @@ impl LoadSession {
         let running = SessionProcesses::spawn(&Arc::new(sent), processes, limit, context, &sender)?;
         let client = |client: &Arc<dyn LoadClient>| SessionClient {
             name: client.name().to_owned(),
-            clock: ClientClock::default(),
             opened: OpenedConnections::default(),
             failure: None,
         };
@@ -116,11 +107,10 @@ impl LoadSession {
             messages,
             opened: OpenedConnections::default(),
             clients: context.clients.iter().map(client).collect(),
-            clocks_compared: Instant::now(),
-            comparing_clocks: Duration::ZERO,
+            clocks: ClientClocks::none(),
         };
         session.wait_until_ready(context)?;
-        session.compare_clocks(context)?;
+        session.clocks = ClientClocks::compare(&context.clients)?;
         Ok(session)
     }
 
@@ -195,15 +185,6 @@ impl LoadSession {
         }
     }
 
-    fn compare_clocks(&mut self, context: &RunContext) -> Result<(), RunError> {
-        let begun = Instant::now();
-        for (client, clock) in self.clients.iter_mut().zip(clocks(&context.clients)?) {
-            client.clock = clock;
-        }
-        (self.clocks_compared, self.comparing_clocks) = (Instant::now(), begun.elapsed());
-        Ok(())
-    }
-
     /// Runs a part of the load. Calls `observe` meanwhile, one event after the other, from a thread with a lower priority
     /// than the workers. After an interruption, a worker's failure or the loss of a client, no further part can be run.
     pub fn run(
@@ -215,10 +196,7 @@ impl LoadSession {
         if let Some((client, failure)) = self.clients.iter().find_map(|c| Some((c, c.failure.clone()?))) {
             return Err(RunError::Client { client: client.name.clone(), failure });
         }
-        let most_age = CLOCK_AGE.max(self.comparing_clocks * CLOCK_AGE_OVER_COST);
-        if !self.clients.is_empty() && self.clocks_compared.elapsed() > most_age {
-            self.compare_clocks(context)?;
-        }
+        self.clocks.refresh(&context.clients)?;
         let spec = LoadSpec { part: part.clone(), ..self.spec.clone() };
         let (operations, counters) = (self.operations.len(), self.counters.len());
         let mut collectors =
@@ -228,12 +206,12 @@ impl LoadSession {
             collector.own.total.connections.merge(&std::mem::take(&mut client.opened.opening));
         }
         observe(LoadEvent::Begins { opened: self.opened.open, errors: &self.opened.errors });
-        let clocks: Vec<ClientClock> = self.clients.iter().map(|client| client.clock).collect();
+        let clocks: Vec<ClientClock> = self.clocks.all().to_vec();
         let lead = lead(self.processes, &clocks);
         let (start, clock_time) = (Nanos::now().after(lead), SystemTime::now() + lead);
         self.running.start(&PartStart { begin: start, part: part.clone() }, &clocks);
         let (messages, running) = (&mut self.messages, &mut self.running);
-        let collectors = thread::scope(|scope| {
+        let mut collectors = thread::scope(|scope| {
             let collecting = scope.spawn(move || {
                 lower_priority();
                 collect(collectors, messages, running, context, observe)
@@ -241,6 +219,8 @@ impl LoadSession {
             collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
         let is_interrupted = context.interrupted.load(Ordering::Relaxed);
+        let is_whole = !is_interrupted && collectors.failure().is_none();
+        let drifts = is_whole.then(|| self.clocks.drifts(&context.clients)).flatten();
         let timing = PartTiming { measured_from: start.after(part.warmup), began: clock_time + part.warmup };
         let mut outcome = self.outcome(collectors.all, &spec, &self.opened, &timing);
         (outcome.interrupted, outcome.processes) = (is_interrupted, self.processes);
@@ -254,7 +234,8 @@ impl LoadSession {
             (own.interrupted, own.processes) = (is_interrupted, self.processes / number);
             outcome.clients.push(ClientOutcome {
                 name: client.name.clone(),
-                clock: client.clock,
+                clock: clocks[place],
+                drift: drifts.as_ref().map(|drifts| drifts[place]),
                 lost: failure.as_ref().map(|failure| of_client(&client.name, failure)),
                 outcome: own,
             });

@@ -113,16 +113,7 @@ fn on_clients(
     })
 }
 
-/// The clocks of all clients, compared at the same time.
-pub(crate) fn clocks(clients: &[Arc<dyn LoadClient>]) -> Result<Vec<ClientClock>, RunError> {
-    thread::scope(|scope| {
-        let ask = |client: &Arc<dyn LoadClient>| client.clock().map_err(|error| lost(client.name(), &error));
-        let threads: Vec<_> = clients.iter().map(|client| scope.spawn(move || ask(client))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().expect("a clock does not panic"));
-        joined.collect()
-    })
-}
-
-fn lost(client: &str, error: &dyn std::fmt::Display) -> RunError {
+/// That a client cannot be asked.
+pub(crate) fn lost(client: &str, error: &dyn std::fmt::Display) -> RunError {
     RunError::Client { client: client.to_owned(), failure: WorkerFailure::ProcessLost(error.to_string()) }
 }

@@ -99,6 +99,9 @@ pub struct ClientPart {
     pub processes: u32,
     /// The difference between its clock and the one here is known within this.
     pub clock_error_us: f64,
+    /// By how much its clock ran faster than the one here during the load; negative where it was slower. None where the clocks
+    /// were not compared again.
+    pub clock_drift_us: Option<f64>,
     /// The shortest exchange with it.
     pub round_trip_us: f64,
 }
@@ -270,7 +273,7 @@ fn connections(outcome: &LoadOutcome) -> ConnectionSummary {
 
 /// A client's part, with those of the broken rules that are its own.
 fn client_part(client: &ClientOutcome, broken: &[BrokenRule]) -> ClientPart {
-    let ClientOutcome { name, clock, lost, outcome } = client;
+    let ClientOutcome { name, clock, drift, lost, outcome } = client;
     let (total, drain) = (&outcome.total, &outcome.drain);
     let response = total.merged(|op| &op.response_time);
     let own = broken.iter().filter(|rule| rule.client() == Some(name.as_str()));
@@ -291,6 +294,7 @@ fn client_part(client: &ClientOutcome, broken: &[BrokenRule]) -> ClientPart {
         threads: outcome.spec.workers,
         processes: outcome.processes,
         clock_error_us: clock.error_ns as f64 / 1e3,
+        clock_drift_us: drift.map(|drift| drift.ns as f64 / 1e3),
         round_trip_us: clock.round_trip_ns as f64 / 1e3,
     }
 }

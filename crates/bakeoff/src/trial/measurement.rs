@@ -107,8 +107,10 @@ impl TrialMeasurement {
         if !matches!(measure, Measure::Capacity { .. } | Measure::CpuTime { .. }) {
             let is_of_times = matches!(measure, Measure::LatencyCurve { .. });
             let of_client = |rule: &&BrokenRule| match rule.kind() {
-                // Failures have their own gate.
-                BrokenRule::Errors { .. } | BrokenRule::NothingSucceeded => false,
+                // Failures have their own gate, and a clock that drifted is below.
+                BrokenRule::Errors { .. } | BrokenRule::NothingSucceeded | BrokenRule::ClockDrift { .. } => {
+                    false
+                }
                 // An unread reply makes times longer. It does not change throughput while the client has CPU to
                 // spare: the server's queue is shorter by as much as the client's is longer.
                 BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
@@ -121,6 +123,9 @@ impl TrialMeasurement {
             self.client_reasons
                 .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));
         }
+        // Which intervals are merged is a question of every measure.
+        let is_of_clock = |rule: &&BrokenRule| matches!(rule.kind(), BrokenRule::ClockDrift { .. });
+        self.client_reasons.extend(summary.rules_broken.iter().filter(is_of_clock).map(ToString::to_string));
         self.error_share = summary.error_share();
         self.client_utilisation = summary.client.utilisation;
         self.response_time = Some(outcome.total.merged(|op| &op.response_time));

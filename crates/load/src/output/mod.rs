@@ -80,6 +80,7 @@ enum RuleOutput {
     Pickup { p99_us: u64, response_time_p50_us: u64 },
     Achieved { offered_per_s: f64, achieved_per_s: f64 },
     Errors { share: f64 },
+    ClockDrift { drift_us: f64, allowed_us: f64 },
     ClientLost,
 }
 
@@ -103,6 +104,7 @@ impl From<&BrokenRule> for RuleOutput {
                 Self::Achieved { offered_per_s, achieved_per_s }
             }
             BrokenRule::Errors { share } => Self::Errors { share },
+            BrokenRule::ClockDrift { drift_us, allowed_us } => Self::ClockDrift { drift_us, allowed_us },
             BrokenRule::OfClient { ref rule, .. } => Self::from(&**rule),
             BrokenRule::ClientLost { .. } => Self::ClientLost,
         }
@@ -228,6 +230,7 @@ mod tests {
             BrokenRule::Pickup { p99_us: 1, response_time_p50_us: 1 },
             BrokenRule::Achieved { offered_per_s: 1.0, achieved_per_s: 1.0 },
             BrokenRule::Errors { share: 1.0 },
+            BrokenRule::ClockDrift { drift_us: -1.0, allowed_us: 1.0 },
             BrokenRule::ClientLost { client: "c1".to_owned(), why: "host c1 was lost".to_owned() },
         ];
         let page = page();

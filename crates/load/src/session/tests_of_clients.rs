@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -41,11 +41,14 @@ fn server() -> (SocketAddr, Arc<AtomicU64>) {
 struct ThreadClient {
     name: String,
     cut: Arc<Mutex<Option<io::PipeWriter>>>,
+    /// Its clock at the next comparison, and how much further it is at each one.
+    ahead_ns: AtomicI64,
+    runs_away_ns: i64,
 }
 
 impl ThreadClient {
     fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), cut: Arc::default() }
+        Self { name: name.to_owned(), cut: Arc::default(), ahead_ns: AtomicI64::new(0), runs_away_ns: 0 }
     }
 }
 
@@ -81,7 +84,8 @@ impl LoadClient for ThreadClient {
     }
 
     fn clock(&self) -> Result<ClientClock, ClientError> {
-        Ok(ClientClock { ahead_ns: 0, error_ns: 1_000, round_trip_ns: 2_000 })
+        let ahead_ns = self.ahead_ns.fetch_add(self.runs_away_ns, Ordering::Relaxed);
+        Ok(ClientClock { ahead_ns, error_ns: 1_000, round_trip_ns: 2_000 })
     }
 }
 
@@ -174,6 +178,23 @@ fn a_lost_client_ends_the_load_makes_it_invalid_and_is_named() {
     assert_eq!(summary.clients[1].lost.as_ref(), Some(&summary.reasons[0]));
     let again = session.run(&spec.part, &context, &mut |_| {}).expect_err("b is gone");
     assert_eq!(again.to_string(), summary.reasons[0]);
+}
+
+#[test]
+fn a_clock_that_runs_away_makes_the_load_invalid() {
+    let (address, _) = server();
+    let runs_away = Arc::new(ThreadClient { runs_away_ns: -200_000_000, ..ThreadClient::new("b") });
+    let clients: Vec<Arc<dyn LoadClient>> = vec![Arc::new(ThreadClient::new("a")), runs_away];
+    let context = RunContext { clients, ..RunContext::default() };
+    let spec = spec(address).with_duration(Some(Duration::from_millis(50)));
+    let mut session = LoadSession::open(&spec, &context).expect("a session");
+    let outcome = session.run(&spec.part, &context, &mut |_| {}).expect("an outcome");
+    let summary = Summary::of(&outcome);
+    let drifts: Vec<Option<f64>> = summary.clients.iter().map(|client| client.clock_drift_us).collect();
+    assert_eq!(drifts, [Some(0.0), Some(-200_000.0)]);
+    let reason = "client b: its clock ran 200.0 ms slower than the one here during the load";
+    assert!(summary.reasons.iter().any(|said| said.starts_with(reason)), "{:?}", summary.reasons);
+    assert!(!summary.valid);
 }
 
 #[test]

@@ -12,5 +12,7 @@ pub const HARMLESS_LAG_US: u64 = 100;
 pub const MAX_UNSTAMPED: f64 = 0.01;
 /// Least share of the offered load that must be achieved.
 pub const MIN_ACHIEVED: f64 = 0.98;
+/// Largest drift of a client's clock during a load, as a share of an interval.
+pub const MAX_DRIFT_SHARE: f64 = 0.1;
 /// Largest share of operations that may fail.
 pub const MAX_ERROR_SHARE: f64 = 0.01;

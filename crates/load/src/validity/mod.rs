@@ -9,6 +9,7 @@
 //! | lag | p99 over a tenth of the p50 response time, and over 100 µs | the client's delay is a visible part of the result; a comparison cannot distinguish less than 100 µs |
 //! | pickup | the same, where the kernel gives no receive timestamps | a reply that lies unread waits in the client's queue, not in the server's; with a timestamp that is not part of its response time |
 //! | achieved | 98 % of offered | the arrivals were not those of the spec (Lancet, ATC'19, allows 90 %); a server that is the limit does not break this rule |
+//! | clock drift, of several clients | a tenth of an interval | intervals of all clients are merged by their number: those of a clock that ran away are of another time |
 //! | errors | 1 % | percentiles are of the successful operations; the more operations fail, the less the percentiles mean |
 //!
 //! With several clients, each of them keeps the rules for itself: the sum of a client that is the limit and of others that
@@ -22,12 +23,13 @@ mod rule;
 
 use crate::drivers::ProtocolSpec;
 use crate::engine::LoadOutcome;
+use crate::outcome::ClientOutcome;
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
 
 pub use self::limits::{
-    HARMLESS_LAG_US, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_STARVATION, MAX_UNSTAMPED, MAX_UTILISATION,
-    MIN_ACHIEVED,
+    HARMLESS_LAG_US, MAX_DRIFT_SHARE, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_STARVATION, MAX_UNSTAMPED,
+    MAX_UTILISATION, MIN_ACHIEVED,
 };
 pub use self::rule::BrokenRule;
 
@@ -54,10 +56,17 @@ pub fn check(outcome: &LoadOutcome) -> Validity {
     let of_clients = outcome.clients.iter().map(|client| clients::CheckedClient {
         name: &client.name,
         lost: client.lost.as_deref(),
-        broken: check_as_one(&client.outcome).reasons,
+        broken: check_as_one(&client.outcome).reasons.into_iter().chain(clock_drift(client)).collect(),
     });
     validity.reasons = clients::combine(validity.reasons, of_clients.collect());
     validity
+}
+
+/// Whether a client's clock ran so far from the one here that its intervals are not those of the other clients.
+fn clock_drift(client: &ClientOutcome) -> Option<BrokenRule> {
+    let allowed_us = MAX_DRIFT_SHARE * client.outcome.spec.part.interval.as_secs_f64() * 1e6;
+    let drift = client.drift.filter(|drift| drift.certain_ns() as f64 / 1e3 > allowed_us)?;
+    Some(BrokenRule::ClockDrift { drift_us: drift.ns as f64 / 1e3, allowed_us })
 }
 
 /// Checks a run as if one client had made its load.
@@ -202,7 +211,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::example::{SECOND_NS, outcome};
+    use crate::client::ClockDrift;
+    use crate::example::{SECOND_NS, outcome, outcome_of_clients};
     use crate::record::{Interval, record};
 
     /// The rules that an outcome breaks once it is changed.
@@ -234,6 +244,27 @@ mod tests {
             outcome.total.client.spin_ns = 5 * SECOND_NS;
         });
         assert!(spinning.is_empty(), "spinning is not work");
+    }
+
+    #[test]
+    fn a_client_whose_clock_runs_away_is_invalid() {
+        let drifted = |ns, error_ns| {
+            let mut outcome = outcome_of_clients();
+            for client in &mut outcome.clients {
+                client.lost = None;
+                client.outcome.spec.part.interval = Duration::from_secs(1);
+            }
+            outcome.clients[1].drift = Some(ClockDrift { ns, error_ns });
+            check(&outcome).reasons
+        };
+        assert_eq!(drifted(100_000_000, 0), []);
+        assert_eq!(drifted(-110_000_000, 10_000_000), [], "that may be the error of the comparison");
+        let reasons = drifted(-111_000_000, 10_000_000);
+        let rule = BrokenRule::ClockDrift { drift_us: -111_000.0, allowed_us: 100_000.0 };
+        assert_eq!(reasons, [BrokenRule::OfClient { client: "c2".to_owned(), rule: Box::new(rule) }]);
+        assert!(
+            reasons[0].to_string().starts_with("client c2: its clock ran 111.0 ms slower than the one here")
+        );
     }
 
     #[test]

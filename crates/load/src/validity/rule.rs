@@ -45,6 +45,13 @@ pub enum BrokenRule {
         /// Share of all operations, 0 to 1.
         share: f64,
     },
+    /// The clock of one of several clients ran faster or slower than the one here.
+    ClockDrift {
+        /// By this during the load, microseconds; negative where it was slower.
+        drift_us: f64,
+        /// At most this.
+        allowed_us: f64,
+    },
     /// One of several clients broke a rule.
     OfClient {
         /// Its name.
@@ -106,6 +113,13 @@ impl fmt::Display for BrokenRule {
             Self::Achieved { offered_per_s, achieved_per_s } => write!(
                 f,
                 "achieved {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and the server was not the limit: give more connections, or more cores for the client"
+            ),
+            Self::ClockDrift { drift_us, allowed_us } => write!(
+                f,
+                "its clock ran {:.1} ms {} than the one here during the load (at most {:.1} ms, a tenth of an interval): synchronize it (chrony), and let no hypervisor pause the host",
+                drift_us.abs() / 1e3,
+                if *drift_us < 0.0 { "slower" } else { "faster" },
+                allowed_us / 1e3
             ),
             Self::OfClient { client, rule } => write!(f, "client {client}: {rule}"),
             Self::ClientLost { why, .. } => f.write_str(why),

@@ -129,9 +129,21 @@ fn operations(summary: &Summary) -> String {
 /// Each client with its part of the load, and whether it kept the rules.
 fn clients(summary: &Summary) -> String {
     let mut rows = vec![
-        ["client", "operations", "requests/s", "failed", "p50", "p99", "lag p99", "CPU", "clock error", ""]
-            .map(str::to_owned)
-            .to_vec(),
+        [
+            "client",
+            "operations",
+            "requests/s",
+            "failed",
+            "p50",
+            "p99",
+            "lag p99",
+            "CPU",
+            "clock error",
+            "clock drift",
+            "",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     ];
     for client in &summary.clients {
         let response = &client.response_time_us;
@@ -144,6 +156,7 @@ fn clients(summary: &Summary) -> String {
         row.push(count(client.failed));
         row.extend([response.p50, response.p99, client.lag_us.p99].map(|us| time(us as f64)));
         row.extend([format!("{:.0} %", client.utilisation * 100.0), time(client.clock_error_us)]);
+        row.push(client.clock_drift_us.map_or_else(|| "–".to_owned(), |us| time(us.abs())));
         row.push(verdict.to_owned());
         rows.push(row);
     }
