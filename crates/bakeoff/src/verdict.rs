@@ -5,8 +5,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    Comparison, CpuTimeModes, CpuTimePerOperation, FORMAT, Mode, Trial, TrialStatus, TrialValue,
-    VariantSummary, Verdict,
+    CarriedLoad, Comparison, CpuTimeModes, CpuTimePerOperation, FORMAT, InstanceLoads, Mode, NeighbourEffect,
+    Trial, TrialStatus, TrialValue, VariantSummary, Verdict,
 };
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::describe::Sample;
@@ -88,6 +88,7 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         modes,
         counters_per_s: counters::per_s(&trials),
         cpu_time_us: cpu_time_modes(&valid_cpu_times(&trials)),
+        neighbours: neighbour_effect(&trials),
         response_time_curve_us: input.curves.get(index).cloned().unwrap_or_default(),
     }
 }
@@ -107,6 +108,27 @@ fn cpu_time_modes(trials: &[&CpuTimePerOperation]) -> Option<CpuTimeModes> {
     let (user, system) = (sum(|cpu| cpu.user_us), sum(|cpu| cpu.system_us));
     let user = median * user / (user + system).max(f64::MIN_POSITIVE);
     Some(CpuTimeModes { user, system: median - user })
+}
+
+/// What copies lose to their neighbours, over the valid trials.
+fn neighbour_effect(trials: &[&Trial]) -> Option<NeighbourEffect> {
+    let valid = trials.iter().filter(|trial| trial.valid_value().is_some());
+    let measured: Vec<_> = valid.filter_map(|trial| trial.neighbours.as_ref()).collect();
+    let copies = || measured.iter().flat_map(|measured| &measured.instances);
+    let median = |of: &dyn Fn(&InstanceLoads) -> Option<f64>| {
+        let values: Vec<f64> = copies().filter_map(of).collect();
+        Sample::new(&values).ok().map(|sample| sample.median())
+    };
+    let p99 = |load: &CarriedLoad| load.p99_us.map(|us| us as f64);
+    let limited = measured.iter().filter(|measured| !measured.client_reasons.is_empty());
+    Some(NeighbourEffect {
+        alone_per_s: median(&|copy| Some(copy.alone.throughput_per_s))?,
+        beside_per_s: median(&|copy| Some(copy.beside.throughput_per_s))?,
+        slowed: median(&InstanceLoads::slowed)?,
+        alone_p99_us: median(&|copy| p99(&copy.alone)),
+        beside_p99_us: median(&|copy| p99(&copy.beside)),
+        client_limited: limited.count() as u32,
+    })
 }
 
 /// The confidence interval of the median, at least 95 %, from order statistics (Conover, Practical Nonparametric

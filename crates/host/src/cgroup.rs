@@ -54,15 +54,22 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// A cgroup hierarchy that this process belongs to.
-struct Hierarchy {
+pub(crate) struct Hierarchy {
     /// Its controllers. Empty in version 2, where one hierarchy has all controllers.
-    controllers: Vec<String>,
+    pub controllers: Vec<String>,
     mount: PathBuf,
     /// The directory of this process's group, below `mount`.
-    group: PathBuf,
+    pub group: PathBuf,
 }
 
-fn hierarchies(root: &Root) -> Vec<Hierarchy> {
+impl Hierarchy {
+    /// This process's group and all above it.
+    pub fn groups(&self) -> impl Iterator<Item = &Path> {
+        self.group.ancestors().take_while(|directory| directory.starts_with(&self.mount))
+    }
+}
+
+pub(crate) fn hierarchies(root: &Root) -> Vec<Hierarchy> {
     let groups = ProcessCGroups::from_file(root.path("/proc/self/cgroup"));
     let mounts = MountInfos::from_file(root.path("/proc/self/mountinfo"));
     let (Ok(groups), Ok(mounts)) = (groups, mounts) else { return Vec::new() };
@@ -104,7 +111,7 @@ fn lowest<T: PartialOrd>(
     hierarchies
         .iter()
         .filter(|h| h.controllers.is_empty() || h.controllers.iter().any(|name| name == controller))
-        .flat_map(|h| h.group.ancestors().take_while(|dir| dir.starts_with(&h.mount)))
+        .flat_map(Hierarchy::groups)
         .filter_map(limit)
         .reduce(|lowest, limit| if limit < lowest { limit } else { lowest })
 }

@@ -94,6 +94,7 @@ pub mod scratch;
 pub mod secrets;
 mod steal;
 pub mod telemetry;
+mod zone;
 
 pub use affinity::CpuSet;
 pub use facts::{HostFacts, ProcessFacts};

@@ -43,6 +43,7 @@ pub(crate) fn render(run: &Run) -> String {
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
         cpu_time(&mut out, verdict);
+        neighbours(&mut out, verdict);
         counters(&mut out, verdict);
         comparisons(&mut out, verdict);
         watts::render(&mut out, run, &verdict.unit);
@@ -160,6 +161,18 @@ fn cpu_time(out: &mut String, verdict: &Verdict) {
             "| CPU time an operation | in user mode | in the kernel |\n|---|--:|--:|\n{}\n",
             rows.join("\n")
         );
+    }
+}
+
+/// What copies of a server lose to their neighbours, where that was measured.
+fn neighbours(out: &mut String, verdict: &Verdict) {
+    let mut lines = verdict.variants.iter().take(MAX_ROWS).filter_map(|variant| {
+        let name = format!("{}{}", plain(&variant.name), at_suffix(&variant.point));
+        Some(format!("- {name}: {}", variant.neighbours.as_ref()?.sentence()))
+    });
+    if let Some(first) = lines.next() {
+        let rest: String = lines.map(|line| format!("\n{line}")).collect();
+        line!(out, "{first}{rest}\n");
     }
 }
 

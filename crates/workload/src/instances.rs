@@ -5,6 +5,7 @@
 //! A single instance is [`Instance`].
 
 use host::process::{LogText, ProcessTree};
+use host::{CpuSet, affinity};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 
@@ -44,6 +45,16 @@ impl Observers {
     }
 }
 
+/// The CPUs of each instance.
+fn shares(options: &StartOptions, server: &str, count: u16) -> Result<Vec<CpuSet>, InstanceError> {
+    let cores = options.host.cores(&options.cpus);
+    affinity::shares(&cores, usize::from(count)).ok_or_else(|| InstanceError::FewCpus {
+        server: server.to_owned(),
+        instances: count,
+        cpus: options.cpus.clone(),
+    })
+}
+
 impl Instances {
     /// Starts all of them, one after the other. A given port is that of the first; the others get the ports after it.
     pub fn start(
@@ -52,13 +63,22 @@ impl Instances {
         options: &StartOptions,
     ) -> Result<Self, InstanceError> {
         let count = variant.instances();
-        let options_of = |index: u16| match (count, index) {
-            (1, _) => options.clone(),
-            _ => StartOptions {
-                directory: options.directory.join(format!("instance-{}", index + 1)),
-                port: options.port.map(|port| port.saturating_add(index)),
+        let shares = variant.has_own_cpus().then(|| shares(options, &variant.server, count)).transpose()?;
+        let options_of = |index: u16| {
+            let share = shares.as_ref().map(|shares| shares[usize::from(index)].clone());
+            let own = StartOptions {
+                has_own_cpus: share.is_some(),
+                cpus: share.unwrap_or_else(|| options.cpus.clone()),
                 ..options.clone()
-            },
+            };
+            match (count, index) {
+                (1, _) => own,
+                _ => StartOptions {
+                    directory: options.directory.join(format!("instance-{}", index + 1)),
+                    port: options.port.map(|port| port.saturating_add(index)),
+                    ..own
+                },
+            }
         };
         let first = Instance::start(workload, variant, &options_of(0))?;
         let start = |index| {
@@ -72,6 +92,11 @@ impl Instances {
     /// The first instance. The others differ from it in port and directory only.
     pub fn first(&self) -> &Instance {
         &self.first
+    }
+
+    /// Whether each has a share of the CPUs for itself.
+    pub fn have_own_cpus(&self) -> bool {
+        self.first.has_own_cpus()
     }
 
     /// All of them.

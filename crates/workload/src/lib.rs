@@ -32,6 +32,7 @@
 //!     directory: "/tmp/trial".into(),
 //!     cache: workload::data::default_cache()?,
 //!     cpus: host.allowed_cpus()?,
+//!     has_own_cpus: false,
 //!     address: std::net::Ipv4Addr::LOCALHOST.into(),
 //!     port: None,
 //!     connections: 64,

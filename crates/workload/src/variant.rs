@@ -7,7 +7,9 @@ use std::str::FromStr;
 
 use host::knobs::{InvalidKnob, Knob as KernelSetting};
 
-use crate::definition::{INSTANCES, InvalidValue, Knob, NoSuchKnob, TypedValue, Workload};
+use crate::definition::{
+    INSTANCES, ISOLATED_CPUS, ISOLATION, InvalidValue, Knob, NoSuchKnob, TypedValue, Workload,
+};
 use crate::names::UnknownName;
 
 /// A server of a workload with some of its knobs set; the others keep their defaults.
@@ -33,6 +35,16 @@ impl ServerVariant {
             Some(TypedValue::Integer(count)) => u16::try_from(*count).unwrap_or(u16::MAX).max(1),
             _ => 1,
         }
+    }
+
+    /// Whether each copy has a share of the CPUs for itself.
+    pub fn has_own_cpus(&self) -> bool {
+        self.knobs.get(ISOLATION) == Some(&TypedValue::Text(ISOLATED_CPUS.to_owned()))
+    }
+
+    /// Whether the variant asks how far its copies disturb each other: it has several, and says whether they are isolated.
+    pub fn asks_for_neighbours(&self) -> bool {
+        self.instances() > 1 && self.knobs.contains_key(ISOLATION)
     }
 }
 

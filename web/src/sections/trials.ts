@@ -10,6 +10,7 @@ import type { Report } from "../model";
 import { terms } from "../terms";
 import { counted } from "./counted";
 import { cpuTime } from "./cputime";
+import { neighbours } from "./neighbours";
 import { nothing, type Section } from "./section";
 
 export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell) => string, style: (group: string) => SeriesStyle): Section {
@@ -25,6 +26,7 @@ export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell)
       first ? trialsChart(cells, group, style, measure, unit, source) : nothing("No trial has a value."),
       ...modes(cells, unit),
       cpuTime(cells),
+      neighbours(cells),
       counted(cells),
       ...withoutValue(report),
     ],

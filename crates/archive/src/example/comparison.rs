@@ -228,6 +228,7 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
         modes: Vec::new(),
         counters_per_s: BTreeMap::new(),
         cpu_time_us: None,
+        neighbours: None,
         response_time_curve_us: Vec::new(),
     }
 }

@@ -180,6 +180,7 @@ impl<'a> TrialBuilder<'a> {
                 descriptors: 214,
             }),
             cpu_time: None,
+            neighbours: None,
             saturated: Some(saturated()),
             power: None,
             files,

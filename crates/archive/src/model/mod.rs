@@ -21,6 +21,7 @@ mod fairness;
 mod format;
 mod gate;
 mod knob_value;
+mod neighbours;
 mod phase;
 mod plan;
 mod power;
@@ -48,6 +49,7 @@ pub use fairness::{Caveat, Difference, DifferenceClass};
 pub use format::FORMAT;
 pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;
+pub use neighbours::{CarriedLoad, InstanceLoads, NeighbourEffect, Neighbours};
 pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
 pub use plan::{
     Axis, ClientLoad, CpuSplit, FEWEST_OF_A_KIND, FallbackMeasure, Measure, PhaseLengths, Plan,

@@ -1,8 +1,8 @@
 //! `trials/NNN-variant/trial.json`: one start of one server, from start to stop.
 
 use super::{
-    CountCheck, CpuTimePerOperation, Gate, KnobValue, SaturatedResource, ServerUsage, SteadyState,
-    TrialPhase, TrialPower,
+    CountCheck, CpuTimePerOperation, Gate, KnobValue, Neighbours, SaturatedResource, ServerUsage,
+    SteadyState, TrialPhase, TrialPower,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -67,6 +67,9 @@ pub struct Trial {
     /// What an operation cost the server's CPUs, where the plan measures that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_time: Option<CpuTimePerOperation>,
+    /// How much the copies of the server disturb each other, where the variant says whether they are isolated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Neighbours>,
     /// The saturated resource during the measurement.
     #[serde(default)]
     pub saturated: Option<SaturatedResource>,

@@ -1,8 +1,8 @@
 //! `verdict.json`: the results of a run, computed from valid trials only. A run without it is unfinished.
 
 use super::{
-    Caveat, ComparisonVerdict, ConfidenceInterval, Difference, QuantileCurve, RatioEstimate, Scalability,
-    SweepPoint,
+    Caveat, ComparisonVerdict, ConfidenceInterval, Difference, NeighbourEffect, QuantileCurve, RatioEstimate,
+    Scalability, SweepPoint,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,6 +103,9 @@ pub struct VariantSummary {
     /// CPU time an operation in user mode and in the kernel, where that is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_time_us: Option<CpuTimeModes>,
+    /// How much the copies of the server disturb each other, where that is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighbourEffect>,
     /// Response time over the measurements of the valid trials, from merged histograms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_time_curve_us: QuantileCurve,

@@ -22,6 +22,7 @@ use super::breaking::measure_break;
 use super::load_phases::LoadPhases;
 use super::load_windows::LoadWindows;
 use super::measurement::TrialMeasurement;
+use super::neighbours;
 use super::phases::ClientCounts;
 use super::power_levels::{FullLoad, LevelRun, LevelsOf};
 use super::power_record;
@@ -58,6 +59,8 @@ pub struct TrialMember<'a> {
     levels: Vec<LevelRun>,
     /// The steps to the breaking point, where that is measured.
     steps: Option<Concurrency>,
+    /// Whether the variant asks how much its copies disturb each other.
+    asks_for_neighbours: bool,
 }
 
 /// What is known of server and load when the load has ended.
@@ -79,6 +82,7 @@ impl<'a> TrialMember<'a> {
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
         let TrialStart { scheduled, variant_point, writer, hint, machine, order } = start;
         let host = setup.machines.get(machine).name.clone();
+        let asks_for_neighbours = order.variant.asks_for_neighbours();
         let trial = Trial { started_unix_ms, host, ..blank(setup.plan, scheduled, variant_point) };
         match setup.machines.get(machine).machine.start(setup.workload, &order) {
             Ok(sut) => Ok(Self {
@@ -95,6 +99,7 @@ impl<'a> TrialMember<'a> {
                 machine,
                 levels: Vec::new(),
                 steps: None,
+                asks_for_neighbours,
             }),
             Err(error) => {
                 let reasons = vec![secrets::mask_text(&error.to_string())];
@@ -144,7 +149,7 @@ impl<'a> TrialMember<'a> {
             _ => measure_alone(plan, &name, rate, hint, rng, &mut loads, observe),
         };
         if let Ok(result) = &measured
-            && let Err(error) = self.measure_power(result, &mut loads, observe)
+            && let Err(error) = self.measure_more(result, &mut loads, observe)
         {
             measured = Err(error);
         }
@@ -183,8 +188,30 @@ impl<'a> TrialMember<'a> {
         Ok(result)
     }
 
+    /// Measures what belongs to the trial beside its value: watts, and the copies of the server.
+    pub fn measure_more(
+        &mut self,
+        result: &TrialMeasurement,
+        loads: &mut LoadPhases<'a>,
+        observe: &mut Observer<'_>,
+    ) -> Result<(), TrialError> {
+        self.measure_power(result, loads, observe)?;
+        // A server that broke carries nothing more.
+        let is_broken = self.setup.plan.measure == Measure::BreakingPoint;
+        if !self.asks_for_neighbours || is_broken || result.measured.is_none() || loads.interrupted {
+            return Ok(());
+        }
+        let name = self.variant_point.name(self.setup.plan);
+        observe(Event::Doing { what: format!("each instance of {name} alone, and all together") });
+        let (spec, length) = (loads.spec().clone(), self.setup.plan.phases.curve_step);
+        self.trial.neighbours =
+            neighbours::measure(&spec, self.setup.context, length, &mut loads.client_counts)?;
+        loads.interrupted |= self.trial.neighbours.is_none();
+        Ok(())
+    }
+
     /// Loads the server at the levels of the plan for its watts, where its machine has a meter.
-    pub fn measure_power(
+    fn measure_power(
         &mut self,
         result: &TrialMeasurement,
         loads: &mut LoadPhases<'a>,

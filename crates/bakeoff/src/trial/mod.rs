@@ -18,6 +18,7 @@
 //! | [`load_windows`] | when that was, on the time line of a recording |
 //! | [`steadiness`] | whether a loop is steady |
 //! | [`power_levels`], [`power_record`] | levels of load at which watts are measured, and the watts |
+//! | [`neighbours`] | how much the copies of a server disturb each other |
 //! | [`recorders`] | the telemetry of each machine |
 //! | [`watched`] | what the gates see of its machines |
 //! | [`phases`], [`server_usage`] | the archive's types of what was measured |
@@ -34,6 +35,7 @@ mod load_phases;
 mod load_windows;
 mod measurement;
 mod member;
+mod neighbours;
 mod phases;
 mod power_levels;
 mod power_record;

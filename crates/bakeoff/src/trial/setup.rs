@@ -112,6 +112,7 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         counts: Vec::new(),
         server: None,
         cpu_time: None,
+        neighbours: None,
         saturated: None,
         power: None,
         files: TrialFiles::default(),

@@ -140,7 +140,7 @@ fn load_in_turns(
         turn.member.share_block(TrialTurns::InTurns { trials, slice_s, rounds: count, idle_cores });
         match failed {
             Some(error) => turn.state = TurnState::Failed(error),
-            None => turn.measure_power(observe),
+            None => turn.measure_more(observe),
         }
     }
     None
@@ -240,11 +240,11 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Loads the server at the levels of the plan for its watts, while the others are idle.
-    fn measure_power(&mut self, observe: &mut Observer<'_>) {
+    /// Measures what belongs to the trial beside its value, while the other servers are idle.
+    fn measure_more(&mut self, observe: &mut Observer<'_>) {
         if let TurnState::Loaded(load) = &mut self.state {
             let (loads, result) = load.as_mut();
-            if let Err(error) = self.member.measure_power(result, loads, observe) {
+            if let Err(error) = self.member.measure_more(result, loads, observe) {
                 self.state = TurnState::Failed(error);
             }
         }

@@ -8,7 +8,7 @@ mod split;
 mod topology;
 
 pub use cpu_set::{CpuSet, ParseError};
-pub use split::{CpuSharing, Split, split};
+pub use split::{CpuSharing, Split, shares, split};
 pub use topology::Core;
 
 pub(crate) use topology::{cores, online};

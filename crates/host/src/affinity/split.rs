@@ -79,6 +79,19 @@ pub fn split(cores: &[Core]) -> Split {
     Split { server, client, sharing }
 }
 
+/// Divides these cores into this many shares of neighbouring ones, as equal as they can be; hardware threads where there are
+/// fewer cores than shares. None where there are fewer threads, too.
+pub fn shares(cores: &[Core], count: usize) -> Option<Vec<CpuSet>> {
+    let whole: Vec<CpuSet> = cores.iter().map(|core| core.cpus.clone()).collect();
+    let threads = || cores.iter().flat_map(|core| core.cpus.iter()).map(|cpu| [cpu].into_iter().collect());
+    let parts: Vec<CpuSet> = if whole.len() >= count { whole } else { threads().collect() };
+    let share = |place: usize| {
+        let of = &parts[place * parts.len() / count..(place + 1) * parts.len() / count];
+        of.iter().flat_map(CpuSet::iter).collect()
+    };
+    (count > 0 && parts.len() >= count).then(|| (0..count).map(share).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +123,18 @@ mod tests {
         let one = split(&cores(&["7"]));
         assert_eq!(parts(&one), ("7".into(), "7".into(), CpuSharing::Cpus));
         assert!(one.sharing.caveat().is_some_and(|caveat| caveat.contains("share a CPU")));
+    }
+
+    #[test]
+    fn shares_are_whole_cores_where_there_are_enough() {
+        let texts = |list: &[&str], count| {
+            let shares = shares(&cores(list), count)?;
+            Some(shares.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(texts(&["0,4", "1,5", "2,6", "3,7"], 2).as_deref(), Some("0-1,4-5 2-3,6-7"));
+        assert_eq!(texts(&["0", "1", "2"], 2).as_deref(), Some("0 1-2"));
+        assert_eq!(texts(&["0,2", "1,3"], 4).as_deref(), Some("0 2 1 3"));
+        assert_eq!(texts(&["0", "1"], 3), None);
     }
 
     proptest! {

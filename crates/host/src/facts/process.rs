@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Allocator, allocator, flatten, libc, limits};
 use crate::root::Root;
 use crate::secrets;
+use crate::zone;
 
 /// Environment variables that affect the speed of a program and contain no secrets. Of all others only the names are
 /// recorded.
@@ -60,14 +61,23 @@ pub struct ProcessFacts {
     pub environment: BTreeMap<String, String>,
     /// Its resource limits, as "soft / hard".
     pub limits: BTreeMap<String, String>,
+    /// How the kernel keeps it on CPUs of its own; none where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// Kernel properties: allowed CPUs, seccomp, speculation, huge pages (`/proc/PID/status`).
     pub status: BTreeMap<String, String>,
 }
 
 /// The lines of `/proc/PID/status` that affect the speed of a process. They are recorded by the kernel's names, which
 /// procfs does not keep.
-const STATUS_LINES: &[&str] =
-    &["Cpus_allowed_list", "Seccomp", "Speculation_Store_Bypass", "SpeculationIndirectBranch", "THP_enabled"];
+const STATUS_LINES: &[&str] = &[
+    "Cpus_allowed_list",
+    "Mems_allowed_list",
+    "Seccomp",
+    "Speculation_Store_Bypass",
+    "SpeculationIndirectBranch",
+    "THP_enabled",
+];
 
 impl ProcessFacts {
     /// Returns none when there is no such process.
@@ -90,6 +100,7 @@ impl ProcessFacts {
             libc,
             environment: environment.iter().filter_map(|entry| variable(entry)).collect(),
             limits: limits::read(root, &format!("{dir}/limits")),
+            zone: root.read(format!("{dir}/cgroup")).and_then(|text| zone::kind_of(&text)).map(str::to_owned),
             status: status.lines().filter_map(status_line).collect(),
         })
     }

@@ -12,6 +12,8 @@ use super::log_limit::LogLimit;
 use super::protocol::{KeeperEvent, VERB, receive_order, send_event, send_order};
 use super::subtree::{FIRST_PAUSE, ReapOutcome, children, kill_round, next_pause, reap, send};
 use crate::process::{ProcessExit, ProcessId, ServerCommand};
+use crate::root::Root;
+use crate::zone::Zone;
 
 /// The grace period of a server whose owner died.
 const ABANDONED_GRACE: Duration = Duration::from_secs(1);
@@ -33,7 +35,10 @@ pub(super) fn run(guard: u32) -> io::Result<()> {
     let order = receive_order(io::stdin().lock())?;
     // Before the server runs, which may give its log a second name.
     let log_limit = LogLimit::open(&order);
-    match launch(&order) {
+    let confined_to = order.cpus.as_ref().filter(|_| order.is_confined);
+    // Removed at the end, when no process is left.
+    let zone = confined_to.and_then(|cpus| Zone::create(&Root::new("/"), cpus));
+    match launch(&order, zone.as_ref()) {
         Ok(pid) => {
             send_event(&KeeperEvent::Started { pid, keeper: std::process::id() });
             let phase = KeeperPhase::Up;
@@ -52,6 +57,8 @@ pub(super) fn run(guard: u32) -> io::Result<()> {
 enum LauncherError {
     #[error("cannot start the launcher: {0}")]
     Start(io::Error),
+    #[error("cannot confine it to its CPUs: {0}: leave out isolation=cpus, or check /sys/fs/cgroup")]
+    Zone(io::Error),
     #[error("cannot send the order to the launcher: {0}")]
     Send(io::Error),
     #[error("cannot read from the launcher: {0}")]
@@ -63,7 +70,7 @@ enum LauncherError {
 
 /// Starts the launcher and waits until it has become the server. Returns the server's process ID, which is the
 /// launcher's.
-fn launch(order: &ServerCommand) -> Result<u32, LauncherError> {
+fn launch(order: &ServerCommand, zone: Option<&Zone>) -> Result<u32, LauncherError> {
     let mut launcher = Command::new("/proc/self/exe")
         .arg0("sd-launcher")
         .args([VERB, "launch", &std::process::id().to_string()])
@@ -72,6 +79,9 @@ fn launch(order: &ServerCommand) -> Result<u32, LauncherError> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(LauncherError::Start)?;
+    if let Some(zone) = zone {
+        zone.add(launcher.id()).map_err(LauncherError::Zone)?;
+    }
     let mut message = String::new();
     if let (Some(stdin), Some(mut stdout)) = (launcher.stdin.take(), launcher.stdout.take()) {
         send_order(stdin, order).map_err(LauncherError::Send)?;

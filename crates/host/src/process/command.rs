@@ -42,6 +42,10 @@ pub struct ServerCommand {
     pub env: BTreeMap<String, String>,
     /// The CPUs that it may use. None: all CPUs of this process.
     pub cpus: Option<CpuSet>,
+    /// Whether the kernel keeps it on these CPUs, and on the memory of their nodes, whatever affinity it asks for. Where this
+    /// user cannot have a control group for that, it only begins with the affinity.
+    #[serde(default)]
+    pub is_confined: bool,
     /// The limit of open files (descriptors), at most this process's hard limit. None: the limit that this process had
     /// when it called [`crate::keeper_main`].
     #[serde(default)]
@@ -83,6 +87,7 @@ impl ServerCommand {
             pipes: None,
             env: base_environment(),
             cpus: None,
+            is_confined: false,
             descriptors: None,
             run_as: None,
             memory_settings: Vec::new(),

@@ -97,6 +97,7 @@ impl LocalMachine {
             directory: self.directory(order.trial),
             cache: self.cache.clone(),
             cpus: order.cpus.clone(),
+            has_own_cpus: false,
             address: order.address,
             port: None,
             connections: order.connections,

@@ -32,6 +32,10 @@ pub fn variant_facts(
     let mut processes = instances.trees().into_iter().map(of_tree);
     let process = processes.next().unwrap_or_default();
     let mut facts = process.flat();
+    if instances.have_own_cpus() {
+        // A user who may not have control groups divides by affinity alone.
+        facts.entry("zone".to_owned()).or_insert_with(|| "affinity".to_owned());
+    }
     // Instances should be alike: facts in which one differs are listed with its number.
     for (number, other) in (2..).zip(processes) {
         let own = other.flat().into_iter().filter(|(key, value)| facts.get(key) != Some(value));

@@ -48,6 +48,12 @@ pub fn answer(
             let _ = writeln!(out, "  {name}: {user} in user mode, {system} in the kernel");
         }
     }
+    for variant in &verdict.variants {
+        if let Some(effect) = &variant.neighbours {
+            let name = format!("{}{}", variant.name, at(&variant.point));
+            let _ = writeln!(out, "  {name}: {}", effect.sentence());
+        }
+    }
     // A single comparison is the verdict's sentence already; the report lists those of a sweep.
     let several = verdict.comparisons.iter().filter(|c| c.point.is_empty() && verdict.comparisons.len() > 1);
     for comparison in several {

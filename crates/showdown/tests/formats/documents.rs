@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use archive::model::{
-    Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval, ConfigFile,
-    CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass, FORMAT,
-    FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, IntervalMethod, KnobValue,
-    LevelWatts, MeasuredValue, Mode, NetworkFacts, NoFitReason, OperationTimes, PhaseKind, PhaseSlices,
-    PowerLevel, RatioEstimate, ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit,
-    ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase,
-    TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, VariantFacts, VariantSummary, Verdict,
-    WarmUpOutcome,
+    CarriedLoad, Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval,
+    ConfigFile, CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass,
+    FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
+    IntervalMethod, KnobValue, LevelWatts, MeasuredValue, Mode, NeighbourEffect, Neighbours, NetworkFacts,
+    NoFitReason, OperationTimes, PhaseKind, PhaseSlices, PowerLevel, RatioEstimate, ResourceUse, Resumption,
+    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick,
+    Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue,
+    UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -160,6 +160,14 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             system_us: 2.5,
             between_s: 0.5,
         }),
+        neighbours: Some(Neighbours {
+            connections: 1,
+            rounds: 1,
+            slice_s: 0.5,
+            instances: vec![InstanceLoads { alone: carried(), beside: carried() }],
+            all: carried(),
+            client_reasons: texts(),
+        }),
         power: Some(TrialPower {
             meters: vec![TrialMeter {
                 name: text(),
@@ -199,6 +207,10 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             logs_left_out_bytes: 1,
         },
     }
+}
+
+fn carried() -> CarriedLoad {
+    CarriedLoad { throughput_per_s: 1.5, p50_us: Some(1), p99_us: Some(1) }
 }
 
 fn gate(outcome: GateOutcome) -> Gate {
@@ -268,6 +280,14 @@ pub fn verdict() -> Verdict {
             modes: vec![Mode { centre: 1.5, trials: vec![1] }],
             counters_per_s: map(1.5),
             cpu_time_us: Some(CpuTimeModes { user: 1.5, system: 2.5 }),
+            neighbours: Some(NeighbourEffect {
+                alone_per_s: 2.5,
+                beside_per_s: 1.5,
+                slowed: 0.4,
+                alone_p99_us: Some(1.5),
+                beside_p99_us: Some(2.5),
+                client_limited: 1,
+            }),
             response_time_curve_us: curve(),
         }],
         curves: laws().map(sweep_curve).to_vec(),

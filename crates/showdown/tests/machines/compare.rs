@@ -289,3 +289,32 @@ fn databases_on_another_host_let_the_client_log_in() {
     }
     wait_for("a host without agents, servers and ports", || lab.left_on("c1").is_empty().then_some(()));
 }
+
+/// A lab of one host gives it all CPUs of this machine, so that two instances can have one each.
+#[test]
+fn instances_with_cpus_of_their_own_are_loaded_alone_and_together() {
+    let Some(lab) = Lab::up(1) else { return };
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return;
+    }
+    let isolated = "memcached:instances=2,isolation=cpus";
+    let question = ["memcached:instances=2,isolation=none", isolated, "--on", "c1"];
+    let comparison = planned(&lab, &[&question[..], &["--measure", "cpu", "--rate", "200"]].concat());
+    let output = comparison.run(&lab, &[]).output().expect("it runs");
+    assert!(is_recorded(&output), "{}", stderr(&output));
+    let facts = comparison.read("facts.json");
+    assert_eq!(facts["variants"][0]["facts"]["zone"], Value::Null);
+    let zone = facts["variants"][1]["facts"]["zone"].as_str().expect("how they are kept apart");
+    assert!(["control group v1", "control group v2", "affinity"].contains(&zone), "{zone}");
+    for trial in comparison.trials() {
+        let counts = &trial["counts"][0];
+        assert_eq!(counts["client"], counts["server"], "also the operations of single instances");
+        let instances = trial["neighbours"]["instances"].as_array().expect("each instance");
+        assert_eq!(instances.len(), 2);
+        for load in instances.iter().flat_map(|instance| [&instance["alone"], &instance["beside"]]) {
+            assert!(load["throughput_per_s"].as_f64() > Some(0.0), "{trial}");
+        }
+        assert!(trial["neighbours"]["all"]["p99_us"].as_u64() > Some(0), "{trial}");
+    }
+    wait_for("a host without agents, servers and ports", || lab.left_on("c1").is_empty().then_some(()));
+}

@@ -13,6 +13,12 @@ use crate::render::{BUILT_IN, TemplateVariables};
 /// A knob of every server but a runner: how many copies of the server share one load.
 pub const INSTANCES: &str = "instances";
 
+/// A knob of the same servers: what each of these copies has for itself.
+pub const ISOLATION: &str = "isolation";
+
+/// The value of [`ISOLATION`] with which each copy has a share of the CPUs for itself.
+pub const ISOLATED_CPUS: &str = "cpus";
+
 /// A knob of every server of a load over TLS: the type of its certificate's key.
 pub const CERTIFICATE: &str = "certificate";
 
@@ -60,11 +66,16 @@ pub struct Knob {
 }
 
 impl Knob {
-    /// The knob [`INSTANCES`].
-    pub(super) fn of_instances() -> Self {
+    /// The knobs [`INSTANCES`] and [`ISOLATION`].
+    pub(super) fn of_instances() -> [Self; 2] {
         let about =
             "copies of the server, each with all of the data; the load's connections are divided among them";
-        Self::built_in(INSTANCES, about, KnobType::Integer { from: 1, to: MOST_INSTANCES }, "1")
+        let instances =
+            Self::built_in(INSTANCES, about, KnobType::Integer { from: 1, to: MOST_INSTANCES }, "1");
+        let kinds = KnobType::Choice(vec!["none".to_owned(), ISOLATED_CPUS.to_owned()]);
+        let about =
+            "cpus: each copy has a share of the server's CPUs, and the memory of their nodes, for itself";
+        [instances, Self::built_in(ISOLATION, about, kinds, "none")]
     }
 
     /// The knobs [`CERTIFICATE`] and [`RESUMPTION`].
@@ -100,7 +111,7 @@ impl Knob {
         if BUILT_IN.contains(&name) {
             return Err(refuse("templates have a variable of that name already: choose another name"));
         }
-        if [INSTANCES, CERTIFICATE, RESUMPTION].contains(&name) {
+        if [INSTANCES, ISOLATION, CERTIFICATE, RESUMPTION].contains(&name) {
             return Err(refuse("showdown adds a knob of that name: choose another name"));
         }
         let raw = raw.into_inner();

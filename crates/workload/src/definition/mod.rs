@@ -27,7 +27,7 @@ use ::load::inputs::slo::Slo;
 pub use self::account::DatabaseAccount;
 pub use self::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
 pub use self::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
-pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, Knob, RESUMPTION};
+pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION};
 pub use self::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
 pub use self::load::LoadDefinition;
 pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};

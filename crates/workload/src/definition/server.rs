@@ -181,11 +181,12 @@ impl ServerDefinition {
             return Err(source.error(&span, format!("server {name:?}: {what}")));
         }
         let tls_knobs = is_tls.then(Knob::of_tls);
-        let instances_knob = (!protocol.makes_own_load()).then(Knob::of_instances);
+        let instances_knobs = (!protocol.makes_own_load()).then(Knob::of_instances);
         // A server that has such a knob of its own keeps it.
         let is_new = |knob: &Knob| knobs.iter().all(|own| own.name != knob.name);
         let allocator_knobs: Vec<Knob> = allocator::knobs().into_iter().filter(is_new).collect();
-        let added = tls_knobs.into_iter().flatten().chain(instances_knob).chain(allocator_knobs);
+        let instances_knobs = instances_knobs.into_iter().flatten();
+        let added = tls_knobs.into_iter().flatten().chain(instances_knobs).chain(allocator_knobs);
         let knobs: Vec<Knob> = knobs.into_iter().chain(added).collect();
         let concurrency = ConcurrencyKnobs::check(raw.concurrency, &knobs, source)?;
         Ok(Self {

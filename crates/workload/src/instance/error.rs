@@ -33,6 +33,19 @@ pub enum InstanceError {
         /// The system's error.
         source: io::Error,
     },
+    /// Not every copy of a server can have a CPU for itself.
+    #[error(
+        "{server}: {instances} instances cannot have CPUs of their own, for the server has only CPU {cpus}: start fewer \
+         instances, give the server more CPUs, or leave out isolation=cpus"
+    )]
+    FewCpus {
+        /// The server.
+        server: String,
+        /// How many there are.
+        instances: u16,
+        /// All CPUs of the server.
+        cpus: host::CpuSet,
+    },
     /// A path cannot be written in configuration files.
     #[error(
         "the path {0:?} has a quote, a backslash, a $ or a line feed in it, which configuration files cannot quote: \

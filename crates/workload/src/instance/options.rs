@@ -19,6 +19,8 @@ pub struct StartOptions {
     pub cache: PathBuf,
     /// The server's CPUs.
     pub cpus: CpuSet,
+    /// Whether the kernel keeps the server on them, whatever affinity it asks for.
+    pub has_own_cpus: bool,
     /// Where the server listens: loopback, or an address of this machine at which clients on others reach it.
     pub address: IpAddr,
     /// The server's port; if none, a free one.

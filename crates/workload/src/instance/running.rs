@@ -82,6 +82,11 @@ impl Instance {
         &self.config
     }
 
+    /// Whether its CPUs are for it alone.
+    pub fn has_own_cpus(&self) -> bool {
+        self.options.has_own_cpus
+    }
+
     /// Its processes.
     pub fn tree(&self) -> ProcessTree {
         self.running.tree()

@@ -162,6 +162,7 @@ fn server_command(
     let mut command = ServerCommand::new(&server.name, argv, &tools.working_directory, &log);
     command.stop = server.stop;
     command.cpus = Some(options.cpus.clone());
+    command.is_confined = options.has_own_cpus;
     command.descriptors = Some(descriptor_limit(options.connections));
     command.run_as = tools.run_as;
     let lowers_memory = server.knobs.iter().filter(|knob| knob.is_memory);

@@ -8,6 +8,7 @@ mod hostile;
 mod local_users;
 mod mistakes;
 mod test_directory;
+mod zones;
 
 use std::process::ExitCode;
 
@@ -39,9 +40,9 @@ fn test() -> ExitCode {
         "redis",
         "redis:appendonly=on,appendfsync=no,io_threads=2",
         "mariadb",
-        "mariadb:binlog=on,sync_binlog=0,flush_at_commit=2,threads=pool-of-threads,isolation=SERIALIZABLE",
+        "mariadb:binlog=on,sync_binlog=0,flush_at_commit=2,threads=pool-of-threads,transaction_isolation=SERIALIZABLE",
         "postgres",
-        "postgres:synchronous_commit=off,full_page_writes=off,fsync=off,isolation=serializable",
+        "postgres:synchronous_commit=off,full_page_writes=off,fsync=off,transaction_isolation=serializable",
     ] {
         trials.push(Trial::test(format!("full cycle {variant}"), move || cycles::built_in(variant)));
     }
@@ -98,6 +99,7 @@ fn test() -> ExitCode {
     named("another user cannot log in to postgres", local_users::postgres);
     named("another user cannot log in to redis", local_users::redis);
     named("another user cannot stop memcached or discard its keys", local_users::memcached);
+    named("copies of a server have CPUs of their own", zones::own_cpus);
     named("a taken port is reported with its process", mistakes::port_taken);
     named(
         "a refused configuration is reported with the server's own message",

@@ -44,6 +44,7 @@ impl TestDirectory {
             directory: self.path().join(format!("start-{}", self.starts.fetch_add(1, Ordering::Relaxed))),
             cache: self.path().join("cache"),
             cpus: host.allowed_cpus()?.iter().take(1).collect(),
+            has_own_cpus: false,
             address: std::net::Ipv4Addr::LOCALHOST.into(),
             port: None,
             connections: 1_000,
