@@ -166,13 +166,13 @@ fn cpu_time(out: &mut String, verdict: &Verdict) {
 
 /// What copies of a server lose to their neighbours, where that was measured.
 fn neighbours(out: &mut String, verdict: &Verdict) {
-    let mut lines = verdict.variants.iter().take(MAX_ROWS).filter_map(|variant| {
+    let line = |variant: &VariantSummary| {
         let name = format!("{}{}", plain(&variant.name), at_suffix(&variant.point));
         Some(format!("- {name}: {}", variant.neighbours.as_ref()?.sentence()))
-    });
-    if let Some(first) = lines.next() {
-        let rest: String = lines.map(|line| format!("\n{line}")).collect();
-        line!(out, "{first}{rest}\n");
+    };
+    let lines: Vec<String> = verdict.variants.iter().take(MAX_ROWS).filter_map(line).collect();
+    if !lines.is_empty() {
+        line!(out, "{}\n", lines.join("\n"));
     }
 }
 

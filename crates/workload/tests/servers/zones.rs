@@ -22,7 +22,7 @@ pub fn own_cpus() -> Result<(), Failed> {
     let cpus: host::CpuSet = host.allowed_cpus()?.iter().take(2).collect();
     let options = StartOptions { cpus: cpus.clone(), ..directory.options()? };
     if cpus.len() == 1 {
-        let error = Instances::start(&workload, &variant, &options).err().expect("one CPU").to_string();
+        let error = Instances::start(&workload, &variant, &options).expect_err("one CPU").to_string();
         assert!(error.starts_with("memcached: 2 instances cannot have CPUs of their own"), "{error}");
         return Ok(());
     }
