@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-precision bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency fuzz packages-% test-rust test-python test-web
+.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-precision bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -133,6 +133,10 @@ bench-concurrency: packages-bench ## A million downloads in progress at once (as
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m concurrency \
 	    --showdown $(target)/release/showdown $(CONCURRENCY_OPTIONS)
+
+bench-machines: packages-bench packages-machines ## Measure hosts behind ssh, and kill parts of them (as root; MACHINES_OPTIONS='--only counts'): docs/results/machines.md
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m machines --showdown $(target)/release/showdown $(MACHINES_OPTIONS)
 
 packages-%:
 	scripts/install-packages $*
