@@ -131,7 +131,8 @@ def _known_server(lab: Lab, programs: Programs, host: str, *options: str) -> Ite
 def _account(lab: Lab, host: str) -> dict:
     """What the known server says of itself."""
     ask = f"exec 3<> /dev/tcp/{lab.address(host)}/{PORT}; printf 'GET /account HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3"
-    return json.loads(lab.run(["bash", "-c", ask]).split("\r\n\r\n", 1)[1])
+    # Line ends of text are read as line feeds.
+    return json.loads(lab.run(["bash", "-c", ask]).split("\n\n", 1)[1])
 
 
 def _load(lab: Lab, programs: Programs, server: str, clients: str, options: list[str]) -> dict:
