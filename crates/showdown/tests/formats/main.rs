@@ -6,6 +6,7 @@ mod concurrency;
 mod costs;
 mod documents;
 mod explanations;
+mod hosts;
 mod page;
 mod plans;
 mod power;
@@ -50,7 +51,7 @@ fn the_selftest_is_documented() {
 #[test]
 fn the_survey_of_hosts_is_documented() {
     let page = Page::read();
-    page.assert_documents("`showdown hosts --format json`", &[json(&documents::hosts_report())]);
+    page.assert_documents("`showdown hosts --format json`", &[json(&hosts::hosts_report())]);
 }
 
 #[test]
