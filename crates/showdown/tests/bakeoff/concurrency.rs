@@ -152,7 +152,7 @@ fn what_cannot_be_run_is_said_before_the_run() {
     refusal(2, &["nginx", "--step", "1x"], "a factor of at least 1.05");
     refusal(2, &["nginx", "--until", "p99<1s"], "availability<50%");
     refusal(2, &["nginy"], "nginx");
-    refusal(2, &["nginx", "--on", "sut"], "sut");
+    refusal(2, &["nginx", "--on", "sut"], "there is no hosts.toml here");
     let compared = |args: &[&str], why: &str| {
         let output = home.run(&[&["compare", "nginx", "apache"], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
