@@ -35,6 +35,7 @@ def page(rows: Rows, settings: Settings) -> str:
 
 Measured by `make bench-concurrency` on {settings["date"]}, one machine with both ends, loopback. A client reads at {PACE} B/s where
 no other pace follows from the command. Each step was measured once. The raw figures are in `concurrency/`.
+{settings.get("disturbed", "")}
 
 {bars_table(bars)}
 
