@@ -19,7 +19,7 @@ export function neighbours(cells: readonly Cell[]): Child {
   return el(
     "div",
     {},
-    table(terms`One [[instance]] alone, and beside its neighbours: [[median|medians]] over all copies of the [[valid]] trials`, columns, rows),
+    table(terms`One [[instance]] alone, and beside its neighbours: medians over all copies of the [[valid]] trials`, columns, rows),
     el("p", { class: "note" }, "Each copy of the server was loaded by a closed loop, alone and at the same time as all others. “Or more”: the client was the limit of a copy."),
   );
 }
