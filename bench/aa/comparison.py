@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 
+from shared import series
 from shared.showdown import ask
 
 from .subjects import KNOWN, Subject
@@ -36,7 +37,7 @@ def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) 
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
     values = [value for variant in answer["variants"] for value in variant["values"]]
     return {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "at": series.now(),
         "commit": commit,
         "subject": subject.name,
         "truth": subject.truth,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 from peers.servers import Nginx
+from shared import series
 
 COLUMNS = "at tool server seconds first_per_s second_per_s".split()
 RUN_SECONDS = 10
@@ -18,7 +18,7 @@ def compare(server_cpu: int, client_cpu: int) -> dict[str, object]:
     """wrk against nginx, then wrk against a new nginx."""
     first, second = (_one_run(server_cpu, client_cpu) for _ in range(2))
     return {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "at": series.now(),
         "tool": "wrk",
         "server": "nginx",
         "seconds": RUN_SECONDS,

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from statistics import median
 
+from shared import binomial
+from shared.ledger import Ledger
 from shared.markdown import plural, table
 
-from . import binomial, comparison, naive
-from .ledger import Ledger
+from . import comparison, naive
 from .subjects import FORMER, SUBJECTS, Subject
 
 MAX_FALSE_VERDICTS = 0.05

@@ -6,7 +6,7 @@ import math
 from statistics import median
 
 from aa import comparison
-from aa.ledger import Ledger
+from shared.ledger import Ledger
 from aa.page import Rows, half_widths
 from shared.markdown import plural, table
 

@@ -23,7 +23,7 @@ def facts(repository: Path, engine: Path) -> dict[str, str]:
         "hypervisor": cpu.get("Hypervisor vendor", "none"),
         "kernel": f"{platform.system()} {platform.release()}",
         "system": _fields(Path("/etc/os-release").read_text(), "=").get("PRETTY_NAME", "unknown").strip('"'),
-        "engine": f"commit {_commit(repository)}, {_output(['rustc', '--version'])}",
+        "engine": f"commit {commit(repository)}, {_output(['rustc', '--version'])}",
         "engine's binary": f"sha256 {hashlib.sha256(engine.read_bytes()).hexdigest()[:16]}",
         "packages": ", ".join(f"{name} {version(name)}" for name in PACKAGES),
     }
@@ -41,7 +41,8 @@ def _fields(text: str, separator: str = ":") -> dict[str, str]:
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
-def _commit(repository: Path) -> str:
+def commit(repository: Path) -> str:
+    """The commit of the sources, and whether they have changed since."""
     at = ["git", "-C", str(repository)]
     # Only the sources of the engine count as changes. A page of results does not.
     changed = _output([*at, "status", "--porcelain", "--untracked-files=no", "--", "crates", "Cargo.toml", "Cargo.lock"])

@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from shared import processes
+from shared import processes, series
 from shared.showdown import ask
 
 COLUMNS = "at commit after_s setting_then setting_after processes_after folders_after".split()
@@ -38,7 +38,7 @@ def kill_once(showdown: Path, commit: str, work: Path) -> dict[str, object]:
     # The next start sweeps the folders of searches that nobody has locked and that are old enough; these are not.
     folders = list((work / "runs").glob(".tuning-*"))
     return {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "at": series.now(),
         "commit": commit,
         "after_s": f"{after_s:.1f}",
         "setting_then": "changed" if then != before else "as before",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from aa import binomial
-from aa.ledger import Ledger
+from shared import binomial
+from shared.ledger import Ledger
 from shared.markdown import plural, table
 
 from . import kills, rules, searches

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from shared import series
 from shared.showdown import NoAnswer, ask
 
 from . import rules
@@ -58,7 +59,7 @@ def row(search: Search, record: dict, error: str, commit: str, seconds: float) -
     headline = record.get("headline") or {}
     tried = record.get("tried", [])
     return {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "at": series.now(),
         "commit": commit,
         "search": search.name,
         "seconds": round(seconds, 1),

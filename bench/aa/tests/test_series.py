@@ -4,9 +4,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from aa import binomial, comparison, page
-from aa.ledger import Ledger
+from aa import comparison, page
 from aa.subjects import SUBJECTS
+from shared import binomial
+from shared.ledger import Ledger
 
 
 class Binomial(unittest.TestCase):

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from aa.ledger import Ledger
+from shared.ledger import Ledger
 from precision import page
 
 

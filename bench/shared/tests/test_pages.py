@@ -15,8 +15,8 @@ import peers_mail.report
 import truth.cases
 import truth.report
 import workloads.page
-from aa.ledger import Ledger
 from peers import tables
+from shared.ledger import Ledger
 from shared.whole_run import RESULTS
 
 

@@ -5,7 +5,7 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from aa.ledger import Ledger
+from shared.ledger import Ledger
 from tune import kills, page, rules, searches
 
 
