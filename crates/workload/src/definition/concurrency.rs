@@ -92,11 +92,13 @@ mod tests {
                 "nginx" => ["worker_processes", "worker_connections"],
                 _ => ["max_worker", "max_connections"],
             };
-            for transfers in [1, 2_000, 50_000, 1_000_000] {
-                let values = server.concurrency.values(&server.knobs, transfers, 20_000, 2).expect("values");
+            let all = [1, 2_000, 50_000, 1_000_000].map(|transfers| (transfers, 20_000));
+            for (transfers, descriptors) in all.into_iter().chain([(2_000, 192), (20_000, 960)]) {
+                let values =
+                    server.concurrency.values(&server.knobs, transfers, descriptors, 2).expect("values");
                 let (workers, connections) = (number(&values, workers), number(&values, connections));
                 assert!(workers * connections > i64::from(transfers), "{transfers}: {values:?}");
-                assert!(connections < 20_000, "{transfers}: {values:?}");
+                assert!(connections < descriptors.cast_signed(), "{transfers}: {values:?}");
             }
         }
     }
