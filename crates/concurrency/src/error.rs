@@ -23,8 +23,8 @@ pub enum ConcurrencyError {
     /// What is downloaded.
     #[error(transparent)]
     Transfer(#[from] TransferSpecError),
-    /// Settings of the server.
-    #[error(transparent)]
+    /// The server has no settings for so many connections, with the descriptors that a process may have.
+    #[error("{0}: raise the hard limit of open files (ulimit -Hn), or pass a smaller --to")]
     Knobs(#[from] workload::definition::ConcurrencyKnobError),
     /// The server answers with something else than a file.
     #[error("{target} answers with {reply}: name the URL of a file")]
@@ -49,10 +49,8 @@ pub enum ConcurrencyError {
         /// How long it must be.
         needed_s: u64,
     },
-    /// This machine cannot hold so many transfers.
-    #[error(
-        "{wanted} transfers at once are too many for this machine: {name} ({value}) allow {allows}: {remedy}"
-    )]
+    /// This machine, or that of the server, cannot hold so many transfers.
+    #[error("{wanted} transfers at once are too many: {name} ({value}) allow {allows}: {remedy}")]
     Limit {
         /// How many were asked for.
         wanted: u32,
@@ -110,6 +108,7 @@ impl ConcurrencyError {
             Self::Request(_)
             | Self::Plan(_)
             | Self::Transfer(_)
+            | Self::Knobs(_)
             | Self::ShortFile { .. }
             | Self::Limit { .. } => true,
             Self::Target(error) => !matches!(error, TargetError::Silent { .. }),

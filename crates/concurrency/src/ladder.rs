@@ -2,6 +2,8 @@
 
 use archive::model::{ConcurrencyStep, PlannedConcurrency};
 
+use crate::client::is_of_client;
+
 /// Two numbers closer than this are one: the noise of a step is larger.
 const CLOSE: f64 = 1.1;
 
@@ -23,21 +25,17 @@ pub(crate) fn is_broken(plan: &PlannedConcurrency, step: &ConcurrencyStep) -> bo
     step.availability < plan.until_availability && !is_of_client(step)
 }
 
-/// Reads that are later than this at their 99th percentile, microseconds: the client is the limit.
-pub(crate) const LATE_US: u64 = 1_000_000;
-
-/// Whether the client was too slow for its pace: what such a step shows is not the server's.
-pub(crate) fn is_of_client(step: &ConcurrencyStep) -> bool {
-    step.client_late_p99_us > LATE_US
-}
-
 /// Whether the clients of a step are comfortable.
 pub(crate) fn is_comfortable(plan: &PlannedConcurrency, step: &ConcurrencyStep) -> bool {
+    is_served_well(plan, step) && !is_of_client(step)
+}
+
+/// Whether the clients of a step are served as the comfortable are, whoever is the limit.
+pub(crate) fn is_served_well(plan: &PlannedConcurrency, step: &ConcurrencyStep) -> bool {
     // A client that is not answered has no time to first byte, and would be missing in its percentile.
     let few_unanswered = step.probes_failed * 100 <= step.probes;
     step.availability >= plan.comfort_availability
         && few_unanswered
-        && !is_of_client(step)
         && u128::from(step.first_byte.p99_us) <= plan.comfort_first_byte.as_micros()
 }
 
@@ -166,7 +164,7 @@ mod tests {
         let good = ConcurrencyStep { availability: 1.0, probes: 100, probes_failed: 1, ..step(10, 10) };
         assert!(is_comfortable(&plan, &good));
         assert!(!is_comfortable(&plan, &ConcurrencyStep { probes_failed: 2, ..good.clone() }));
-        let late = ConcurrencyStep { client_late_p99_us: LATE_US + 1, ..good.clone() };
+        let late = ConcurrencyStep { client_late_p99_us: 11, client_late_limit_us: 10, ..good.clone() };
         assert!(!is_comfortable(&plan, &late));
         let first_byte = StepTimes { p99_us: 1_000_001, ..StepTimes::default() };
         assert!(!is_comfortable(&plan, &ConcurrencyStep { first_byte, ..good.clone() }));

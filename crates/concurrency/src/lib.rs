@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `plan` | from a request to a plan |
 //! | `limits`, `preflight` | what this machine can hold, and which settings must change |
+//! | `client`, `lateness` | whether the client was the limit, and whether it kept to its pace |
 //! | `ladder` | which step comes next |
 //! | `target` | the server, or the URL |
 //! | `step` | one step: rise, hold until steady, what was seen |
@@ -23,8 +24,10 @@
 //! **Goals.** The figures are sums and merged histograms over all processes of the client. The run refuses rather than runs out of
 //! memory. What was measured is kept, however the run ends. **Not goals.** The transfers themselves: `load::transfers`.
 
+mod client;
 mod error;
 mod ladder;
+mod lateness;
 mod limits;
 mod plan;
 mod preflight;

@@ -117,9 +117,11 @@ pub(crate) struct RoomFacts {
 impl RoomFacts {
     pub fn of(facts: &HostFacts, available_share: Option<f64>) -> Self {
         let total = facts.memory.total_bytes as f64;
+        let available = (available_share.unwrap_or(1.0) * total) as u64;
         Self {
             sysctls: facts.sysctls.clone(),
-            available_bytes: (available_share.unwrap_or(1.0) * total) as u64,
+            // A container has less than its machine.
+            available_bytes: facts.cgroup.memory_bytes.map_or(available, |most| most.min(available)),
             a_process: connections_a_process(),
             is_tracking: is_tracking(),
         }
@@ -359,6 +361,15 @@ mod tests {
         assert!(room(&facts(22), &demand(400, true), true).settings.is_empty());
         assert!(room(&facts(22), &demand(1_000_000, true), false).settings.is_empty());
         assert!(room(&facts(22), &demand(100_000, false), true).settings.is_empty());
+    }
+
+    #[test]
+    fn a_container_has_the_memory_of_its_control_group() {
+        let mut facts = Host::local().facts();
+        facts.cgroup.memory_bytes = Some(64 << 20);
+        assert_eq!(RoomFacts::of(&facts, None).available_bytes, 64 << 20);
+        facts.cgroup.memory_bytes = None;
+        assert_eq!(RoomFacts::of(&facts, Some(0.5)).available_bytes, facts.memory.total_bytes / 2);
     }
 
     #[test]

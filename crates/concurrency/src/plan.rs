@@ -17,6 +17,9 @@ use crate::error::ConcurrencyError;
 /// The most transfers that can be asked for: a mistake beyond that.
 const MOST: u32 = 10_000_000;
 
+/// The most bytes a second of a client: 1 GiB.
+const MOST_PACE: f64 = (1_u32 << 30) as f64;
+
 /// A client with fewer CPUs of its own shares those of the server.
 const OWN_CPUS: usize = 4;
 
@@ -176,8 +179,8 @@ pub(crate) fn check_steps(steps: &PlannedConcurrency) -> Result<(), ConcurrencyE
         steps if !is_share(steps.until_availability) || !is_share(steps.comfort_availability) => {
             refuse("give availabilities from 0 to 100 %")
         }
-        steps if !(1.0..=1e9).contains(&steps.pace_bytes_per_s) => {
-            refuse("give --client-rate from 1 B/s to 1 GB/s")
+        steps if !(1.0..=MOST_PACE).contains(&steps.pace_bytes_per_s) => {
+            refuse("give --client-rate from 1 to 1G")
         }
         steps if !is_length(steps.hold) || !is_length(steps.hold_last) => {
             refuse("give --hold from 1s to 24h")

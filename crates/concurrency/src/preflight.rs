@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use archive::model::{ChangedSetting, ConcurrencyLimit, PlannedConcurrency};
 use host::Host;
+use machine::Machine;
 
 use crate::error::ConcurrencyError;
 use crate::limits::{self, Demand, Ends, RoomFacts};
 
-/// What this machine can hold.
-#[derive(Clone, Debug)]
+/// What this machine can hold, and that of the server.
+#[derive(Debug)]
 pub(crate) struct Preflight {
+    /// Of the machine that has the server, or of this one.
     pub facts: RoomFacts,
     pub limits: Vec<ConcurrencyLimit>,
     /// Settings that change, with the value that they need.
@@ -22,24 +24,28 @@ impl Preflight {
     pub fn of(steps: &PlannedConcurrency, ends: Ends) -> Result<Self, ConcurrencyError> {
         let host = Host::local();
         let facts = RoomFacts::of(&host.facts(), host.available_memory_share());
-        let demand = Demand {
-            transfers: steps.to,
-            ends,
-            begin_per_s: steps.begin_per_s,
-            pace_bytes_per_s: steps.pace_bytes_per_s,
-        };
         let may_change = !steps.keep_settings && rustix::process::geteuid().is_root();
-        let bounds = limits::room(&facts, &demand, may_change);
-        if let Some(limit) = limits::refusing(&bounds.limits, steps.to) {
-            return Err(ConcurrencyError::Limit {
-                wanted: steps.to,
-                name: limit.name.clone(),
-                value: limit.value.clone(),
-                allows: limit.allows.unwrap_or_default(),
-                remedy: limit.remedy.clone(),
-            });
-        }
+        let bounds = limits::room(&facts, &demand(steps, ends), may_change);
+        refuse(&bounds.limits, steps.to)?;
         Ok(Self { facts, limits: bounds.limits, settings: bounds.settings })
+    }
+
+    /// Checks the machine of the server, too, where that is another one. Its settings stay as they are: it is not this run's alone.
+    pub fn with_server_on(
+        self,
+        name: &str,
+        machine: &dyn Machine,
+        steps: &PlannedConcurrency,
+    ) -> Result<Self, ConcurrencyError> {
+        let facts = RoomFacts::of(&machine.facts()?, machine.available_memory_share()?);
+        // Whether the kernel there tracks connections is not among its facts.
+        let facts = RoomFacts { is_tracking: false, ..facts };
+        let bounds = limits::room(&facts, &demand(steps, Ends::Server), false);
+        let there = bounds.limits.into_iter();
+        let there = there.map(|limit| ConcurrencyLimit { name: format!("{name}: {}", limit.name), ..limit });
+        let limits: Vec<ConcurrencyLimit> = self.limits.into_iter().chain(there).collect();
+        refuse(&limits, steps.to)?;
+        Ok(Self { facts, limits, ..self })
     }
 
     /// The settings with their values before and during the run.
@@ -52,4 +58,25 @@ impl Preflight {
         };
         self.settings.iter().map(changed).collect()
     }
+}
+
+fn demand(steps: &PlannedConcurrency, ends: Ends) -> Demand {
+    Demand {
+        transfers: steps.to,
+        ends,
+        begin_per_s: steps.begin_per_s,
+        pace_bytes_per_s: steps.pace_bytes_per_s,
+    }
+}
+
+/// Refuses more than the tightest limit allows.
+fn refuse(limits: &[ConcurrencyLimit], wanted: u32) -> Result<(), ConcurrencyError> {
+    let Some(limit) = limits::refusing(limits, wanted) else { return Ok(()) };
+    Err(ConcurrencyError::Limit {
+        wanted,
+        name: limit.name.clone(),
+        value: limit.value.clone(),
+        allows: limit.allows.unwrap_or_default(),
+        remedy: limit.remedy.clone(),
+    })
 }

@@ -2,7 +2,7 @@
 
 use archive::model::{ConcurrencyStep, RanOut, thousands};
 
-use crate::ladder::is_of_client;
+use crate::lateness::{is_late, late_reads};
 
 /// A server that uses this share of its CPUs has none left.
 const BUSY: f64 = 0.95;
@@ -86,16 +86,17 @@ fn of_client(step: &ConcurrencyStep, setting: &Setting, add: &mut Add<'_>) {
             "widen net.ipv4.ip_local_port_range",
         );
     }
-    if is_of_client(step) {
-        let evidence = vec![
-            format!("reads of the client are {:.1} s late (p99)", step.client_late_p99_us as f64 / 1e6),
-            format!("client CPU: {:.2} cores", step.client_cpu_cores),
-        ];
+    if is_late(step) {
+        let cores = format!("client CPU: {:.2} cores", step.client_cpu_cores);
+        let behind = step.client_behind_share.filter(|share| *share > 0.0);
+        let behind =
+            behind.map(|share| format!("it fell further behind by {:.1} % of the time", share * 100.0));
+        let evidence = [late_reads(step), cores].into_iter().chain(behind).collect();
         add(
             "client",
             "the client was too slow for the pace".to_owned(),
             evidence,
-            "lower --client-rate, or give the client more CPUs",
+            "stop other programs, lower --client-rate, or give the client more CPUs",
         );
     }
 }
@@ -189,7 +190,11 @@ mod tests {
         assert_eq!(names(&with_counter("listen_overflows"), &setting), ["backlog"]);
         let busy = ConcurrencyStep { server_cpu_cores: Some(1.97), ..base.clone() };
         assert_eq!(names(&busy, &setting), ["cpu"]);
-        let late = ConcurrencyStep { client_late_p99_us: 2_000_000, ..base.clone() };
+        let late = ConcurrencyStep {
+            client_late_p99_us: 2_000_000,
+            client_late_limit_us: 1_000_000,
+            ..base.clone()
+        };
         assert_eq!(names(&late, &setting), ["client"]);
         assert_eq!(names(&base, &Setting { is_out_of_memory: true, ..setting }), ["memory"]);
     }

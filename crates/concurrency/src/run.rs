@@ -63,6 +63,10 @@ pub fn run(
     let on = hosts.machine(plan);
     let machine = on.as_ref().map_or(&here as &dyn Machine, |(machine, _)| *machine);
     let cpus = on.as_ref().map(|(_, cpus)| cpus.clone());
+    let preflight = match plan.host_of(&plan.variants[0]).zip(on.as_ref()) {
+        Some((host, (machine, _))) => preflight.with_server_on(&host.name, *machine, steps)?,
+        None => preflight,
+    };
     let target = DownloadTarget::open(plan, steps, source, &preflight.settings, (machine, cpus))?;
     let finished = climb(plan, steps, &preflight, &target, root, context, observe);
     let unrestored = target.close();

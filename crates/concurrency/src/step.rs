@@ -12,6 +12,8 @@ use load::record::Micros;
 use load::transfers::{TransferSecond, Transfers};
 
 use crate::error::ConcurrencyError;
+use crate::ladder;
+use crate::lateness::{self, Lateness};
 use crate::limits::RESERVE;
 use crate::view::{SERVER, View};
 
@@ -122,6 +124,11 @@ impl Climb<'_, '_> {
         step.rise_s = rise_s;
         step.is_steady = seen.is_steady(transfers);
         step.advances = advances;
+        // Where reads get less than the window may hold, they are more frequent.
+        let seen = step.read_interval_s.map_or(self.interval, Duration::from_secs_f64);
+        let is_served_well = ladder::is_served_well(self.plan, &step);
+        step.client_late_limit_us =
+            lateness::limit_us(seen.min(self.interval), step.client_behind_share, is_served_well);
         self.add_telemetry(&mut step, &recording);
         Ok(StepEnd {
             step,
@@ -237,6 +244,7 @@ struct Held {
     memory_bytes: u64,
     /// In progress and failing, of the last seconds.
     last: VecDeque<[u64; 2]>,
+    lateness: Lateness,
 }
 
 impl Default for Held {
@@ -250,6 +258,7 @@ impl Default for Held {
             stalled: 0,
             memory_bytes: 0,
             last: VecDeque::new(),
+            lateness: Lateness::default(),
         }
     }
 }
@@ -257,6 +266,7 @@ impl Default for Held {
 impl Held {
     fn add(&mut self, second: &TransferSecond<Micros>) {
         self.sum.add_counts(second);
+        self.lateness.add(second);
         self.seconds += 1;
         self.attempts += second.attempts();
         self.successes += second.successes();
@@ -290,6 +300,7 @@ impl Held {
         let by_name = |(kind, count): (&load::record::ErrorKind, &u64)| (kind.name().to_owned(), *count);
         let examples = errors.examples.iter().map(|(kind, text)| (kind.name().to_owned(), text.clone()));
         let seconds = f64::from(self.seconds.max(1));
+        let reads = self.sum.reads.saturating_sub(self.sum.empty_reads);
         ConcurrencyStep {
             transfers,
             in_progress: self.last.back().map_or(0, |gauges| gauges[0]),
@@ -304,9 +315,11 @@ impl Held {
             probes_failed: self.sum.probes_failed,
             pace_share: (asked > 0.0).then(|| self.sum.bytes as f64 / asked),
             stalled_share: share(self.stalled, self.in_progress),
+            read_interval_s: (reads > 0).then(|| self.in_progress as f64 / reads as f64),
             errors: errors.counts.iter().map(by_name).collect(),
             examples: examples.collect::<BTreeMap<_, _>>(),
             client_late_p99_us: self.sum.times.late.value_at_quantile(0.99),
+            client_behind_share: self.lateness.behind_share(),
             client_cpu_cores: self.sum.cpu_us as f64 / 1e6 / seconds,
             client_bytes: self.memory_bytes,
             ..ConcurrencyStep::default()
@@ -338,6 +351,8 @@ mod tests {
                 in_progress,
                 failing,
                 bytes: 50 * in_progress,
+                reads: in_progress,
+                empty_reads: in_progress / 2,
                 ..TransferSecond::new(0)
             });
             assert_eq!(held.is_steady(100), held.seconds == 6, "{}", held.seconds);
@@ -345,6 +360,7 @@ mod tests {
         let step = held.step(100, 100.0, &TransferSecond::new(0));
         assert_eq!((step.attempts, step.successes, step.in_progress), (600, 430, 60));
         assert!((step.availability - 430.0 / 600.0).abs() < 1e-9 && step.pace_share == Some(0.5));
+        assert_eq!(step.read_interval_s, Some(2.0), "half of the reads of each second find something");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use archive::model::{Concurrency, ConcurrencyStep, FORMAT, PlannedConcurrency, RanOut, thousands};
 use load::transfers::{TransferSpec, Transfers, TransfersError};
 
+use crate::client::{client_was_the_limit, is_of_client};
 use crate::error::ConcurrencyError;
 use crate::ladder::{self, NextStep};
 use crate::limits::{self, RESERVE};
@@ -123,7 +124,7 @@ impl Steps<'_> {
             let ended = climb.view.ended();
             let is_at_a_limit = ladder::is_broken(self.plan, &step)
                 || is_out_of_memory
-                || ladder::is_of_client(&step)
+                || is_of_client(&step)
                 || ended.is_some();
             if found.ran_out.is_empty() && is_at_a_limit {
                 let setting = Setting {
@@ -149,8 +150,8 @@ impl Steps<'_> {
                 "the machine's memory was nearly used up".clone_into(&mut found.ended);
                 return Ok(());
             }
-            if let Some(late) = found.steps.last().filter(|step| ladder::is_of_client(step)) {
-                found.ended = words::client_was_the_limit(late);
+            if let Some(why) = found.steps.last().and_then(client_was_the_limit) {
+                found.ended = why;
                 return Ok(());
             }
             if let Some(why) = ended {
@@ -164,8 +165,7 @@ impl Steps<'_> {
     fn conclude(&self, found: &mut Concurrency) {
         found.breaking_point = ladder::breaking_point(self.plan, &found.steps);
         found.comfortable_point = ladder::comfortable_point(self.plan, &found.steps);
-        found.client_limit =
-            found.steps.iter().find(|step| ladder::is_of_client(step)).map(|step| step.transfers);
+        found.client_limit = found.steps.iter().find(|step| is_of_client(step)).map(|step| step.transfers);
         found.sentence = words::sentence(&Found {
             variant: &found.variant,
             steps: &found.steps,

@@ -3,12 +3,13 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use archive::model::{Concurrency, Plan, PlannedConcurrency};
+use archive::model::{Concurrency, Plan, PlannedConcurrency, thousands};
 use bakeoff::event::Observer;
 use bakeoff::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
 use load::transfers::{TransferSpec, Transfers};
 use workload::{ServerVariant, Workload};
 
+use crate::client::client_was_the_limit;
 use crate::error::ConcurrencyError;
 use crate::ladder;
 use crate::limits::Ends;
@@ -54,11 +55,8 @@ impl BreakingPoint for BreakingPoints {
         server_cpus: usize,
     ) -> Result<(), BreakingPointError> {
         let steps = steps_of(plan)?;
-        if self.preflight.get().is_none() {
-            let _ = self.preflight.set(Preflight::of(steps, Ends::Loopback)?);
-        }
-        let settings = self.preflight.get().map(|preflight| knobs(&preflight.settings));
-        fit(workload, variant, steps, server_cpus, settings.unwrap_or_default())?;
+        let settings = knobs(&self.preflight(steps)?.settings);
+        fit(workload, variant, steps, server_cpus, settings)?;
         Ok(())
     }
 
@@ -73,32 +71,37 @@ impl BreakingPoint for BreakingPoints {
         let mut found = FoundBreak { value: None, client_reasons: Vec::new(), reasons: Vec::new(), record };
         let most = found.record.steps.iter().map(|step| step.transfers).max();
         found.value = ladder::crossing(steps, &found.record.steps).or(most.map(f64::from));
-        if let Some(late) = found.record.steps.iter().find(|step| ladder::is_of_client(step)) {
-            found.client_reasons.push(crate::words::client_was_the_limit(late));
-        } else if found.record.breaking_point.is_none() && most.is_some() {
-            let held = archive::model::thousands(most.unwrap_or_default().into());
-            found
-                .client_reasons
-                .push(format!("{name} did not break with {held} downloads at once: {}", found.record.ended));
-        } else if most.is_none() {
-            found.reasons.push(found.record.ended.clone());
+        let of_client = found.record.steps.iter().find_map(client_was_the_limit);
+        match (most, of_client) {
+            (None, _) => found.reasons.push(found.record.ended.clone()),
+            (Some(_), Some(why)) => found.client_reasons.push(why),
+            (Some(most), None) if found.record.breaking_point.is_none() => {
+                let (held, ended) = (thousands(most.into()), &found.record.ended);
+                let why = format!("{name} did not break with {held} downloads at once: {ended}");
+                found.client_reasons.push(why);
+            }
+            (Some(_), None) => {}
         }
         Ok(found)
     }
 }
 
 impl BreakingPoints {
+    /// What this machine can hold, checked once: while a server runs, less memory is available.
+    fn preflight(&self, steps: &PlannedConcurrency) -> Result<&Preflight, ConcurrencyError> {
+        if let Some(checked) = self.preflight.get() {
+            return Ok(checked);
+        }
+        let checked = Preflight::of(steps, Ends::Loopback)?;
+        Ok(self.preflight.get_or_init(|| checked))
+    }
+
     fn climb(
         &self,
         server: &BreakingServer<'_>,
         observe: &mut Observer<'_>,
     ) -> Result<Concurrency, ConcurrencyError> {
         let planned = steps_of(server.plan)?;
-        let checked = self.preflight.get().cloned();
-        let preflight = match checked {
-            Some(preflight) => preflight,
-            None => Preflight::of(planned, Ends::Loopback)?,
-        };
         let spec = TransferSpec::of(&server.load, None, planned.pace_bytes_per_s)?;
         check_file(planned, spec.expect.bytes)?;
         let spec = for_steps(spec, planned);
@@ -120,7 +123,7 @@ impl BreakingPoints {
             file_bytes: spec.expect.bytes,
             chosen: std::collections::BTreeMap::default(),
         };
-        let all = Steps { plan, preflight: &preflight, longest_recovery: LONGEST_RECOVERY };
+        let all = Steps { plan, preflight: self.preflight(planned)?, longest_recovery: LONGEST_RECOVERY };
         let mut found = all.begin(described, &spec, &transfers);
         let interval = spec.interval();
         let context = server.context;

@@ -2,7 +2,7 @@
 
 use archive::model::{ConcurrencyStep, RanOut, thousands};
 
-use crate::ladder::is_of_client;
+use crate::client::client_was_the_limit;
 
 /// What the sentence is made of.
 pub(crate) struct Found<'a> {
@@ -22,9 +22,15 @@ pub(crate) fn sentence(found: &Found<'_>) -> String {
         None => "comfortable at no step that was tried".to_owned(),
     };
     let Some(broken) = found.breaking_point else {
-        let most = steps.iter().map(|step| step.transfers).max().unwrap_or_default();
-        if let Some(late) = steps.iter().find(|step| is_of_client(step)) {
-            return format!("{variant} is {comfortable}; {}", client_was_the_limit(late));
+        let Some(most) = steps.iter().map(|step| step.transfers).max() else {
+            return format!("{variant} was not measured: no step was held");
+        };
+        // The run ends there: a first step has none before that would tell of the server.
+        if let Some(why) = steps.first().and_then(client_was_the_limit) {
+            return format!("{why}; this says nothing of {variant}");
+        }
+        if let Some(why) = steps.iter().find_map(client_was_the_limit) {
+            return format!("{variant} is {comfortable}; {why}");
         }
         return format!("{variant} is {comfortable}; it did not break with up to {}", number(most));
     };
@@ -35,15 +41,6 @@ pub(crate) fn sentence(found: &Found<'_>) -> String {
         "{variant} is {comfortable}; it breaks at {}, with an availability of {availability:.0} % (under {:.0} %){why}",
         number(broken),
         found.until_availability * 100.0
-    )
-}
-
-/// Why a step says nothing of the server.
-pub(crate) fn client_was_the_limit(step: &ConcurrencyStep) -> String {
-    format!(
-        "the client was the limit with {}: its reads were {:.1} s late (p99)",
-        thousands(step.transfers.into()),
-        step.client_late_p99_us as f64 / 1e6
     )
 }
 
@@ -70,12 +67,24 @@ mod tests {
             sentence(&found),
             "apache is comfortable up to 1,000 downloads at once; it breaks at 2,000, with an availability of 13 % (under 50 %)"
         );
-        let late = [ConcurrencyStep { client_late_p99_us: 39_000_000, ..steps[1].clone() }];
+        let late = [ConcurrencyStep {
+            client_late_p99_us: 39_000_000,
+            client_late_limit_us: 7_000_000,
+            ..steps[1].clone()
+        }];
         let of_client = Found { breaking_point: None, comfortable_point: None, steps: &late, ..found };
         assert_eq!(
             sentence(&of_client),
-            "apache is comfortable at no step that was tried; the client was the limit with 2,000: its reads were 39.0 s late (p99)"
+            "the client was the limit with 2,000: its reads were 39.0 s late (p99), more than 7.0 s; this says nothing of apache"
         );
+        let later = [steps[0].clone(), late[0].clone()];
+        let of_client = Found { comfortable_point: Some(1_000), steps: &later, ..of_client };
+        assert_eq!(
+            sentence(&of_client),
+            "apache is comfortable up to 1,000 downloads at once; the client was the limit with 2,000: its reads were 39.0 s late (p99), more than 7.0 s"
+        );
+        let interrupted = Found { steps: &[], breaking_point: None, comfortable_point: None, ..found };
+        assert_eq!(sentence(&interrupted), "apache was not measured: no step was held");
         let healthy = Found { breaking_point: None, comfortable_point: Some(2_000), ..found };
         assert_eq!(
             sentence(&healthy),

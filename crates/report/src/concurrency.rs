@@ -15,16 +15,17 @@ pub(crate) fn render(out: &mut String, found: &Concurrency) {
     line!(out, "**{}.**\n", plain(&found.sentence));
     line!(
         out,
-        "{} at {} B/s for each client. Ended: {}.\n",
+        "Each client downloads {} at {} B/s, and reads about every {:.1} s. The run ended: {}.\n",
         plain(&found.download),
         words::amount(found.pace_bytes_per_s),
+        found.seen_read_interval_s(),
         plain(&found.ended)
     );
     line!(
         out,
-        "| transfers | in progress | availability | first byte p50 | p99 | max | pace | failed | server CPU | server B each | kernel B each | client B each |"
+        "| transfers | in progress | availability | first byte p50 | p99 | max | pace | failed | reads late p99, of at most | server CPU | server B each | kernel B each | client B each |"
     );
-    line!(out, "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    line!(out, "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for step in &found.steps {
         line!(out, "| {} |", cells(step).join(" | "));
     }
@@ -37,14 +38,15 @@ pub(crate) fn render(out: &mut String, found: &Concurrency) {
         line!(out, "New clients were answered within a second again {answered}.\n");
     }
     for ran_out in &found.ran_out {
-        line!(out, "- ran out: {} ({})", plain(&ran_out.sentence), plain(&ran_out.evidence.join("; ")));
+        let (sentence, evidence) = (plain(&ran_out.sentence), plain(&ran_out.evidence.join("; ")));
+        line!(out, "- ran out: {sentence} ({evidence}). What could be done: {}.", plain(&ran_out.remedy));
     }
     if !found.ran_out.is_empty() {
         out.push('\n');
     }
 }
 
-fn cells(step: &ConcurrencyStep) -> [String; 12] {
+fn cells(step: &ConcurrencyStep) -> [String; 13] {
     let us = |us: u64| words::quantity(us as f64, "µs");
     let whole = |value: f64| thousands(value.round());
     let [p50, p99, max] = match step.first_byte.count {
@@ -60,6 +62,7 @@ fn cells(step: &ConcurrencyStep) -> [String; 12] {
         max,
         step.pace_share.map_or_else(|| NONE.to_owned(), words::percent),
         thousands(step.errors.values().sum::<u64>() as f64),
+        format!("{} of {}", us(step.client_late_p99_us), us(step.client_late_limit_us)),
         step.server_cpu_cores.map_or_else(|| NONE.to_owned(), |cores| format!("{cores:.2}")),
         step.server_bytes_each().map_or_else(|| NONE.to_owned(), whole),
         whole(step.kernel_bytes_each()),
@@ -67,7 +70,7 @@ fn cells(step: &ConcurrencyStep) -> [String; 12] {
     ]
 }
 
-const COLUMNS: [&str; 30] = [
+const COLUMNS: [&str; 32] = [
     "transfers",
     "in_progress",
     "attempts",
@@ -89,6 +92,8 @@ const COLUMNS: [&str; 30] = [
     "stalled_share",
     "errors",
     "client_late_p99_us",
+    "client_late_limit_us",
+    "client_behind_share",
     "client_cpu_cores",
     "client_bytes",
     "server_cpu_cores",
@@ -111,7 +116,7 @@ pub(crate) fn csv(found: &Concurrency) -> Result<String, ReportError> {
     Ok(String::from_utf8(bytes).expect("all fields are text"))
 }
 
-fn row(step: &ConcurrencyStep) -> [String; 30] {
+fn row(step: &ConcurrencyStep) -> [String; 32] {
     let errors: Vec<String> = step.errors.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
     let counter = |name: &str| step.counters.get(name).copied().unwrap_or_default().to_string();
     let optional = |value: Option<String>| value.unwrap_or_default();
@@ -137,6 +142,8 @@ fn row(step: &ConcurrencyStep) -> [String; 30] {
         step.stalled_share.to_string(),
         errors.join(" "),
         step.client_late_p99_us.to_string(),
+        step.client_late_limit_us.to_string(),
+        optional(step.client_behind_share.map(|share| share.to_string())),
         step.client_cpu_cores.to_string(),
         step.client_bytes.to_string(),
         optional(step.server_cpu_cores.map(|cores| cores.to_string())),

@@ -21,7 +21,7 @@ pub struct Concurrency {
     pub file_bytes: Option<u64>,
     /// The pace at which each client reads, bytes a second.
     pub pace_bytes_per_s: f64,
-    /// About how long it is from one read of a transfer to the next, seconds.
+    /// About how long it is from one read of a transfer to the next, by the pace and the window, seconds. Steps have what was seen.
     pub read_interval_s: f64,
     /// Processes of the client.
     pub processes: u32,
@@ -38,10 +38,10 @@ pub struct Concurrency {
     /// The most transfers at which clients are comfortable, as at all fewer ones that were tried; none where they never are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comfortable_point: Option<u32>,
-    /// The transfers at which the client was too slow for its pace, which ended the run; none where it never was.
+    /// The transfers at which the client was the limit, which ended the run; none where it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_limit: Option<u32>,
-    /// What this machine can hold, checked before the run.
+    /// What this machine can hold, and another one with the server, checked before the run.
     pub limits: Vec<ConcurrencyLimit>,
     /// Kernel settings that the run changed and put back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,10 +59,10 @@ pub struct Concurrency {
     pub ran_out: Vec<RanOut>,
 }
 
-/// Something of this machine that bounds the number of transfers.
+/// Something of a machine that bounds the number of transfers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConcurrencyLimit {
-    /// What it is, such as `local ports`.
+    /// What it is, such as `local ports`; of another machine, after its name.
     pub name: String,
     /// Its value, in words.
     pub value: String,
@@ -129,8 +129,19 @@ pub struct ConcurrencyStep {
     /// Transfers by how often they advanced while the number was held; none where that was shorter than two reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advances: Option<StepAdvances>,
+    /// How long it was from one read of a transfer with bytes to the next on average, seconds; none where no read had some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_interval_s: Option<f64>,
     /// How late the client's reads were, 99th percentile, microseconds.
     pub client_late_p99_us: u64,
+    /// How late they may be, microseconds: later, the client is the limit. It follows from the time between two reads and from
+    /// `client_behind_share`.
+    #[serde(default = "late_limit_before")]
+    pub client_late_limit_us: u64,
+    /// The part of the hold by which the client fell further behind with its reads: as much of their pace clients lost. Negative where
+    /// it caught up; none where the step was held for less than four seconds with reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_behind_share: Option<f64>,
     /// CPU time of the client, cores.
     pub client_cpu_cores: f64,
     /// Memory of the client's processes, bytes.
@@ -150,6 +161,19 @@ pub struct ConcurrencyStep {
     pub available_bytes: u64,
     /// Counts of the kernel from the begin of the step to its end, such as `listen_overflows`.
     pub counters: BTreeMap<String, u64>,
+}
+
+/// The limit of steps that were written before they had one.
+fn late_limit_before() -> u64 {
+    1_000_000
+}
+
+impl Concurrency {
+    /// How long it was from one read of a transfer to the next in the last step, seconds; by the pace and the window where no
+    /// step shows it.
+    pub fn seen_read_interval_s(&self) -> f64 {
+        self.steps.iter().rev().find_map(|step| step.read_interval_s).unwrap_or(self.read_interval_s)
+    }
 }
 
 impl ConcurrencyStep {

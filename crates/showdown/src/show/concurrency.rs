@@ -17,7 +17,7 @@ pub fn text(found: &Concurrency, dir: &str, report: Option<&str>) -> String {
         "{} at {}/s for each client, read about every {:.1} s.\n",
         found.download,
         bytes(found.pace_bytes_per_s),
-        found.read_interval_s
+        found.seen_read_interval_s()
     );
     out.push_str(&table(&steps(found)));
     let _ = writeln!(out, "\nEnded: {}.", found.ended);
@@ -42,17 +42,7 @@ pub fn text(found: &Concurrency, dir: &str, report: Option<&str>) -> String {
         }
         let _ = writeln!(out, "  {}", ran_out.remedy);
     }
-    out.push_str("\nThis machine, before the run:\n\n");
-    let mut rows = vec![["limit", "value", "allows"].map(str::to_owned).to_vec()];
-    rows.extend(found.limits.iter().map(|limit| {
-        let allows = match (limit.allows, limit.is_changed) {
-            (_, true) => "changed for the run".to_owned(),
-            (Some(allows), false) => count(allows),
-            (None, false) => "–".to_owned(),
-        };
-        vec![limit.name.clone(), limit.value.clone(), allows]
-    }));
-    out.push_str(&table(&rows));
+    out.push_str(&limits(found));
     for setting in &found.settings {
         let _ = writeln!(
             out,
@@ -67,6 +57,23 @@ pub fn text(found: &Concurrency, dir: &str, report: Option<&str>) -> String {
     out
 }
 
+/// What bounds the number of transfers.
+fn limits(found: &Concurrency) -> String {
+    if found.limits.is_empty() {
+        return "\nBoth ends of the transfers are elsewhere: nothing bounds them here.\n".to_owned();
+    }
+    let mut rows = vec![["limit", "value", "allows"].map(str::to_owned).to_vec()];
+    rows.extend(found.limits.iter().map(|limit| {
+        let allows = match (limit.allows, limit.is_changed) {
+            (_, true) => "changed for the run".to_owned(),
+            (Some(allows), false) => count(allows),
+            (None, false) => "–".to_owned(),
+        };
+        vec![limit.name.clone(), limit.value.clone(), allows]
+    }));
+    format!("\nWhat the machines can hold, before the run:\n\n{}", table(&rows))
+}
+
 fn steps(found: &Concurrency) -> Vec<Vec<String>> {
     let head = [
         "transfers",
@@ -78,6 +85,7 @@ fn steps(found: &Concurrency) -> Vec<Vec<String>> {
         "pace",
         "stalled",
         "failed",
+        "reads late",
         "server CPU",
         "server B each",
         "kernel B each",
@@ -109,6 +117,7 @@ fn row(found: &Concurrency, step: &ConcurrencyStep) -> Vec<String> {
         step.pace_share.map_or_else(|| "–".to_owned(), share),
         share(step.stalled_share),
         count(step.errors.values().sum()),
+        time(step.client_late_p99_us as f64),
         step.server_cpu_cores.map_or_else(|| "–".to_owned(), |cores| format!("{cores:.2}")),
         step.server_bytes_each().map_or_else(|| "–".to_owned(), whole),
         whole(step.kernel_bytes_each()),

@@ -27,7 +27,7 @@ Examples:
   showdown concurrency nginx --to 50000
   showdown concurrency apache:mpm=event --to 20k --client-rate 1k
   showdown concurrency nginx --from 125k --to 1M --hold-last 60s
-  showdown concurrency nginx --on sut --clients c1,c2 --to 200k
+  showdown concurrency nginx --on sut --clients c1,c2 --to 40k
   showdown concurrency http://127.0.0.1:8080/big.iso --step 2x --until 'availability<50%'
 
 A transfer is a download in progress: its client reads at a set pace, so that it stays open. Steps rise by a factor until \
@@ -37,7 +37,7 @@ ones are answered within a second.
 Before the first step, the run says what this machine can hold. As root it changes the kernel settings that are too small \
 (net.ipv4.tcp_mem, net.ipv4.tcp_notsent_lowat), and puts them back, also when it is killed.
 
-A client that is too slow for its pace ends the run: it would measure its own delay.
+A client whose reads are too late for its pace, or that runs out of ports, ends the run: it would measure itself.
 
 Exit codes: 0 an answer, 2 usage error, 3 the client was the limit, 1 failure, 130 interrupted.")]
 pub struct ConcurrencyArgs {

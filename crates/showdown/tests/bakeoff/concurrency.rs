@@ -74,7 +74,7 @@ fn two_thousand_downloads_are_in_progress_at_once() {
     assert!(report("md").contains("| transfers |"), "{}", report("md"));
     assert_eq!(report("csv").lines().count(), steps.len() + 1);
     let shown = text(&home.run(&["show"]).stdout);
-    assert!(shown.contains("This machine, before the run"), "{shown}");
+    assert!(shown.contains("What the machines can hold, before the run"), "{shown}");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn what_cannot_be_run_is_said_before_the_run() {
     refusal(2, &[&format!("http://{}/", server("200 OK", 1_000))], "download a larger file");
     refusal(2, &["http://93.184.216.34/"], "--target-is-mine");
     refusal(2, &["nginx", "--workload", "static-web"], "name one with --on-op");
-    refusal(2, &["nginx", "--to", "10000000"], "are too many for this machine");
+    refusal(2, &["nginx", "--to", "10000000"], "transfers at once are too many: ");
     refusal(2, &["nginx:kernel.core_pattern=x"], "kernel.core_pattern is no setting");
     refusal(2, &["nginx", "--from", "10", "--to", "5"], "--from not above --to");
     refusal(2, &["nginx", "--step", "1x"], "a factor of at least 1.05");
