@@ -6,7 +6,7 @@ use std::process::{Child, Output, Stdio};
 use serde_json::Value;
 
 use super::lab::Lab;
-use super::{SHOWDOWN, command, json, kill_those_with, run, stderr, wait_for};
+use super::{SHOWDOWN, command, json, kill_those_with, nothing_is_left, run, stderr, wait_for};
 
 /// Two names of this machine.
 const TWO: &str = "[host.a]\naddress = \"127.0.0.1\"\n[host.b]\naddress = \"127.0.0.2\"\n";
@@ -226,9 +226,7 @@ fn clients_behind_ssh_count_what_the_server_counts_and_losing_one_is_one_line() 
     assert!(
         load["rules_broken"][0]["rule"] == "client_lost" && load["rules_broken"][0]["client"].is_string()
     );
-    for host in ["c1", "c2"] {
-        wait_for("a host without agents and load processes", || lab.left_on(host).is_empty().then_some(()));
-    }
+    nothing_is_left(&lab, &["c1", "c2"]);
     let _ = server.kill();
     let _ = server.wait();
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 
 use super::lab::Lab;
-use super::{SHOWDOWN, command, json, kill_those_with, stderr, wait_for};
+use super::{SHOWDOWN, command, json, kill_those_with, nothing_is_left, stderr, wait_for};
 
 /// A kernel setting of each network namespace, which no other test changes.
 const SETTING: &str = "net.ipv4.tcp_early_retrans";
@@ -72,12 +72,6 @@ fn start(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started")
 }
 
-fn nothing_is_left(lab: &Lab) {
-    for host in ["c1", "c2"] {
-        wait_for("a host without agents, servers and ports", || lab.left_on(host).is_empty().then_some(()));
-    }
-}
-
 fn setting_of(lab: &Lab, host: &str) -> String {
     lab.output_on(host, &["sysctl", "-n", SETTING]).trim().to_owned()
 }
@@ -113,9 +107,7 @@ fn clients_on_other_hosts_load_the_servers_and_are_counted_exactly() {
             assert!(comparison.directory().join(file).exists());
         }
     }
-    for host in ["c1", "c2", "c3"] {
-        wait_for("a host without agents, servers and ports", || lab.left_on(host).is_empty().then_some(()));
-    }
+    nothing_is_left(&lab, &["c1", "c2", "c3"]);
     let words = [SHOWDOWN, "plan", "compare", "nginx", "apache", "--clients", "c2", "--hosts"];
     let hosts = lab.directory().join("hosts.toml").display().to_string();
     let refused = lab.exec(&[&words[..], &[&hosts]].concat()).output().expect("it runs");
@@ -167,7 +159,7 @@ fn machine_against_machine_has_a_record_of_both() {
         assert!(command.is_ok_and(|text| text.contains(&listens)), "not on all addresses");
     }
     assert!(comparison.directory().join("report.html").exists());
-    nothing_is_left(&lab);
+    nothing_is_left(&lab, &["c1", "c2"]);
 }
 
 #[test]
@@ -198,7 +190,7 @@ fn two_servers_run_on_one_other_host_whose_kernel_settings_are_put_back() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("host c1 was lost: ssh was killed by signal 9"), "{}", stderr(&output));
     wait_for("the value from before", || (setting_of(&lab, "c1") == before).then_some(()));
-    nothing_is_left(&lab);
+    nothing_is_left(&lab, &["c1", "c2"]);
 }
 
 #[test]
@@ -233,7 +225,7 @@ fn a_host_that_is_lost_in_a_trial_fails_it_with_its_line_and_the_run_goes_on_lat
         let lines = trial["reasons"].as_array().expect("reasons").iter().filter(|reason| **reason == line);
         assert_eq!(lines.count(), usize::from(is_lost), "{trial}");
     }
-    nothing_is_left(&lab);
+    nothing_is_left(&lab, &["c1", "c2"]);
 
     let plan = fs::read_to_string(comparison.directory().join("plan.toml")).expect("its plan");
     let short = plan.replace("load = \"3s\"", "load = \"200ms\"");
@@ -245,7 +237,7 @@ fn a_host_that_is_lost_in_a_trial_fails_it_with_its_line_and_the_run_goes_on_lat
     assert!(is_recorded(&output), "{}", stderr(&output));
     let measured = comparison.trials().into_iter().filter(|trial| trial["variant"] == "nginx@c2");
     assert!(measured.filter(|trial| trial["status"] != "failed").count() >= 2, "c2 is there again");
-    nothing_is_left(&lab);
+    nothing_is_left(&lab, &["c1", "c2"]);
 }
 
 #[test]
@@ -287,7 +279,7 @@ fn databases_on_another_host_let_the_client_log_in() {
     for trial in comparison.trials() {
         assert!(trial["cpu_time"]["operations"].as_u64() > Some(0), "{}", trial["reasons"]);
     }
-    wait_for("a host without agents, servers and ports", || lab.left_on("c1").is_empty().then_some(()));
+    nothing_is_left(&lab, &["c1"]);
 }
 
 /// A lab of one host gives it all CPUs of this machine, so that two instances can have one each.
@@ -316,5 +308,5 @@ fn instances_with_cpus_of_their_own_are_loaded_alone_and_together() {
         }
         assert!(trial["neighbours"]["all"]["p99_us"].as_u64() > Some(0), "{trial}");
     }
-    wait_for("a host without agents, servers and ports", || lab.left_on("c1").is_empty().then_some(()));
+    nothing_is_left(&lab, &["c1"]);
 }

@@ -19,9 +19,7 @@ fn measuring(lab: &Lab) -> Child {
 }
 
 fn nothing_is_left(lab: &Lab) {
-    for host in ["c1", "c2"] {
-        wait_for("a host without agents and ports", || lab.left_on(host).is_empty().then_some(()));
-    }
+    super::nothing_is_left(lab, &["c1", "c2"]);
     wait_for("a controller without ssh and showdown", || {
         let list = lab.output(&["ps", "-e", "-o", "args="]);
         (!list.contains(" hosts --hosts ") && !list.contains("ssh -T ")).then_some(())

@@ -3,6 +3,7 @@
 
 mod clients;
 mod compare;
+mod concurrency;
 mod failures;
 mod firewall;
 mod kills;
@@ -57,6 +58,13 @@ fn kill_those_with(lab: &lab::Lab, host: Option<&str>, words: &str) {
     assert!(!pids.is_empty(), "no {words:?} in:\n{list}");
     let words = [&["kill", "-KILL"], pids.as_slice()].concat();
     let _ = host.map_or_else(|| lab.output(&words), |host| lab.output_on(host, &words));
+}
+
+/// Waits until these hosts have nothing of a run.
+fn nothing_is_left(lab: &lab::Lab, hosts: &[&str]) {
+    for host in hosts {
+        wait_for("a host without agents, servers and ports", || lab.left_on(host).is_empty().then_some(()));
+    }
 }
 
 /// Waits until something is there.
