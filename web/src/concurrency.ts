@@ -23,6 +23,21 @@ export interface Concurrency {
   ran_out?: { what: string; sentence: string; evidence: string[]; remedy: string }[];
 }
 
+/** The steps of a plan. Durations are texts, such as `1s` or `1m 30s`. */
+export interface PlannedConcurrency {
+  from: number;
+  to: number;
+  step: number;
+  finer: number;
+  until_availability: number;
+  pace_bytes_per_s: number;
+  hold: string;
+  hold_last: string;
+  begin_per_s: number;
+  comfort_availability: number;
+  comfort_first_byte: string;
+}
+
 export interface StepTimes {
   count: number;
   p50_us: number;
@@ -48,7 +63,10 @@ export interface ConcurrencyStep {
   stalled_share: number;
   errors: Record<string, number>;
   advances?: { over_ms: number; transfers: number; never: number; once: number; twice: number; fewest_bytes: number };
+  read_interval_s?: number;
   client_late_p99_us: number;
+  client_late_limit_us: number;
+  client_behind_share?: number;
   client_cpu_cores: number;
   client_bytes: number;
   server_cpu_cores?: number;

@@ -1,7 +1,7 @@
 // The types of the data that `crates/report` writes into the page, field by field as serde writes the types of
 // `crates/archive/src/model`. The fields are documented there. Units are in the names.
 
-import type { Concurrency } from "./concurrency";
+import type { Concurrency, PlannedConcurrency } from "./concurrency";
 import type { Explanation, FlameData } from "./explained";
 
 export type KnobValue = boolean | number | string;
@@ -192,6 +192,8 @@ export interface Plan {
   hosts?: { name: string; ssh?: string; address: string; kind?: string; cpus?: string }[];
   variants: { name: string; server: string; host?: string; knobs?: SweepPoint }[];
   sweep?: { vary: string; values: KnobValue[] }[];
+  /** The steps of a run of transfers, and of trials that measure the breaking point. */
+  concurrency?: PlannedConcurrency;
 }
 
 export type Measure =

@@ -30,19 +30,20 @@ export function transfersAnswer(report: Report): HTMLElement {
 }
 
 /** The sections of such a run. */
-export function transfersSections({ concurrency: found }: Report): Section[] {
+export function transfersSections({ concurrency: found, plan }: Report): Section[] {
   if (!found) return [{ id: "steps", title: "Steps", short: "Steps", body: [nothing("No step was held.")] }];
   return [
-    { id: "picture", title: "Where to stop", short: "Picture", body: [concurrencyChart(found) ?? nothing("No step was held.")] },
+    { id: "picture", title: "Where to stop", short: "Picture", body: [concurrencyChart(found, plan?.concurrency) ?? nothing("No step was held.")] },
     { id: "steps", title: "Steps", short: "Steps", body: steps(found) },
     { id: "ran-out", title: "What ran out", short: "What ran out", body: ranOut(found) },
-    { id: "limits", title: "What this machine can hold", short: "Limits", body: limits(found) },
+    { id: "limits", title: "What the machines can hold", short: "Limits", body: limits(found) },
   ];
 }
 
 function steps(found: Concurrency): Child[] {
+  const seen = [...found.steps].reverse().find((step) => step.read_interval_s !== undefined)?.read_interval_s;
   return [
-    el("p", { class: "basis" }, ...terms`In the order of time. Every client of a [[transfer]] reads about every ${seconds(found.read_interval_s)}; memory is for each transfer in progress.`),
+    el("p", { class: "basis" }, ...terms`In the order of time. Every client of a [[transfer]] reads about every ${seconds(seen ?? found.read_interval_s)}; memory is for each transfer in progress. Reads that are later than they may be make the [[client]] the limit: the step says nothing of the server.`),
     table("The steps, in the order of time", HEAD, found.steps.map(row)),
     el("p", { class: "note" }, `Ended: ${found.ended}.`),
     source("concurrency.json"),
@@ -73,11 +74,13 @@ function ranOut({ ran_out = [], recovery }: Concurrency): Child[] {
 function limits({ limits: bounds, settings = [], chosen = {} }: Concurrency): Child[] {
   const knobs = Object.entries(chosen);
   return [
-    table(
-      "What bounds the number of transfers, before the run",
-      ["Limit", "Value", "Allows", "How to allow more"],
-      bounds.map(({ name, value, allows, is_changed, remedy }) => [name, value, is_changed ? "changed for the run" : number(allows), remedy]),
-    ),
+    bounds.length > 0
+      ? table(
+          "What bounds the number of transfers, before the run",
+          ["Limit", "Value", "Allows", "How to allow more"],
+          bounds.map(({ name, value, allows, is_changed, remedy }) => [name, value, is_changed ? "changed for the run" : number(allows), remedy]),
+        )
+      : nothing("Both ends of the transfers were elsewhere: nothing bounded them on the machine of the run."),
     settings.length > 0
       ? table("Kernel settings that were changed and put back", ["Setting", "Before and after", "During the run"], settings.map(({ name, from, to }) => [name, from, to]))
       : null,

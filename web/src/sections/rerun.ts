@@ -3,7 +3,7 @@
 import { source } from "../charts/figure";
 import { el, table, type Child } from "../dom";
 import { commandLine } from "../derive/command";
-import { counted, date, time } from "../derive/format";
+import { bytes, counted, date, number, percent, ratio, time } from "../derive/format";
 import type { Plan, Report } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
@@ -13,6 +13,7 @@ export function rerunSection(report: Report): Section {
   const section = { id: "rerun", title: "Run it again", short: "Rerun" };
   if (!plan) return { ...section, body: [nothing("The plan of this run cannot be read: restore plan.toml.")] };
   if (plan.kind === "explain") return { ...section, body: explained(report, plan) };
+  if (plan.kind === "concurrency") return { ...section, body: [...again(run.dir, plan), table("Summary of the plan", ["Item", "Value"], ofTransfers(report, plan)), source("plan.toml and facts.json")] };
   const rows: Child[][] = [
     ["Run", run.id],
     ["Started", facts ? date(facts.taken_unix_ms) : report.trials[0] ? date(report.trials[0].started_unix_ms) : "–"],
@@ -34,14 +35,47 @@ export function rerunSection(report: Report): Section {
   return {
     ...section,
     body: [
-      el("p", {}, "Run the same plan, with the same seed:"),
-      command(`showdown run ${commandLine([`${run.dir}/plan.toml`])}`),
-      el("p", {}, "Or repeat the original command, with a new seed:"),
-      command(commandLine(plan.command)),
+      ...again(run.dir, plan),
       table("Summary of the plan", ["Item", "Value"], rows),
       source("plan.toml and facts.json"),
     ],
   };
+}
+
+/** The two commands that measure the same again. */
+function again(dir: string, plan: Plan): Child[] {
+  return [
+    el("p", {}, "Run the same plan, with the same seed:"),
+    command(`showdown run ${commandLine([`${dir}/plan.toml`])}`),
+    el("p", {}, "Or repeat the original command, with a new seed:"),
+    command(commandLine(plan.command)),
+  ];
+}
+
+/** A run of transfers has steps, and neither blocks nor phases. */
+function ofTransfers({ run, facts, made_by }: Report, plan: Plan): Child[][] {
+  const steps = plan.concurrency;
+  const hold = steps && steps.hold !== steps.hold_last ? `${steps.hold}, the last one ${steps.hold_last}` : steps?.hold;
+  return [
+    ["Run", run.id],
+    ["Started", facts ? date(facts.taken_unix_ms) : "–"],
+    [terms`[[Seed]]`, String(plan.seed)],
+    ...(steps
+      ? [
+          [terms`[[Transfers]]`, `${number(steps.from)} to ${number(steps.to)}, each step ${ratio(steps.step)} the one before, ${counted(steps.finer, "finer step")} near the break`],
+          ["Pace of a client", `${bytes(steps.pace_bytes_per_s)}/s`],
+          ["Begin", `at most ${number(steps.begin_per_s)}/s`],
+          ["Each step is held for", `${hold}, and until it is steady`],
+          ["Broken", `availability under ${percent(steps.until_availability)}`],
+          ["Comfortable", `availability of ${Number((steps.comfort_availability * 100).toPrecision(4))} % or more, and p99 to first byte up to ${steps.comfort_first_byte}`],
+        ]
+      : []),
+    [terms`[[Client]]`, cpus(plan.cpus.client)],
+    ...(serverPlace(plan) === "" ? [] : [[terms`[[Server]]`, serverPlace(plan)]]),
+    ["Measured with", `showdown ${plan.showdown}`],
+    ["Report made with", made_by],
+    [terms`[[Tags]]`, (plan.tags ?? run.tags).join(", ") || "–"],
+  ];
 }
 
 /** A run that explains has no blocks and no phases, and its plan cannot be run alone. */

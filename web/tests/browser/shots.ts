@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fixture, pageWith } from "../fixture/read";
 import { launch, open } from "./browser";
+import { ofTransfers } from "./variations";
 
 const [folder, report] = process.argv.slice(2);
 if (!folder) throw new Error("no folder given: npm run shots -- FOLDER [REPORT.html]");
@@ -12,7 +13,7 @@ mkdirSync(folder, { recursive: true });
 
 const pages = report
   ? [["report", readFileSync(report, "utf8")] as const]
-  : (["comparison", "sweep", "explanation"] as const).map((name) => [name, pageWith(fixture(name))] as const);
+  : [...(["comparison", "sweep", "explanation"] as const).map((name) => [name, pageWith(fixture(name))] as const), ["transfers", pageWith(ofTransfers())] as const];
 const views = [
   ["light", { viewport: { width: 1280, height: 900 } }],
   ["dark", { viewport: { width: 1280, height: 900 }, colorScheme: "dark" as const }],
@@ -26,7 +27,7 @@ for (const [name, html] of pages) {
     await page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: true });
     if (view === "light") {
       // What a reader of the README sees: the verdict, the trials and the response times.
-      const height = await page.locator("#distribution, #why").first().evaluate((section) => section.getBoundingClientRect().top + scrollY - 40);
+      const height = await page.locator("#distribution, #why, #steps").first().evaluate((section) => section.getBoundingClientRect().top + scrollY - 40);
       if (report) await page.screenshot({ path: join(folder, "readme.png"), fullPage: true, clip: { x: 0, y: 0, width: 1280, height } });
       await page.pdf({ path: join(folder, `${name}.pdf`), format: "A4" });
     }

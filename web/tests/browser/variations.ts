@@ -1,5 +1,6 @@
 // Unusual runs, made from the fixtures: interrupted, hostile, long, or with two modes.
 
+import type { Concurrency, ConcurrencyStep, StepTimes } from "../../src/concurrency";
 import type { CostFigure, MeteredVariant, Power, Report, Telemetry, Trial } from "../../src/model";
 import { fixture } from "../fixture/read";
 
@@ -53,6 +54,63 @@ export function ofCpuTime(): Report {
   const verdict = report.verdict && { ...report.verdict, metric: "CPU time an operation at 20,000/s", unit: "µs", higher_is_better: false, replaced: REPLACED, variants: summaries };
   const plan = report.plan && { ...report.plan, measure: { metric: "cpu_time" as const, rate_per_s: 20_000 } };
   return { ...report, plan, trials, verdict };
+}
+
+/** A run of transfers that broke at 800: up to 200 they were comfortable, and from 400 on no new client was answered. */
+export function ofTransfers(): Report {
+  const report = fixture("comparison");
+  const [variant] = report.plan?.variants ?? [];
+  if (!report.plan || !variant) throw new Error("a plan with a variant");
+  const times = (p99_us: number): StepTimes => ({ count: p99_us === 0 ? 0 : 90, p50_us: p99_us / 10, p99_us, max_us: p99_us * 2 });
+  const step = (transfers: number, in_progress: number, p99_us: number): ConcurrencyStep => ({
+    transfers,
+    in_progress,
+    attempts: transfers * 5,
+    successes: in_progress * 5,
+    availability: in_progress / transfers,
+    rise_s: 1,
+    hold_s: 5,
+    is_steady: true,
+    first_byte: times(p99_us),
+    first_byte_of_rise: times(9_000),
+    completion: times(0),
+    probes: 100,
+    probes_failed: p99_us === 0 ? 100 : 0,
+    stalled_share: 0,
+    errors: in_progress < transfers ? { timeout: transfers - in_progress } : {},
+    read_interval_s: 5.8,
+    client_late_p99_us: 11_000,
+    client_late_limit_us: 1_450_000,
+    client_behind_share: 0.001,
+    client_cpu_cores: 0.02,
+    client_bytes: 4 << 20,
+    server_cpu_cores: 0.01,
+    server_bytes: (20 << 20) + in_progress * 20_000,
+    kernel_bytes: in_progress * 12_000,
+    tcp_bytes: in_progress * 9_000,
+    available_bytes: 20e9,
+    counters: {},
+  });
+  const concurrency: Concurrency = {
+    made_unix_ms: 1_795_000_000_000,
+    sentence: "apache is comfortable up to 200 downloads at once; it breaks at 800, with an availability of 47 % (under 50 %): the server served 379 and no more",
+    variant: "apache",
+    download: "download",
+    pace_bytes_per_s: 100,
+    read_interval_s: 11.5,
+    processes: 1,
+    sources: 4,
+    ended: "the break is known",
+    breaking_point: 800,
+    comfortable_point: 200,
+    limits: [{ name: "local ports", value: "28232 an address, 60000 addresses", allows: 1_524_528_000, is_changed: false, remedy: "widen net.ipv4.ip_local_port_range" }],
+    steps: [step(100, 100, 600_000), step(200, 200, 800_000), step(400, 379, 0), step(800, 379, 0), step(566, 380, 0)],
+    recovery: { after_transfers: 800, answered_after_s: 2.5, watched_s: 4.5 },
+    ran_out: [{ what: "workers", sentence: "the server served 379 and no more", evidence: ["timeout: 421"], remedy: "raise the server's limit of connections, workers or threads" }],
+  };
+  const steps = { from: 100, to: 2_000, step: 2, finer: 1, until_availability: 0.5, pace_bytes_per_s: 100, hold: "5s", hold_last: "1m", begin_per_s: 10_000, comfort_availability: 0.999, comfort_first_byte: "1s" };
+  const { explanation: _, ...others } = report;
+  return { ...others, plan: { ...report.plan, kind: "concurrency", variants: [variant], concurrency: steps }, verdict: null, trials: [], telemetry: {}, configs: {}, concurrency };
 }
 
 /** A report that was made with a file of targets: one variant has no price, and its watts are of a nameplate. */
