@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-machines demo-machines-down install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-precision bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% test-rust test-python test-web
+.PHONY: help demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-precision bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ demo-machines: packages-machines ## Start three machines on this one (network na
 
 demo-machines-down: ## Remove the machines of `make demo-machines`
 	scripts/machines-lab down
+
+release: packages-release ## Build the program that any Linux of the last ten years runs: static and stripped, with its SHA-256
+	scripts/build-release $(abspath $(target))
 
 install: ## Install the binary, completions and manual pages (PREFIX=/usr/local DESTDIR=)
 	$(if $(BINARY),,cargo build --release --locked -p showdown)
