@@ -15,11 +15,18 @@ type Opaque = *mut c_void;
 /// Where a call stores an error message, which the caller must free.
 type ErrorMessage = *mut *mut c_char;
 
+/// For a library that cannot be loaded. A static program loads none.
+const REMEDY: &str = if cfg!(target_feature = "crt-static") {
+    "this is a static build of showdown: use one of `cargo build --release` for RocksDB"
+} else {
+    "apt install librocksdb-dev"
+};
+
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
 pub enum RocksDbError {
     /// The library cannot be loaded.
-    #[error("cannot load {}: {source}: apt install librocksdb-dev", file.display())]
+    #[error("cannot load {}: {source}: {REMEDY}", file.display())]
     Library {
         /// The file.
         file: PathBuf,
