@@ -5,7 +5,7 @@ use std::thread;
 
 use archive::model::{Plan, PlannedHost};
 use load::engine::RunContext;
-use machine::{HostEntry, MachineError, ReachOptions, RemoteMachine};
+use machine::{HostEntry, MachineError, ReachOptions, RemoteMachine, end_all};
 
 use crate::event::{Event, Observer};
 use crate::machine_draw;
@@ -69,10 +69,6 @@ impl OtherMachines {
 
 impl Drop for OtherMachines {
     fn drop(&mut self) {
-        thread::scope(|scope| {
-            for (_, machine) in self.0.drain(..) {
-                scope.spawn(move || drop(machine));
-            }
-        });
+        end_all(self.0.drain(..));
     }
 }

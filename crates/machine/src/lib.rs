@@ -31,6 +31,7 @@ pub mod agent;
 mod call_error;
 pub mod clock;
 mod connection;
+mod end_all;
 mod error;
 pub mod frame;
 mod host_problems;
@@ -51,6 +52,7 @@ mod system_under_test;
 pub mod transport;
 
 pub use connection::Connection;
+pub use end_all::end_all;
 pub use error::MachineError;
 pub use hosts_file::{HostEntry, Hosts, HostsFileError, PlannedHostError};
 pub use load_client::{ClientsError, HostClient};

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,9 @@ use object::elf::{FileHeader64, ProgramHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use sha2::{Digest, Sha256};
+
+/// The headers of an ELF file are at its beginning, and take some hundred bytes.
+const MOST_HEADERS: u64 = 64 << 10;
 
 /// Why a file cannot be the program for a host.
 #[derive(Debug, thiserror::Error)]
@@ -128,15 +131,22 @@ fn is_architecture(name: &str) -> bool {
 /// A program's architecture and what is copied of it.
 fn read(path: &Path) -> Result<(String, Program), ProgramError> {
     let label = || path.display().to_string();
-    let bytes = fs::read(path).map_err(|source| ProgramError::Read { path: label(), source })?;
-    let (architecture, bytes) =
-        loaded_part(bytes).ok_or_else(|| ProgramError::NoExecutable { path: label() })?;
-    Ok((architecture, Program::of(bytes)))
+    let failed = |source| ProgramError::Read { path: label(), source };
+    let no_executable = || ProgramError::NoExecutable { path: label() };
+    let mut file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    (&mut file).take(MOST_HEADERS).read_to_end(&mut bytes).map_err(failed)?;
+    let (architecture, end) = architecture_and_end(&bytes).ok_or_else(no_executable)?;
+    // What is behind it, most of the file, is not read.
+    let rest = end.saturating_sub(bytes.len() as u64);
+    file.take(rest).read_to_end(&mut bytes).map_err(failed)?;
+    let loaded = loaded_part(bytes, end).ok_or_else(no_executable)?;
+    Ok((architecture.to_owned(), Program::of(loaded)))
 }
 
-/// The architecture of an executable, and the part of it that a kernel loads.
-fn loaded_part(mut bytes: Vec<u8>) -> Option<(String, Vec<u8>)> {
-    let header = FileHeader64::<Endianness>::parse(&*bytes).ok()?;
+/// The architecture of an executable whose file begins so, and where the part ends that a kernel loads.
+fn architecture_and_end(beginning: &[u8]) -> Option<(&'static str, u64)> {
+    let header = FileHeader64::<Endianness>::parse(beginning).ok()?;
     let endian = header.endian().ok()?;
     let architecture = match header.e_machine(endian) {
         elf::EM_X86_64 => "x86_64",
@@ -146,25 +156,29 @@ fn loaded_part(mut bytes: Vec<u8>) -> Option<(String, Vec<u8>)> {
         elf::EM_S390 => "s390x",
         _ => return None,
     };
-    let segments: &[ProgramHeader64<Endianness>] = header.program_headers(endian, &*bytes).ok()?;
+    let segments: &[ProgramHeader64<Endianness>] = header.program_headers(endian, beginning).ok()?;
     let end = |segment: &ProgramHeader64<Endianness>| {
         segment.p_offset(endian).checked_add(segment.p_filesz(endian))
     };
     let ends: Option<Vec<u64>> = segments.iter().map(end).collect();
-    let end = usize::try_from(ends?.into_iter().max()?).ok()?;
-    if end > bytes.len() || header.e_type(endian) == elf::ET_REL {
-        return None;
-    }
+    let end = ends?.into_iter().max()?;
+    (header.e_type(endian) != elf::ET_REL).then_some((architecture, end))
+}
+
+/// The part of an executable up to this end, if it is that long.
+fn loaded_part(mut bytes: Vec<u8>, end: u64) -> Option<Vec<u8>> {
+    let end = usize::try_from(end).ok().filter(|end| *end <= bytes.len())?;
     bytes.truncate(end);
     // e_shoff; e_shnum and e_shstrndx, the last two fields of the header.
     for cleared in [0x28..0x30, 0x3c..0x40] {
         bytes.get_mut(cleared)?.fill(0);
     }
-    Some((architecture.to_owned(), bytes))
+    Some(bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::Write as _;
     use std::process::{Command, Stdio};
 

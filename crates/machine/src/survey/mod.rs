@@ -16,6 +16,7 @@ use self::network::Node;
 pub use self::report::{HostFound, HostReport, HostsReport, NetworkReport};
 use crate::clock::ClockOffset;
 use crate::connection::Connection;
+use crate::end_all::end_all;
 use crate::error::MachineError;
 use crate::host_problems::host_problems;
 use crate::hosts_file::{HostEntry, Hosts};
@@ -106,12 +107,7 @@ pub fn survey(
         }
         network = measured.paths;
     }
-    // All at once: each waits for the end of its agent.
-    thread::scope(|scope| {
-        for connection in connections.into_iter().flatten() {
-            scope.spawn(move || drop(connection));
-        }
-    });
+    end_all(connections.into_iter().flatten());
     let notes = same_kernel(&reports);
     Ok(HostsReport { hosts: reports, network, notes })
 }

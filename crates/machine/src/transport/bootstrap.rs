@@ -156,9 +156,31 @@ mod tests {
             let again = run(shell, &programs, home.path(), b"");
             assert_eq!(again.iter().collect::<Vec<_>>(), [host, run_line, started], "{shell}");
             let folder = home.path().join(".cache/showdown/programs");
-            let kept: Vec<_> = walk(&folder);
-            assert_eq!(kept.len(), 1, "no temporary file stays: {kept:?}");
+            let mut kept: Vec<_> = walk(&folder)
+                .iter()
+                .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
+                .collect();
+            kept.sort();
+            assert_eq!(kept, ["checked", "showdown"], "no temporary file stays");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_program_is_tried_once_and_one_that_was_changed_is_sent_again() -> std::io::Result<()> {
+        let text = "#!/bin/sh\necho \"$1\" >> \"$HOME/starts\"\n";
+        let (programs, home) = (programs(text), tempfile::tempdir()?);
+        for _ in 0..2 {
+            run("sh", &programs, home.path(), text.as_bytes());
+        }
+        let starts = std::fs::read_to_string(home.path().join("starts"))?;
+        assert_eq!(starts.lines().collect::<Vec<_>>(), ["--version", "agent", "agent"]);
+        let program = walk(home.path()).into_iter().find(|path| path.ends_with("showdown"));
+        let program = program.expect("the program");
+        std::fs::write(&program, text.to_uppercase())?;
+        let lines = run("sh", &programs, home.path(), text.as_bytes());
+        assert!(lines[1].starts_with("showdown-n0 want "), "{lines:?}");
+        assert_eq!(std::fs::read_to_string(&program)?, text);
         Ok(())
     }
 

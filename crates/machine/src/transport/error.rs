@@ -85,11 +85,13 @@ pub enum OpenError {
     },
     /// It gets no rights of root.
     #[error(
-        "its agent gets no rights of root ({why}): permit the command of `become` without a password, or take `become` out of the hosts file"
+        "its agent gets no rights of root ({why}): {remedy} without a password, or take `become` out of the hosts file"
     )]
     Become {
         /// What the command said.
         why: String,
+        /// What to do.
+        remedy: &'static str,
     },
     /// The agent ended at once.
     #[error("its agent ended at its start ({why}): start again")]
@@ -124,6 +126,17 @@ impl From<LinkError> for OpenError {
             error => Self::Link(error),
         }
     }
+}
+
+/// The remedy for a command that gives no rights.
+pub(super) fn cannot_become(why: String) -> OpenError {
+    let is_there = !why.contains("not found") && !why.contains("No such file");
+    let remedy = if is_there {
+        "permit the command of `become`"
+    } else {
+        "install the command of `become`, permit it"
+    };
+    OpenError::Become { why, remedy }
 }
 
 /// The remedy for a program that does not run.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::bootstrap::{BootstrapLine, BootstrapStep};
-use super::error::{OpenError, cannot_run};
+use super::error::{OpenError, cannot_become, cannot_run};
 use super::link::{Link, LinkError};
 use super::ssh_failure::{SshFailure, explain, killed};
 use crate::program::{Program, Programs};
@@ -93,6 +93,14 @@ struct Login<'a> {
     observe: &'a dyn Fn(OpenProgress),
 }
 
+/// How the program over there has ended.
+struct EndedThere {
+    /// The last line of standard error.
+    last: Option<String>,
+    /// False if the shell could not start it (POSIX: exit statuses 126 and 127).
+    is_started: bool,
+}
+
 impl<'a> Login<'a> {
     fn run(mut self) -> Result<Link, OpenError> {
         let first = match self.link.line(&self.marker, LOGIN) {
@@ -148,7 +156,7 @@ impl<'a> Login<'a> {
             LinkError::Interrupted => OpenError::Interrupted,
             LinkError::Ended => match self.end() {
                 Ok(failure) => OpenError::Ssh(failure),
-                Err(last) => self.login(last.unwrap_or_else(|| "it ends without a word".to_owned())),
+                Err(ended) => self.login(ended.last.unwrap_or_else(|| "it ends without a word".to_owned())),
             },
             other => self.login(other.to_string()),
         }
@@ -159,14 +167,17 @@ impl<'a> Login<'a> {
         match error {
             LinkError::Ended => match self.end() {
                 Ok(failure) => OpenError::Ssh(failure),
-                Err(last) => OpenError::Agent { why: last.unwrap_or_else(|| "without a word".to_owned()) },
+                Err(EndedThere { last, is_started: false }) => cannot_run(last.unwrap_or_default()),
+                Err(EndedThere { last, .. }) => {
+                    OpenError::Agent { why: last.unwrap_or_else(|| "without a word".to_owned()) }
+                }
             },
             other => other.into(),
         }
     }
 
-    /// Why the output has ended: ssh has failed, or the program over there has ended with this last line.
-    fn end(&mut self) -> Result<SshFailure, Option<String>> {
+    /// Why the output has ended: ssh has failed, or what ran over there has ended.
+    fn end(&mut self) -> Result<SshFailure, EndedThere> {
         let process = self.link.process();
         let status = process.wait(END);
         let words = process.last_words();
@@ -174,7 +185,10 @@ impl<'a> Login<'a> {
         match status {
             Some(status) if status.signal().is_some() => Ok(killed(status)),
             Some(status) if status.code() == Some(255) => Ok(explain(&words, self.destination)),
-            _ => Err(words.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)),
+            _ => Err(EndedThere {
+                last: words.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned),
+                is_started: !matches!(status.and_then(|status| status.code()), Some(126 | 127)),
+            }),
         }
     }
 
@@ -193,7 +207,7 @@ fn failed(step: BootstrapStep, why: String) -> OpenError {
         BootstrapStep::Directory => OpenError::Directory { why },
         BootstrapStep::Write => OpenError::Write { why },
         BootstrapStep::Sum => OpenError::Damaged,
-        BootstrapStep::Become => OpenError::Become { why },
+        BootstrapStep::Become => cannot_become(why),
         BootstrapStep::Run => cannot_run(why),
     }
 }
@@ -227,6 +241,16 @@ mod tests {
                 "cannot write the program (No space left on device): free",
             ),
             (BootstrapStep::Sum, "", "did not arrive as it was sent"),
+            (
+                BootstrapStep::Become,
+                "sudo: a password is required",
+                "permit the command of `become` without a password",
+            ),
+            (
+                BootstrapStep::Become,
+                "sh: 1: sudo: not found",
+                "install the command of `become`, permit it without",
+            ),
             (BootstrapStep::Run, "sh: 1: x: Permission denied", "its home may be mounted noexec"),
             (BootstrapStep::Run, "x: version `GLIBC_2.39' not found", "its C library is older"),
         ] {

@@ -8,7 +8,7 @@ use load::client::LoadClient;
 use load::engine::RunContext;
 use machine::load_client;
 use machine::survey::SurveyEvent;
-use machine::{HostClient, HostEntry, Hosts, MachineError, ReachOptions};
+use machine::{HostClient, HostEntry, Hosts, MachineError, ReachOptions, end_all};
 
 use crate::exit::{InterruptedError, usage};
 use crate::print::note;
@@ -109,7 +109,7 @@ impl NamedClients {
     }
 }
 
-/// Clients whose agents run. Dropping them ends these.
+/// Clients whose agents run. Dropping them ends these, all at the same time, where nothing else refers to them.
 pub struct OpenClients(Vec<Arc<HostClient>>);
 
 impl OpenClients {
@@ -121,6 +121,12 @@ impl OpenClients {
     /// The context of a load that they make.
     pub fn context(&self, context: &RunContext) -> RunContext {
         load_client::context_of(&self.0, context)
+    }
+}
+
+impl Drop for OpenClients {
+    fn drop(&mut self) {
+        end_all(self.0.drain(..));
     }
 }
 

@@ -34,14 +34,12 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     let clients = args.clients.named()?;
     let planned = spec::plan(args, clients.as_ref())?;
     let hlog = args.hlog.as_ref().map(|path| OutputFile::create("--hlog", path)).transpose()?;
-    let mut context = interrupt::context()?;
+    let context = interrupt::context()?;
     let mut other = OtherMeasurement::look();
-    // Their agents end with it.
+    // Their agents end with it. The context, which refers to them, ends before.
     let clients =
         clients.map(|clients| clients.open(&context, planned.spec.addresses.first().copied())).transpose()?;
-    if let Some(clients) = &clients {
-        context = clients.context(&context);
-    }
+    let context = clients.as_ref().map_or_else(|| context.clone(), |clients| clients.context(&context));
     if args.protocol.0.contains_key(POPULATE.name) {
         populate(args, &planned.spec, &context)?;
     }
