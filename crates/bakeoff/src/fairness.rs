@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use archive::model::{Difference, DifferenceClass, Facts, Plan, Variant};
+use workload::definition::BINARY;
 
 use crate::caveats::are_on_different_machines;
 use crate::machine_differences::machine_differences;
@@ -30,6 +31,9 @@ const APPLES_TO_ORANGES: &[(&str, &str)] = &[
 /// Facts that are expected to differ between different servers.
 const EXPECTED_OF_OTHER_SERVERS: &[&str] =
     &["version", "build", "executable", "argv", "cmdline", "package", "name", "digest", "knobs.", "config"];
+
+/// Facts that follow from the program of a server.
+const OF_BINARY: &[&str] = &["version", "build", "executable", "binary", "package"];
 
 /// Facts that differ at every start and do not matter.
 const INCIDENTAL: &[&str] = &["pid", "started", "port", "dir", "cwd"];
@@ -106,6 +110,9 @@ fn classify(key: &str, other_servers: bool, varied: &BTreeSet<&str>) -> (Differe
     if knob.is_some_and(|knob| varied.contains(knob)) {
         return (DifferenceClass::TheVariantItself, "this is what the comparison is about".to_owned());
     }
+    if varied.contains(BINARY) && OF_BINARY.iter().any(|start| key.starts_with(start)) {
+        return (DifferenceClass::TheVariantItself, format!("it follows from {BINARY}"));
+    }
     let apples_to_oranges = APPLES_TO_ORANGES
         .iter()
         .find(|(word, _)| key.split(['.', '_']).any(|part| part == *word) || knob == Some(word));
@@ -139,6 +146,11 @@ mod tests {
         assert_eq!(class("allocator", true), DifferenceClass::ApplesToOranges);
         assert_eq!(class("version", true), DifferenceClass::Expected);
         assert_eq!(class("version", false), DifferenceClass::Unexplained);
+        let of_builds = |key| classify(key, false, &BTreeSet::from(["binary"])).0;
+        for key in ["knobs.binary", "version", "build_id", "binary.sha256"] {
+            assert_eq!(of_builds(key), DifferenceClass::TheVariantItself, "{key}");
+        }
+        assert_eq!(of_builds("allocator"), DifferenceClass::ApplesToOranges);
     }
 
     #[test]

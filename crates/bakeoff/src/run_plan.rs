@@ -177,9 +177,11 @@ fn prepare(
         observe(Event::KernelSettingNotRestored { problem });
     }
     machine.machine.try_kernel_settings(variants)?;
-    let mut servers: Vec<&str> = variants.iter().map(|variant| variant.server.as_str()).collect();
+    // A build of one's own needs no package.
+    let packaged = variants.iter().filter(|variant| variant.own_build().is_none());
+    let mut servers: Vec<&str> = packaged.map(|variant| variant.server.as_str()).collect();
     servers.dedup();
-    if servers.is_empty() { Ok(()) } else { machine.machine.ensure_servers(workload, &servers) }
+    if variants.is_empty() { Ok(()) } else { machine.machine.ensure_servers(workload, &servers) }
 }
 
 /// Restores the kernel settings of these machines. Returns what could not be restored, one sentence each.

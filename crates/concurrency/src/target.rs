@@ -146,7 +146,9 @@ impl<'m> DownloadTarget<'m> {
         let chosen = fit(workload, &mut variant, steps, cpus.len(), settings)?;
         let variants = [variant.clone()];
         machine.open_kernel_settings(&variants)?;
-        machine.ensure_servers(workload, &[&variant.server])?;
+        // A build of one's own needs no package.
+        let packaged: &[&str] = if variant.own_build().is_some() { &[] } else { &[&variant.server] };
+        machine.ensure_servers(workload, packaged)?;
         let order = ServerOrder {
             trial: TRIAL,
             name: plan.variants[0].name.clone(),

@@ -225,8 +225,8 @@ fn levels(tuning: &Tuning, situation: &Situation<'_>) -> Result<Levels, String> 
 /// The knobs of a user's own server as tunings, where no tuning names it: a switch the other way, a number halved and doubled,
 /// another choice.
 pub fn knobs_as_tunings(server: &ServerDefinition, values: &BTreeMap<String, String>) -> Vec<Tuning> {
-    const ADDED: [&str; 6] =
-        ["instances", "isolation", "allocator", "malloc_arenas", "certificate", "resumption"];
+    const ADDED: [&str; 7] =
+        ["instances", "isolation", "allocator", "malloc_arenas", "binary", "certificate", "resumption"];
     let tuning = |name: &str, about: &str, source: &str, others: Vec<String>| {
         let level = |value: String| Level {
             take_home: vec![format!("{name} = {value}")],

@@ -1,4 +1,4 @@
-//! Digests of a workload's files, so that a run that is resumed can tell whether they are the same.
+//! Digests of a workload's files, so that a run that is resumed can tell whether they are the same, and of programs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -81,6 +81,17 @@ fn of_file(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(hex(&Sha256::digest(&bytes)))
+}
+
+/// The SHA-256 of a program, however large it is.
+pub(crate) fn of_program(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash, mut piece) = (File::open(path)?, Sha256::new(), vec![0; 64 << 10]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hex(&hash.finalize())),
+            count => hash.update(&piece[..count]),
+        }
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -6,14 +6,14 @@ use host::Host;
 use host::packages::{Error, Program};
 use host::process::base_environment;
 
-use crate::definition::{ServerDefinition, Workload};
+use crate::definition::{ServerDefinition, Workload, named_program};
 use crate::instance::{InstanceError, certificate};
 
 impl ServerDefinition {
     /// The program that it needs from the system; none where it starts a program by its path.
     pub fn program(&self) -> Option<Program> {
-        let name = self.start.first().filter(|program| !program.contains(['/', '{']))?;
-        Some(Program { name: name.clone(), packages: self.packages.clone() })
+        let name = named_program(&self.start)?;
+        Some(Program { name: name.to_owned(), packages: self.packages.clone() })
     }
 
     /// Whether that program is installed.

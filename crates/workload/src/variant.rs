@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use host::knobs::{InvalidKnob, Knob as KernelSetting};
 
 use crate::definition::{
-    INSTANCES, ISOLATED_CPUS, ISOLATION, InvalidValue, Knob, NoSuchKnob, TypedValue, Workload,
+    INSTANCES, ISOLATED_CPUS, ISOLATION, InvalidValue, Knob, NoSuchKnob, TypedValue, Workload, own_build,
 };
 use crate::names::UnknownName;
 
@@ -35,6 +36,11 @@ impl ServerVariant {
             Some(TypedValue::Integer(count)) => u16::try_from(*count).unwrap_or(u16::MAX).max(1),
             _ => 1,
         }
+    }
+
+    /// The build that runs instead of the package's program.
+    pub fn own_build(&self) -> Option<&Path> {
+        own_build(&self.knobs)
     }
 
     /// Whether each copy has a share of the CPUs for itself.

@@ -5,6 +5,7 @@
 
 mod account;
 mod allocator;
+mod binary;
 mod concurrency;
 mod knob;
 mod knob_type;
@@ -26,6 +27,8 @@ use ::load::inputs::slo::Slo;
 
 pub use self::account::DatabaseAccount;
 pub use self::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
+pub use self::binary::BINARY;
+pub(crate) use self::binary::{named_program, own_build, with_binary};
 pub use self::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
 pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION};
 pub use self::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};

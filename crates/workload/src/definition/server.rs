@@ -13,6 +13,7 @@ use toml::Spanned;
 
 use super::account::DatabaseAccount;
 use super::allocator;
+use super::binary;
 use super::concurrency::ConcurrencyKnobs;
 use super::knob::{INSTANCES, Knob};
 use super::observation::Observation;
@@ -184,9 +185,10 @@ impl ServerDefinition {
         let instances_knobs = (!protocol.makes_own_load()).then(Knob::of_instances);
         // A server that has such a knob of its own keeps it.
         let is_new = |knob: &Knob| knobs.iter().all(|own| own.name != knob.name);
-        let allocator_knobs: Vec<Knob> = allocator::knobs().into_iter().filter(is_new).collect();
+        let of_every_server = allocator::knobs().into_iter().chain(binary::knob(raw.start.get_ref()));
+        let of_every_server: Vec<Knob> = of_every_server.filter(is_new).collect();
         let instances_knobs = instances_knobs.into_iter().flatten();
-        let added = tls_knobs.into_iter().flatten().chain(instances_knobs).chain(allocator_knobs);
+        let added = tls_knobs.into_iter().flatten().chain(instances_knobs).chain(of_every_server);
         let knobs: Vec<Knob> = knobs.into_iter().chain(added).collect();
         let concurrency = ConcurrencyKnobs::check(raw.concurrency, &knobs, source)?;
         Ok(Self {

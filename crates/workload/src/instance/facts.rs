@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::running::Instance;
+use crate::definition::{own_build, with_binary};
+use crate::digests;
 
 /// Facts of a server, for the fairness audit. Those of its process (libraries, allocator, limits) are in
 /// [`host::ProcessFacts`].
@@ -12,7 +14,7 @@ pub struct ServerFacts {
     pub version: String,
     /// How it was built, as it prints it; empty if unknown.
     pub build: String,
-    /// Further facts by name: `package`, `protocol`.
+    /// Further facts by name: `package`, `protocol`, and of a build that a variant names `binary.sha256` instead of its package.
     pub further: BTreeMap<String, String>,
 }
 
@@ -24,7 +26,14 @@ impl Instance {
         let installed = self.server.packages.values().find_map(|package| {
             self.options.host.package_version(package).map(|version| format!("{package} {version}"))
         });
-        further.extend(installed.map(|package| ("package".to_owned(), package)));
+        match own_build(&self.knobs) {
+            Some(path) => {
+                let hash =
+                    digests::of_program(path).unwrap_or_else(|error| format!("cannot be read: {error}"));
+                further.insert("binary.sha256".to_owned(), hash);
+            }
+            None => further.extend(installed.map(|package| ("package".to_owned(), package))),
+        }
         let build = self.server.build.as_ref().map(|build| self.output_of(build));
         ServerFacts { version: self.version(), build: build.unwrap_or_default().trim().to_owned(), further }
     }
@@ -40,6 +49,7 @@ impl Instance {
     /// What a program prints; empty if it cannot be run.
     fn output_of(&self, argv: &[String]) -> String {
         let argv = self.variables.render_argv(argv);
+        let argv = argv.map(|argv| with_binary(argv, &self.server.start, &self.knobs));
         argv.ok().and_then(|argv| self.run_tool(&argv).ok()).map_or(String::new(), |output| output.text)
     }
 }

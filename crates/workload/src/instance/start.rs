@@ -22,7 +22,7 @@ use super::service_user::ServiceUser;
 use super::tool::{TMPDIR, Tools};
 use crate::data;
 use crate::definition::{
-    CERTIFICATE, Knob, PreloadedAllocator, RESUMPTION, ServerDefinition, TypedValue, Workload,
+    CERTIFICATE, Knob, PreloadedAllocator, RESUMPTION, ServerDefinition, TypedValue, Workload, with_binary,
 };
 use crate::render::{self, TemplateVariables};
 use crate::variant::ServerVariant;
@@ -113,8 +113,9 @@ impl Instance {
         if let Some(user) = run_as {
             directories.give_to(user)?;
         }
-        prepare(&server, &variables, &tools)?;
+        prepare(&server, &variables, &knobs, &tools)?;
         let argv = variables.render_argv(&server.start).map_err(|e| wrong(e.into()))?;
+        let argv = with_binary(argv, &server.start, &knobs);
         config.insert(0, EffectiveConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
         let secret = with_password(&variables, password.map(Password::reveal));
         let allocator = PreloadedAllocator::of(&knobs);
@@ -198,12 +199,14 @@ fn make_pipes(directory: &Path) -> Result<(Pipes, PipeEnds), InstanceError> {
 fn prepare(
     server: &ServerDefinition,
     variables: &TemplateVariables,
+    knobs: &BTreeMap<String, TypedValue>,
     tools: &Tools,
 ) -> Result<(), InstanceError> {
     for words in &server.prepare {
         let argv = variables
             .render_argv(words)
             .map_err(|error| ConfigurationError::Template(error).of(&server.name))?;
+        let argv = with_binary(argv, &server.start, knobs);
         let program = argv.first().cloned().unwrap_or_default();
         let output = tools.run(&argv, PREPARE_TIMEOUT)?;
         if output.ending != ProcessExit::Code(0) {

@@ -7,6 +7,7 @@ mod cycles;
 mod hostile;
 mod local_users;
 mod mistakes;
+mod own_build;
 mod test_directory;
 mod zones;
 
@@ -100,6 +101,7 @@ fn test() -> ExitCode {
     named("another user cannot log in to redis", local_users::redis);
     named("another user cannot stop memcached or discard its keys", local_users::memcached);
     named("copies of a server have CPUs of their own", zones::own_cpus);
+    named("a build of one's own is run, and has a hash", own_build::copy_of_memcached);
     named("a taken port is reported with its process", mistakes::port_taken);
     named(
         "a refused configuration is reported with the server's own message",
