@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use archive::model::Plan;
+use archive::model::{Measure, Plan};
+use load::inputs::slo::Slo;
 use machine::{HostEntry, MachineError, measure_path};
 
 use crate::event::{Event, Observer};
@@ -23,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 const THROUGHPUTS: u32 = 4;
 
 /// Measures the networks of a run, one after the other. A path that cannot be measured is told and left out: the trials need
-/// other ports.
+/// other ports. An error if the objective of the plan cannot be met over them.
 pub fn measure_networks(
     plan: &Plan,
     others: &OtherMachines,
@@ -34,8 +35,7 @@ pub fn measure_networks(
     let machine = |name: &Option<String>| name.as_ref().and_then(|name| others.get(name));
     let mut paths = BTreeMap::new();
     for (client, server) in ends {
-        let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "this machine".to_owned());
-        let between = format!("{} and {}", named(&client), named(&server));
+        let between = format!("{} and {}", named(client.as_deref()), named(server.as_deref()));
         observe(Event::Doing { what: format!("measuring the network between {between}") });
         match measure_path(machine(&client), machine(&server), each) {
             Ok(path) => _ = paths.insert((client, server), path),
@@ -43,7 +43,31 @@ pub fn measure_networks(
             Err(error) => observe(Event::NetworkNotMeasured { between, why: error.to_string() }),
         }
     }
-    Ok(NetworkPaths(paths))
+    let paths = NetworkPaths(paths);
+    check_objective(plan, &paths)?;
+    Ok(paths)
+}
+
+/// An objective that the round trip alone exceeds is met at no rate: it is better to say so than to try rates for minutes.
+fn check_objective(plan: &Plan, paths: &NetworkPaths) -> Result<(), RunPlanError> {
+    let Measure::Capacity { slo } = &plan.measure else { return Ok(()) };
+    let limit_us = slo.parse::<Slo>().ok().and_then(|slo| slo.latency_limit_us());
+    let Some(limit_us) = limit_us else { return Ok(()) };
+    let farthest = paths.0.iter().max_by(|(_, a), (_, b)| a.round_trip_us.total_cmp(&b.round_trip_us));
+    match farthest {
+        Some(((client, server), path)) if path.round_trip_us >= limit_us => Err(RunPlanError::TooFar {
+            client: named(client.as_deref()),
+            server: named(server.as_deref()),
+            round_trip_ms: path.round_trip_us / 1e3,
+            slo: slo.clone(),
+            enough_ms: ((path.round_trip_us + limit_us) / 1e3).ceil(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn named(machine: Option<&str>) -> String {
+    machine.unwrap_or("this machine").to_owned()
 }
 
 /// Every client with every server on another machine.
@@ -70,8 +94,33 @@ fn ends(plan: &Plan) -> Result<Vec<Ends>, PlanError> {
 
 #[cfg(test)]
 mod tests {
+    use machine::PathCapacity;
+
     use super::*;
     use crate::run::tests::{PLAN, planned_host};
+
+    #[test]
+    fn an_objective_below_the_round_trip_is_refused_with_one_that_is_not() {
+        let mut plan: Plan = PLAN.parse().expect("a plan");
+        let path = |round_trip_us| PathCapacity {
+            round_trip_us,
+            to_client_bytes_per_s: 1e9,
+            to_server_bytes_per_s: 1e9,
+        };
+        let ends = |client: &str| (Some(client.to_owned()), Some("a".to_owned()));
+        let paths = NetworkPaths([(ends("near"), path(80.0)), (ends("far"), path(102_300.0))].into());
+        plan.measure = Measure::Capacity { slo: "p99<5ms".to_owned() };
+        let refused = check_objective(&plan, &paths).expect_err("5 ms are not enough").to_string();
+        assert_eq!(
+            refused,
+            "a round trip between client far and a takes 102.3 ms, so no rate can meet p99<5ms: take a nearer client, or an \
+             objective for this network, such as --slo 'p99<108ms'"
+        );
+        plan.measure = Measure::Capacity { slo: "p99<108ms".to_owned() };
+        assert!(check_objective(&plan, &paths).is_ok());
+        plan.measure = Measure::MaxThroughput;
+        assert!(check_objective(&plan, &paths).is_ok(), "it has no objective");
+    }
 
     #[test]
     fn each_client_has_a_path_to_each_server_on_another_machine() -> Result<(), PlanError> {

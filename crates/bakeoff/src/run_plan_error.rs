@@ -49,6 +49,23 @@ pub enum RunPlanError {
     /// A meter that the user named gives no watts.
     #[error(transparent)]
     Meter(#[from] MeterError),
+    /// The network takes longer than the objective permits.
+    #[error(
+        "a round trip between client {client} and {server} takes {round_trip_ms:.1} ms, so no rate can meet {slo}: take a nearer \
+         client, or an objective for this network, such as --slo 'p99<{enough_ms}ms'"
+    )]
+    TooFar {
+        /// The client.
+        client: String,
+        /// The host of the server.
+        server: String,
+        /// A round trip between them.
+        round_trip_ms: f64,
+        /// The objective.
+        slo: String,
+        /// An objective that leaves the server as much time.
+        enough_ms: f64,
+    },
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {
