@@ -48,7 +48,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench-explain", description="Plants causes in servers, and checks whether they are named.")
     parser.add_argument("--only", choices=NAMES, nargs="+", default=NAMES, help="causes to plant [all]")
     parser.add_argument("--rounds", type=int, default=5, help="cases of each cause [%(default)s]")
-    return cases.parse(parser, "an accept queue of one is a setting of the kernel")
+    return cases.parse(parser, "memory and disks are limited by control groups")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> di
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     asked = [str(showdown), "explain", cause.server, *cause.options]
-    asked += ["--quick", "--format", "json", "--progress", "none", "--runs", str(home / "runs"), "--allow-kernel", "net.core.somaxconn"]
+    asked += ["--quick", "--format", "json", "--progress", "none", "--runs", str(home / "runs")]
     began = time.monotonic()
     with _burner(cause), _name_server(cause) as port, group(cause.room, home) as entering:
         command = [*asked, "--workload", _workload(cause, library, home, port, entering)]

@@ -107,7 +107,7 @@ CAUSES = {
     "accept-queue": Cause(
         "an accept queue of one connection, under one connection an operation",
         "tls",
-        "nginx:net.core.somaxconn=1",
+        "nginx:backlog=1",
         ("--on-op", "handshake"),
         ("accept_queue",),
     ),

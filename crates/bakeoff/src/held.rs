@@ -19,7 +19,7 @@ use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 use machine::{
     CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerObserver, ServerOrder,
-    SystemUnderTest,
+    ServerSqueeze, SystemUnderTest,
 };
 use profile::{
     Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
@@ -424,6 +424,11 @@ impl<'a> HeldServer<'a> {
     /// Takes a share of the time of CPUs of its machine, 0 to 1.
     pub fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
         self.machine.burn(cpus, share)
+    }
+
+    /// Takes a share of what it has of a resource; the result is the share that it was left with.
+    pub fn squeeze(&self, squeeze: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError> {
+        self.machine.squeeze(self.order.trial, squeeze)
     }
 
     /// Says why something failed: because of the user, because the server has ended, or for its own reason.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use archive::model::{Elasticity, PerturbationOutcome, PerturbedPair};
 use bakeoff::held::ResourceKnob;
 use host::CpuSet;
+use machine::ServerSqueeze;
 use serde::Deserialize;
 use stats::confidence::Confidence;
 use stats::elasticity::{self, ElasticityEstimate, Pair};
@@ -42,6 +43,10 @@ pub enum Experiment {
     SlowerLookups,
     /// Locks with waiters are held for longer.
     LongerLocks,
+    /// Another program has a part of the server's memory.
+    LessMemory,
+    /// Another program reads from the disk of the server's files.
+    BusierDisk,
 }
 
 /// Those that every study tries if no suspect needs another: the usual limits of a closed loop.
@@ -63,6 +68,8 @@ impl Experiment {
             Self::LongerSleeps => "longer_sleeps",
             Self::SlowerLookups => "slower_lookups",
             Self::LongerLocks => "longer_locks",
+            Self::LessMemory => "less_memory",
+            Self::BusierDisk => "busier_disk",
         }
     }
 
@@ -80,6 +87,8 @@ impl Experiment {
             Self::LongerSleeps => "sleep",
             Self::SlowerLookups => "lookups",
             Self::LongerLocks => "locks",
+            Self::LessMemory => "memory",
+            Self::BusierDisk => "disk",
         }
     }
 
@@ -97,22 +106,23 @@ impl Experiment {
             Self::LongerSleeps => "the speed of sleeps",
             Self::SlowerLookups => "the speed of name lookups",
             Self::LongerLocks => "the speed of those who hold locks",
+            Self::LessMemory => "the server's memory",
+            Self::BusierDisk => "the disk's reads",
         }
     }
 
-    /// Whether one resource is a part of the other, so that throughput follows both or neither.
+    /// Whether one resource is a part of the other, so that throughput follows both or neither. What memory does not hold is read
+    /// from a disk.
     pub(crate) fn overlaps(self, other: Self) -> bool {
-        let cpus = [Self::BurnServerCpus, Self::BurnBusiestCpu];
-        cpus.contains(&self) && cpus.contains(&other)
+        let parts = [[Self::BurnServerCpus, Self::BurnBusiestCpu], [Self::LessMemory, Self::BusierDisk]];
+        parts.iter().any(|parts| parts.contains(&self) && parts.contains(&other))
     }
 
-    /// How it is done with this server; the reason where it cannot be. `busiest` is the server's busiest CPU,
-    /// and `operation` the time of the plain slices for each operation.
+    /// How it is done with this server; the reason where it cannot be.
     pub(crate) fn perturbation(
         self,
         facts: &LoopFacts,
-        busiest: Option<usize>,
-        operation: Duration,
+        plain: PlainRates,
         share: f64,
     ) -> Result<Perturbation, String> {
         let burn = |cpus: Option<CpuSet>| match cpus.filter(|cpus| !cpus.is_empty()) {
@@ -122,14 +132,21 @@ impl Experiment {
         };
         let delay = |call| {
             if facts.can_delay {
-                Ok(Perturbation::Delay { call, share, operation })
+                Ok(Perturbation::Delay { call, share, operation: plain.operation })
             } else {
                 Err("the server runs on another machine, where no library can be loaded into it".to_owned())
             }
         };
+        let squeeze = |squeeze| {
+            if facts.can_squeeze {
+                Ok(Perturbation::Squeeze(squeeze))
+            } else {
+                Err("the server runs on another machine, where no program can take it".to_owned())
+            }
+        };
         match self {
             Self::BurnServerCpus => burn(Some(facts.server_cpus.clone())),
-            Self::BurnBusiestCpu => burn(busiest.map(|cpu| CpuSet::from_iter([cpu]))),
+            Self::BurnBusiestCpu => burn(plain.busiest_cpu.map(|cpu| CpuSet::from_iter([cpu]))),
             Self::BurnClientCpus | Self::FewerConnections if facts.makes_own_load => {
                 Err("the program under test makes its own load: compare it with another value of its knobs"
                     .to_owned())
@@ -163,8 +180,26 @@ impl Experiment {
             Self::LongerSleeps => delay(DelayedCall::Sleep),
             Self::SlowerLookups => delay(DelayedCall::Lookup),
             Self::LongerLocks => delay(DelayedCall::Unlock),
+            Self::LessMemory => squeeze(ServerSqueeze::Memory { share }),
+            Self::BusierDisk => match plain.read_bytes_per_s {
+                Some(bytes_per_s) if bytes_per_s > 0.0 => {
+                    squeeze(ServerSqueeze::DiskReads { share, bytes_per_s })
+                }
+                _ => Err("nothing was read from a disk".to_owned()),
+            },
         }
     }
+}
+
+/// What plain slices say of the resources that experiments take a share of.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PlainRates {
+    /// The server's busiest CPU.
+    pub(crate) busiest_cpu: Option<usize>,
+    /// The time of the slices for each operation.
+    pub(crate) operation: Duration,
+    /// What was read from the busiest disk, bytes a second.
+    pub(crate) read_bytes_per_s: Option<f64>,
 }
 
 /// A value of a knob with this share less of its resource, or with twice as much where there is no less.
@@ -204,6 +239,9 @@ impl Tried {
             Perturbation::Delay { call: DelayedCall::Unlock, .. } => {
                 "a second server that holds locks with waiters for longer".to_owned()
             }
+            Perturbation::Squeeze(
+                ServerSqueeze::Memory { share } | ServerSqueeze::DiskReads { share, .. },
+            ) => format!("another program with {:.0} % of {of}", share * 100.0),
             Perturbation::Delay { share, .. } => {
                 format!("a second server with {:.0} % less of {of}", share * 100.0)
             }

@@ -49,6 +49,7 @@ pub fn trial_figures(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
             knobs: Vec::new(),
             makes_own_load: false,
             can_delay: false,
+            can_squeeze: false,
             can_burn: false,
         };
         let watched = Watched::default();
@@ -82,6 +83,7 @@ fn explained(run: &Run, plan: &Plan, variant: &Variant) -> Option<ExplainedServe
         knobs: Vec::new(),
         makes_own_load: false,
         can_delay: false,
+        can_squeeze: false,
         can_burn: false,
     };
     Some(glance(&facts, &readings))

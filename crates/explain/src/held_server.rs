@@ -7,6 +7,7 @@ use std::time::Duration;
 use bakeoff::held::ResourceKnob;
 use host::CpuSet;
 use host::telemetry::Recording;
+use machine::ServerSqueeze;
 use profile::ThreadStates;
 use workload::ObservedChange;
 
@@ -54,6 +55,8 @@ pub struct LoopFacts {
     pub knobs: Vec<ResourceKnob>,
     /// Whether [`Perturbation::Delay`] can be made: a library of this machine is loaded into the second server.
     pub can_delay: bool,
+    /// Whether [`Perturbation::Squeeze`] can be made: only on this machine.
+    pub can_squeeze: bool,
     /// Whether [`Perturbation::Burn`] can be made here. Another machine may have no burner.
     pub can_burn: bool,
 }
@@ -92,6 +95,8 @@ pub enum Perturbation {
         /// The time of the plain slices for each operation.
         operation: Duration,
     },
+    /// Another program takes a share of a resource, in the control groups of the server.
+    Squeeze(ServerSqueeze),
 }
 
 impl Perturbation {
@@ -101,7 +106,7 @@ impl Perturbation {
             Self::Delay { call, operation, .. } => {
                 Some(Self::Delay { call: *call, share: 0.0, operation: *operation })
             }
-            Self::Burn { .. } | Self::Connections { .. } | Self::Knob { .. } => None,
+            Self::Burn { .. } | Self::Connections { .. } | Self::Knob { .. } | Self::Squeeze(_) => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample};
+use machine::ServerSqueeze;
 use profile::threads::{ThreadGroup, ThreadStates, Wait, WaitKind};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
@@ -20,6 +21,8 @@ pub(crate) struct Scripted {
     pub(crate) knob_elasticity: f64,
     /// How throughput follows the speed of calls.
     pub(crate) delay_elasticities: BTreeMap<DelayedCall, f64>,
+    /// How throughput follows the server's memory, and what its disk reads.
+    pub(crate) squeeze_elasticity: f64,
     /// How throughput follows the CPUs of the server, those of the client, and the connections.
     pub(crate) elasticities: [f64; 3],
     /// Columns of the telemetry.
@@ -83,6 +86,7 @@ impl Scripted {
             ("disk.vda.busy", 0.01),
             ("disk.vda.queue", 0.01),
             ("disk.vda.reads", 0.0),
+            ("disk.vda.read_bytes", 0.0),
             ("disk.vda.writes", 1.0),
             ("disk.vdb.busy", 0.0),
             ("net.eth0.sent_bytes", 1e6),
@@ -103,10 +107,12 @@ impl Scripted {
                 knobs: Vec::new(),
                 makes_own_load: false,
                 can_delay: true,
+                can_squeeze: true,
                 can_burn: true,
             },
             knob_elasticity: 0.0,
             delay_elasticities: BTreeMap::new(),
+            squeeze_elasticity: 0.0,
             elasticities: [0.0; 3],
             columns,
             statistics: BTreeMap::new(),
@@ -217,6 +223,9 @@ impl HeldServer for Scripted {
                 let elasticity = self.delay_elasticities.get(call).copied().unwrap_or_default();
                 (1.0 - share, elasticity, self.facts.connections)
             }
+            Some(Perturbation::Squeeze(
+                ServerSqueeze::Memory { share } | ServerSqueeze::DiskReads { share, .. },
+            )) => (1.0 - share, self.squeeze_elasticity, self.facts.connections),
             Some(Perturbation::Burn { cpus, share }) => {
                 let is_server = cpus.iter().any(|cpu| self.facts.server_cpus.contains(cpu));
                 (
@@ -284,7 +293,7 @@ fn scripted_columns_have_the_names_of_telemetry() {
         .filter_map(|column| column.name.strip_prefix("disk.")?.rsplit_once('.').map(|(_, what)| what))
         .collect();
     if !of_disks.is_empty() {
-        for what in ["busy", "queue", "reads", "writes"] {
+        for what in ["busy", "queue", "reads", "read_bytes", "writes"] {
             assert!(of_disks.contains(&what), "telemetry of disks has no {what}: {of_disks:?}");
         }
     }

@@ -26,6 +26,10 @@ const OBSERVATION_PERIOD: Duration = Duration::from_millis(250);
 /// New connections are loaded for this long before they are measured: windows grow, and threads take their connections.
 const AFTER_CONNECTING: Duration = Duration::from_millis(300);
 
+/// Memory or a disk with another user is loaded for this long before it is measured, and again without that user: what a server
+/// has in memory follows slowly.
+const AFTER_SQUEEZING: Duration = Duration::from_millis(500);
+
 /// Least and most time by which a lock is held for longer.
 const SHORTEST_HOLD: Duration = Duration::from_micros(1);
 const LONGEST_HOLD: Duration = Duration::from_millis(50);
@@ -110,6 +114,7 @@ impl HeldServer for StudiedServer<'_, '_> {
             is_root: rustix::process::geteuid().is_root(),
             knobs: self.server.resource_knobs().unwrap_or_default(),
             can_delay: self.server.is_here(),
+            can_squeeze: self.server.is_here(),
             can_burn: true,
         }
     }
@@ -127,6 +132,8 @@ impl HeldServer for StudiedServer<'_, '_> {
                 let server = self.server.with_library(&library, &[(delays::VARIABLE, &file)], &mut |_| ())?;
                 self.delayed = Some((server, delays));
             }
+            // Whether it can be taken is known before the first slice, and files that are read from are there.
+            Perturbation::Squeeze(squeeze) => drop(self.server.squeeze(*squeeze)?.stop()?),
             Perturbation::Delay { .. } | Perturbation::Burn { .. } | Perturbation::Connections { .. } => {}
         }
         Ok(())
@@ -151,7 +158,8 @@ impl HeldServer for StudiedServer<'_, '_> {
                 }
                 None => return Err(HoldError::NotPrepared),
             },
-            Some(Perturbation::Burn { .. } | Perturbation::Connections { .. }) | None => &mut *self.server,
+            Some(Perturbation::Burn { .. } | Perturbation::Connections { .. } | Perturbation::Squeeze(_))
+            | None => &mut *self.server,
         };
         let (whole, makes_own_load) = (server.connections(), server.makes_own_load());
         let connections = match perturbation {
@@ -166,6 +174,11 @@ impl HeldServer for StudiedServer<'_, '_> {
         let taking = match perturbation {
             Some(Perturbation::Burn { cpus, share }) => Taking::Burner(server.burn(cpus, *share)?),
             Some(Perturbation::Knob { from, to, .. }) => Taking::Share(*to as f64 / *from as f64),
+            Some(Perturbation::Squeeze(squeeze)) => {
+                let squeezer = server.squeeze(*squeeze)?;
+                server.slice(AFTER_SQUEEZING, &mut |_| ())?;
+                Taking::Squeezer(squeezer)
+            }
             Some(Perturbation::Delay { call, share, operation }) if let Some(delays) = delays => {
                 Taking::delay(delays, *call, *share, *operation)?
             }
@@ -178,7 +191,12 @@ impl HeldServer for StudiedServer<'_, '_> {
         let telemetry = recorder.stop()?;
         let threads = threads.and_then(|threads| threads.stop().ok());
         let operations = slice.as_ref().map_or(0, |slice| slice.whole_operations);
+        let is_squeezed = matches!(taking, Taking::Squeezer(_));
         let resource_left = taking.left(operations)?;
+        if is_squeezed && slice.is_ok() {
+            // What was taken from it comes back in time.
+            server.slice(AFTER_SQUEEZING, &mut |_| ())?;
+        }
         let statistics = self.observed(observing);
         let slice = slice?;
         Ok(SliceReading {
@@ -205,6 +223,8 @@ enum Taking<'d> {
     Share(f64),
     /// A burner takes CPU time, which it measures.
     Burner(Box<dyn Sampling<Burned>>),
+    /// Another program takes memory or a disk's time, which it measures.
+    Squeezer(Box<dyn Sampling<f64>>),
     /// Calls take longer, which the library counts; operations have this time in plain slices.
     Delays(&'d Delays, DelayedCall, Delayed, Duration),
 }
@@ -233,6 +253,7 @@ impl<'d> Taking<'d> {
         match self {
             Self::Share(left) => Ok(left),
             Self::Burner(burner) => Ok(burner.stop()?.left()),
+            Self::Squeezer(squeezer) => Ok(squeezer.stop()?),
             Self::Delays(delays, call, begin, operation) => {
                 let done = delays.done(call).and_then(|done| delays.set(call, Delay::None).map(|()| done));
                 let done = done.map_err(|error| HoldError::Failed(error.into()))?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use archive::model::{ExaminedResource, ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
 
-use crate::experiment::{Experiment, LOOKS, Tried, USUAL};
+use crate::experiment::{Experiment, LOOKS, PlainRates, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
 use crate::held_server::{HeldServer, HoldError, LoopFacts, SliceReading};
 use crate::rules::Rule;
@@ -190,8 +190,11 @@ impl Study<'_> {
             // The server does not answer any more.
             return Vec::new();
         }
-        let busiest = figures.text("server_cpus.busiest_name").and_then(|cpu| cpu.parse().ok());
-        let operation = Duration::from_secs_f64(figures.value("loop.throughput").map_or(0.0, f64::recip));
+        let plain = PlainRates {
+            busiest_cpu: figures.text("server_cpus.busiest_name").and_then(|cpu| cpu.parse().ok()),
+            operation: Duration::from_secs_f64(figures.value("loop.throughput").map_or(0.0, f64::recip)),
+            read_bytes_per_s: figures.value("disk.read_bytes"),
+        };
         let wanted = suspicions.iter().filter_map(|suspicion| suspicion.rule.experiment).chain(USUAL);
         let mut chosen: Vec<Tried> = Vec::new();
         let mut asked: Vec<Experiment> = Vec::new();
@@ -203,11 +206,10 @@ impl Study<'_> {
                 continue;
             }
             asked.push(experiment);
-            let prepared =
-                experiment.perturbation(&self.facts, busiest, operation, SHARE).and_then(|planned| {
-                    (self.progress)(&StudyProgress::Preparing { of: experiment.resource_title().to_owned() });
-                    self.server.prepare(&planned).map(|()| planned).map_err(|error| error.to_string())
-                });
+            let prepared = experiment.perturbation(&self.facts, plain, SHARE).and_then(|planned| {
+                (self.progress)(&StudyProgress::Preparing { of: experiment.resource_title().to_owned() });
+                self.server.prepare(&planned).map(|()| planned).map_err(|error| error.to_string())
+            });
             match prepared {
                 Ok(perturbation) => chosen.push(Tried::new(experiment, perturbation)),
                 Err(why) => {

@@ -24,7 +24,7 @@ pub struct CgroupLimits {
 
 impl CgroupLimits {
     pub(crate) fn read(root: &Root) -> Self {
-        let hierarchies = hierarchies(root);
+        let hierarchies = hierarchies(root, "self");
         let read = |dir: &Path, file: &str| root.read(dir.join(file));
         Self {
             cpus: lowest(&hierarchies, "cpu", |dir| {
@@ -53,24 +53,30 @@ fn bytes(text: &str) -> Option<u64> {
     text.parse().ok().filter(|&bytes| bytes < 1 << 62)
 }
 
-/// A cgroup hierarchy that this process belongs to.
+/// A cgroup hierarchy that a process belongs to.
 pub(crate) struct Hierarchy {
     /// Its controllers. Empty in version 2, where one hierarchy has all controllers.
     pub controllers: Vec<String>,
     mount: PathBuf,
-    /// The directory of this process's group, below `mount`.
+    /// The directory of the process's group, below `mount`.
     pub group: PathBuf,
 }
 
 impl Hierarchy {
-    /// This process's group and all above it.
+    /// Whether it accounts for a controller. Version 2 has one hierarchy for all.
+    pub fn has(&self, controller: &str) -> bool {
+        self.controllers.is_empty() || self.controllers.iter().any(|name| name == controller)
+    }
+
+    /// The process's group and all above it.
     pub fn groups(&self) -> impl Iterator<Item = &Path> {
         self.group.ancestors().take_while(|directory| directory.starts_with(&self.mount))
     }
 }
 
-pub(crate) fn hierarchies(root: &Root) -> Vec<Hierarchy> {
-    let groups = ProcessCGroups::from_file(root.path("/proc/self/cgroup"));
+/// The hierarchies of a process, which is `self` or the number of one. None where it has ended.
+pub(crate) fn hierarchies(root: &Root, process: &str) -> Vec<Hierarchy> {
+    let groups = ProcessCGroups::from_file(root.path(format!("/proc/{process}/cgroup")));
     let mounts = MountInfos::from_file(root.path("/proc/self/mountinfo"));
     let (Ok(groups), Ok(mounts)) = (groups, mounts) else { return Vec::new() };
     let hierarchy = |group: procfs::ProcessCGroup| {
@@ -89,8 +95,8 @@ pub(crate) fn hierarchies(root: &Root) -> Vec<Hierarchy> {
 /// How many processes of this process's own group the kernel has ended for lack of memory; with those of the groups below it
 /// in version 2.
 pub(crate) fn memory_kills(root: &Root) -> Option<u64> {
-    let has_memory = |h: &&Hierarchy| h.controllers.is_empty() || h.controllers.iter().any(|c| c == "memory");
-    hierarchies(root).iter().filter(has_memory).find_map(|hierarchy| {
+    let all = hierarchies(root, "self");
+    all.iter().filter(|hierarchy| hierarchy.has("memory")).find_map(|hierarchy| {
         let read = |file: &str| root.read(hierarchy.group.join(file));
         let text = read("memory.events").or_else(|| read("memory.oom_control"))?;
         counter(&text, "oom_kill")
@@ -110,7 +116,7 @@ fn lowest<T: PartialOrd>(
 ) -> Option<T> {
     hierarchies
         .iter()
-        .filter(|h| h.controllers.is_empty() || h.controllers.iter().any(|name| name == controller))
+        .filter(|hierarchy| hierarchy.has(controller))
         .flat_map(Hierarchy::groups)
         .filter_map(limit)
         .reduce(|lowest, limit| if limit < lowest { limit } else { lowest })

@@ -14,6 +14,7 @@ use crate::packages::{self, PackageName, Program};
 use crate::ports;
 use crate::process::{self, ServerCommand, ServerProcess};
 use crate::root::Root;
+use crate::squeeze::{self, Squeeze, SqueezeError, Squeezer};
 use crate::steal;
 use crate::telemetry::{self, SampledServer, Sampler};
 
@@ -143,6 +144,12 @@ impl Host {
     /// the kernel does not report it.
     pub fn available_memory_share(&self) -> Option<f64> {
         crate::facts::available_memory_share(&self.root)
+    }
+
+    /// Takes memory or a disk's time in the control groups of the process `beside`, until it is dropped. Files that are read from
+    /// are made once in `directory`, which belongs to this user alone.
+    pub fn squeeze(&self, squeeze: Squeeze, beside: u32, directory: &Path) -> Result<Squeezer, SqueezeError> {
+        squeeze::start(&self.root, &self.keeper, squeeze, beside, directory)
     }
 
     /// The limits of this process's control groups.

@@ -36,7 +36,7 @@ pub(crate) struct Zone {
 impl Zone {
     /// Makes the zone of these CPUs. None where this user cannot have one.
     pub fn create(root: &Root, cpus: &CpuSet) -> Option<Self> {
-        let parent = parent(&cgroup::hierarchies(root), root)?;
+        let parent = parent(&cgroup::hierarchies(root, "self"), root)?;
         remove_abandoned(&parent);
         let unique = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let zone = Self { directory: parent.join(format!("{PREFIX}{}-{unique:x}", process::id())) };

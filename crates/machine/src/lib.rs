@@ -57,7 +57,7 @@ pub use error::MachineError;
 pub use hosts_file::{HostEntry, Hosts, HostsFileError, PlannedHostError};
 pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalError, LocalMachine, knob_value};
-pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, ServerSqueeze};
 pub use network_path::{PathCapacity, measure_path};
 pub use program_channel::{ProgramInput, ProgramOutput};
 pub use reach::ReachOptions;

@@ -94,8 +94,28 @@ pub trait Machine: Send + Sync {
     /// Takes a share of the time of these CPUs, 0 to 1.
     fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError>;
 
+    /// Takes a share of what this trial's server has of a resource. The result is the share that it was left with, 0 to 1.
+    fn squeeze(&self, trial: u32, squeeze: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError>;
+
     /// Removes the files of a trial's server, which has ended.
     fn remove_data(&self, trial: u32);
+}
+
+/// What is taken from a server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ServerSqueeze {
+    /// This share of its resident memory, 0 to 1.
+    Memory {
+        /// The share.
+        share: f64,
+    },
+    /// Reads from the disk of its files: this share of what it reads itself.
+    DiskReads {
+        /// The share, 0 to 1.
+        share: f64,
+        /// What the server reads, bytes a second.
+        bytes_per_s: f64,
+    },
 }
 
 /// What a server is started with.

@@ -19,7 +19,7 @@ use load::engine::RunContext;
 use load::spec::LoadSpec;
 use machine::{
     CpuMeter, CpuReading, LeftSettings, Machine, MachineError, RecordedServer, Recorder, Room, Sampling,
-    ServerOrder, SystemUnderTest,
+    ServerOrder, ServerSqueeze, SystemUnderTest,
 };
 use profile::{
     Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
@@ -176,6 +176,10 @@ impl Machine for ScriptedMachine {
     }
 
     fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
+        Err(not_studied())
+    }
+
+    fn squeeze(&self, _: u32, _: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError> {
         Err(not_studied())
     }
 

@@ -65,6 +65,7 @@ fn only_telemetry_within_the_closed_loop_is_evidence() {
             knobs: Vec::new(),
             makes_own_load: false,
             can_delay: false,
+            can_squeeze: false,
             can_burn: false,
         };
         glance(&facts, &[reading(&trial, &phase, Some(telemetry), 64)])

@@ -102,6 +102,7 @@ fn disks(plain: &Plain<'_>, figures: &mut Figures) {
     for (name, what, rate) in [("disk.reads", "reads", rates[0]), ("disk.writes", "writes", rates[1])] {
         figures.add(name, rate, kind(PER_SECOND), format!("{what} of that disk"));
     }
+    figures.add("disk.read_bytes", of(disk, "read_bytes"), kind("B/s"), "bytes read from that disk");
     let requests = rates[0].zip(rates[1]).map(|(reads, writes)| reads + writes);
     let per_op = requests.map(|requests| requests / plain.ended_per_s());
     figures.add("disk.requests_per_op", per_op, kind("1"), "requests to that disk for each operation");

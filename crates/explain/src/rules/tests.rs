@@ -22,6 +22,12 @@ fn delayed(call: DelayedCall, mut server: Scripted) -> Scripted {
     server
 }
 
+/// A server whose throughput follows its memory, and what its disk reads.
+fn squeezed(mut server: Scripted) -> Scripted {
+    server.squeeze_elasticity = 0.95;
+    server
+}
+
 /// Causes that profiles and watched waits show.
 fn watched() -> Vec<(&'static str, Scripted)> {
     let waits = |call, set: &dyn Fn(&mut WatchedWaits)| {
@@ -107,22 +113,31 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         ("accept-queue", with(&[("tcp.listen_overflows", 48.0)])),
         ("syn-queue", with(&[("tcp.syn_drops", 48.0)])),
         ("softnet-drops", with(&[("softnet.dropped", 48.0)])),
-        ("swap", with(&[("swap.in", 9e6), ("disk.vda.reads", 900.0), ("pressure.io.some", 0.5)])),
-        ("memory-pressure", with(&[("pressure.memory.some", 0.4)])),
+        ("swap", squeezed(with(&[("swap.in", 9e6), ("disk.vda.reads", 900.0), ("pressure.io.some", 0.5)]))),
+        ("memory-pressure", squeezed(with(&[("pressure.memory.some", 0.4)]))),
         (
             "flush",
             delayed(DelayedCall::Flush, waiting(&[(WaitKind::Flush, 0.7)], &[("disk.vda.writes", 400.0)])),
         ),
         (
             "disk",
-            with(&[
+            squeezed(with(&[
                 ("disk.vda.busy", 0.99),
                 ("disk.vda.queue", 8.0),
                 ("pressure.io.some", 0.7),
                 ("disk.vda.writes", 900.0),
-            ]),
+                ("disk.vda.read_bytes", 4e6),
+            ])),
         ),
-        ("page-cache", with(&[("disk.vda.reads", 900.0), ("disk.vda.busy", 0.6), ("pressure.io.some", 0.4)])),
+        (
+            "page-cache",
+            squeezed(with(&[
+                ("disk.vda.reads", 900.0),
+                ("disk.vda.read_bytes", 9e7),
+                ("disk.vda.busy", 0.6),
+                ("pressure.io.some", 0.4),
+            ])),
+        ),
         ("row-locks", Scripted::new().statistic("lock_waiters", 9.0, true, None)),
         ("log-buffer", Scripted::new().statistic("log_waits", 90.0, true, None)),
         ("garbage-collection", Scripted::new().statistic("gc_time", 0.5, true, None)),
@@ -171,6 +186,25 @@ fn every_rule_is_named_first_where_its_cause_is_planted() {
         named.insert(rule.to_owned());
     }
     assert_eq!(named, rules, "every rule has its planted cause");
+}
+
+#[test]
+fn less_memory_and_a_busier_disk_decide() {
+    for (rule, tried) in [("swap", "less_memory"), ("disk", "busier_disk"), ("page-cache", "busier_disk")] {
+        let (_, mut server) = planted().into_iter().find(|(name, _)| *name == rule).expect("a planted cause");
+        let first = study(&mut server).expect("plain slices").suspects.remove(0);
+        assert_eq!((first.word, first.tried.as_deref()), (SuspectWord::Limits, Some(tried)), "{first:#?}");
+    }
+}
+
+#[test]
+fn a_disk_that_nothing_was_read_from_is_not_kept_busy() {
+    let mut server = Scripted::new().with(&[("disk.vda.busy", 0.99), ("pressure.io.some", 0.7)]);
+    let explained = study(&mut server).expect("plain slices");
+    assert!(
+        explained.unknown.iter().any(|unknown| unknown.why == "nothing was read from a disk"),
+        "{explained:#?}"
+    );
 }
 
 #[test]

@@ -54,6 +54,12 @@ pub(crate) fn available_memory_share(root: &Root) -> Option<f64> {
     Some(info.mem_available? as f64 / info.mem_total.max(1) as f64)
 }
 
+/// The bytes of memory and swap space that programs can still get. None where the kernel does not report them.
+pub(crate) fn free_memory_and_swap(root: &Root) -> Option<u64> {
+    let info = Meminfo::from_file(root.path("/proc/meminfo")).ok()?;
+    Some(info.mem_available?.saturating_add(info.swap_free))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,7 +27,7 @@ pub use flat::{FactDifference, differences, flatten};
 pub use kernel::KernelFacts;
 pub use machine::{MachineFacts, PowerSource, Rapl};
 pub use memory::MemoryFacts;
-pub(crate) use memory::available_memory_share;
+pub(crate) use memory::{available_memory_share, free_memory_and_swap};
 pub use process::ProcessFacts;
 pub(crate) use process::has_mapped;
 

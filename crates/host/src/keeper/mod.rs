@@ -18,7 +18,7 @@
 //!   server. It needs no `pre_exec` and so no unsafe code.
 //!
 //! A fourth role, the **restorer**, waits for the end of a process that changed kernel settings and undoes the
-//! changes ([`crate::knobs`]).
+//! changes ([`crate::knobs`]). A fifth, the **squeezer**, takes a resource beside a server ([`crate::squeeze`]).
 //!
 //! The keeper's arguments contain nothing about the server. The order goes through the pipe, so no secret
 //! appears in `ps`. The processes are named `sd-guard`, `sd-keeper` and `sd-restorer`, so that
@@ -65,6 +65,7 @@ pub fn keeper_main(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
         ["guard"] => guard::run(),
         ["keep", guard] => parse_pid(guard).and_then(keep::run),
         ["launch", keeper] => parse_pid(keeper).and_then(launch::run),
+        ["squeeze"] => crate::squeeze::run(),
         ["restore", ..] if args.len() == 3 => restore::run(args[1].as_ref(), args[2].as_ref()),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };

@@ -6,4 +6,5 @@ mod keeper;
 mod knobs;
 mod packages;
 mod process;
+mod squeeze;
 mod telemetry;

@@ -5,6 +5,7 @@ use std::io;
 use host::knobs;
 use host::lock::LockError;
 use host::packages;
+use host::squeeze::SqueezeError;
 use workload::{InstanceError, PackError};
 
 /// What this machine could not do.
@@ -37,6 +38,9 @@ pub enum LocalError {
     /// A server could not be profiled.
     #[error(transparent)]
     Profile(#[from] profile::ProfileError),
+    /// A resource could not be taken from a server.
+    #[error(transparent)]
+    Squeeze(#[from] SqueezeError),
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {

@@ -3,6 +3,7 @@
 mod error;
 mod kernel_settings;
 mod running_server;
+mod squeezed;
 mod variant_facts;
 
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ use workload::{Instances, ServerVariant, StartOptions, Workload};
 
 use crate::error::MachineError;
 use crate::lock::lock;
-use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, ServerSqueeze};
 use crate::sampling::{LocalSampling, Sampling};
 use crate::system_under_test::SystemUnderTest;
 use kernel_settings::KernelSettings;
@@ -229,6 +230,11 @@ impl Machine for LocalMachine {
         let burner = Burner::start(cpus, share).map_err(system)?;
         let begin = burner.reading();
         Ok(Box::new(LocalSampling(move || Ok(burner.reading().since(&begin)))))
+    }
+
+    fn squeeze(&self, trial: u32, squeeze: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError> {
+        let trees = self.trees(trial)?;
+        Ok(squeezed::begin(&self.host, &trees, squeeze, self.scratch.path())?)
     }
 
     fn remove_data(&self, trial: u32) {

@@ -28,7 +28,7 @@ use crate::host_problems::host_problems;
 use crate::hosts_file::HostEntry;
 use crate::local::LocalError;
 use crate::lock::lock;
-use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, ServerSqueeze};
 use crate::program::hex_sha256;
 use crate::protocol::servers::{
     BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
@@ -218,6 +218,10 @@ impl Machine for RemoteMachine {
 
     fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
         Err(self.only_here("a burner"))
+    }
+
+    fn squeeze(&self, _: u32, _: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError> {
+        Err(self.only_here("a squeezer"))
     }
 
     fn remove_data(&self, trial: u32) {

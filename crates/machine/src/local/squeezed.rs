@@ -1,0 +1,57 @@
+//! Takes a share of what a server of this machine has of a resource, and says what it was left with.
+
+use std::path::Path;
+use std::time::Instant;
+
+use host::Host;
+use host::process::ProcessTree;
+use host::squeeze::Squeeze;
+
+use super::error::LocalError;
+use crate::machine::ServerSqueeze;
+use crate::sampling::{LocalSampling, Sampling};
+
+/// Begins to take, in the control groups of the server's first process.
+pub(super) fn begin(
+    host: &Host,
+    trees: &[ProcessTree],
+    squeeze: ServerSqueeze,
+    directory: &Path,
+) -> Result<Box<dyn Sampling<f64>>, LocalError> {
+    let gone = || LocalError::System {
+        what: "find the server's processes",
+        source: std::io::ErrorKind::NotFound.into(),
+    };
+    let first = trees.iter().flat_map(|tree| tree.processes()).next().ok_or_else(gone)?;
+    match squeeze {
+        ServerSqueeze::Memory { share } => {
+            let resident =
+                trees.iter().map(|tree| tree.pss_bytes()).sum::<Option<u64>>().ok_or_else(gone)? as f64;
+            let squeeze = Squeeze::Memory { bytes: (resident * share) as u64 };
+            let mut squeezer = host.squeeze(squeeze, first.pid, directory)?;
+            let before = squeezer.taken()?;
+            Ok(sampling(move || {
+                let mean = (before + squeezer.taken()?) as f64 / 2.0;
+                Ok(left(mean, resident))
+            }))
+        }
+        ServerSqueeze::DiskReads { share, bytes_per_s } => {
+            let squeeze = Squeeze::DiskReads { bytes_per_s: bytes_per_s * share };
+            let mut squeezer = host.squeeze(squeeze, first.pid, directory)?;
+            let (before, begin) = (squeezer.taken()?, Instant::now());
+            Ok(sampling(move || {
+                let taken = squeezer.taken()?.saturating_sub(before) as f64;
+                Ok(left(taken / begin.elapsed().as_secs_f64(), bytes_per_s))
+            }))
+        }
+    }
+}
+
+/// What is left of a whole.
+fn left(taken: f64, whole: f64) -> f64 {
+    if whole > 0.0 { (1.0 - taken / whole).clamp(0.0, 1.0) } else { 1.0 }
+}
+
+fn sampling(end: impl FnOnce() -> Result<f64, LocalError> + 'static) -> Box<dyn Sampling<f64>> {
+    Box::new(LocalSampling(end))
+}
