@@ -8,15 +8,12 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import time
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from shared import processes
-from shared.errors import ServerError
+from shared import nginx, processes
 
 LEVELS = [1_000, 10_000, 100_000]
 """Connections that a client is asked for, until it gives up."""
@@ -25,29 +22,18 @@ SECONDS = 20
 REACHED = 0.99
 WORKERS = 8
 FILE_BYTES = 100 << 20
-NGINX_CONFIG = """
-{user}
-daemon off;
-pid {directory}/nginx.pid;
-error_log {directory}/nginx.log crit;
+MAIN = """
 worker_processes {workers};
-events {{ worker_connections {connections}; }}
-http {{
-    access_log off;
-    open_file_cache max=100;
-    send_timeout 1h;
-    client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy;
-    fastcgi_temp_path {directory}/fastcgi; uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;
-    server {{
-        listen 127.0.0.1:{port} backlog=4096 reuseport;
-        root {directory}/files;
-        sendfile on;
-        limit_rate 100;  # bytes a second
-    }}
-    server {{
-        listen 127.0.0.1:{status};
-        location / {{ stub_status; }}
-    }}
+error_log {log} crit;
+"""
+HTTP = """
+open_file_cache max=100;
+send_timeout 1h;
+server {{
+    listen 127.0.0.1:{port} backlog=4096 reuseport;
+    root {files};
+    sendfile on;
+    limit_rate 100;  # bytes a second
 }}
 """
 
@@ -56,31 +42,16 @@ class SlowNginx:
     """nginx that sends each file at 100 bytes a second, with descriptors for 100,000 downloads."""
 
     def __init__(self, directory: Path):
-        self.log = directory / "nginx.log"
         port, self._status = processes.free_port(), processes.free_port()
         self.address = f"127.0.0.1:{port}"
         files = directory / "files"
         files.mkdir()
         with (files / "big").open("wb") as big:
             big.truncate(FILE_BYTES)
-        config = directory / "nginx.conf"
-        config.write_text(
-            NGINX_CONFIG.format(
-                user="user root;" if os.geteuid() == 0 else "",
-                directory=directory,
-                workers=WORKERS,
-                connections=19_000,
-                port=port,
-                status=self._status,
-            )
-        )
-        argv = ["nginx", "-p", str(directory), "-e", str(self.log), "-c", str(config)]
-        self.process = processes.start(argv, set(range(os.cpu_count() or 1)), self.log)
-        end = time.monotonic() + 10
-        while self.active() is None:
-            if time.monotonic() > end or self.process.poll() is not None:
-                raise ServerError(f"nginx does not answer: {self.log.read_text().strip()[-300:] or 'no message'}")
-            time.sleep(0.05)
+        log = nginx.log_of(directory)
+        main, http = MAIN.format(workers=WORKERS, log=log), HTTP.format(port=port, files=files)
+        self.process = nginx.start(directory, main, 19_000, http, self._status, set(range(os.cpu_count() or 1)))
+        processes.await_answer("nginx", self.process, log, lambda: nginx.counts(self._status))
 
     def __enter__(self) -> SlowNginx:
         return self
@@ -91,8 +62,7 @@ class SlowNginx:
     def active(self) -> int | None:
         """Connections in progress, without the one that asks; None without an answer."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._status}/", timeout=5) as reply:
-                return int(re.findall(r"\d+", reply.read().decode())[0]) - 1
+            return nginx.counts(self._status)[0] - 1
         except OSError:
             return None
 

@@ -6,50 +6,35 @@ The server counts the requests, in the same way for all clients.
 from __future__ import annotations
 
 import os
-import re
 import resource
 import signal
 import socket
 import subprocess
-import time
-import urllib.request
 from pathlib import Path
 
-from shared import processes
-from shared.errors import ServerError
+from shared import nginx, processes
 
 BODY_BYTES = 1024
 MARKER = "half way"
 """A text in the middle of the file, which the engine checks for."""
 FLOOR_KEY = "floor-key"
 
-NGINX_CONFIG = """
-{user}
-daemon off;
-pid {directory}/nginx.pid;
-error_log {directory}/nginx.log;
+NGINX_MAIN = """
+error_log {log};
 worker_processes 1;
 worker_rlimit_nofile {descriptors};
-events {{ worker_connections {connections}; }}
-http {{
-    access_log off;
-    keepalive_requests 1000000000;  # the default, 1000, would make clients that reconnect slowly look slow
-    keepalive_timeout 1h;
-    client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy;
-    fastcgi_temp_path {directory}/fastcgi; uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;
-    server {{
-        listen 127.0.0.1:{plain} backlog=16384;
-        listen 127.0.0.1:{tls} ssl backlog=16384;
-        ssl_certificate {directory}/cert.pem;
-        ssl_certificate_key {directory}/key.pem;
-        ssl_protocols TLSv1.3;
-        ssl_conf_command Ciphersuites TLS_AES_256_GCM_SHA384;  # the same for all clients
-        root {directory}/files;
-    }}
-    server {{
-        listen 127.0.0.1:{status};
-        location / {{ stub_status; }}
-    }}
+"""
+NGINX_HTTP = """
+keepalive_requests 1000000000;  # the default, 1000, would make clients that reconnect slowly look slow
+keepalive_timeout 1h;
+server {{
+    listen 127.0.0.1:{plain} backlog=16384;
+    listen 127.0.0.1:{tls} ssl backlog=16384;
+    ssl_certificate {directory}/cert.pem;
+    ssl_certificate_key {directory}/key.pem;
+    ssl_protocols TLSv1.3;
+    ssl_conf_command Ciphersuites TLS_AES_256_GCM_SHA384;  # the same for all clients
+    root {directory}/files;
 }}
 """
 
@@ -86,18 +71,8 @@ class Server:
     def __exit__(self, *_):
         processes.stop(self.process, signal.SIGTERM)
 
-    def _await_ready(self, within_s: float = 10.0) -> None:
-        end = time.monotonic() + within_s
-        while time.monotonic() < end:
-            try:
-                self.requests()
-                return
-            except OSError:
-                if self.process.poll() is not None:
-                    break
-                time.sleep(0.02)
-        processes.stop(self.process)
-        raise ServerError(f"{self.name} does not answer: {self.log.read_text().strip()[-500:] or 'no message'}")
+    def _await_ready(self) -> None:
+        processes.await_answer(self.name, self.process, self.log, self.requests)
 
 
 class Nginx(Server):
@@ -106,7 +81,7 @@ class Nginx(Server):
     name = "nginx"
 
     def __init__(self, directory: Path, cpu: int):
-        self.log = directory / "nginx.log"
+        self.log = nginx.log_of(directory)
         plain, tls, self._status = (processes.free_port() for _ in range(3))
         self.plain_address, self.tls_address = f"127.0.0.1:{plain}", f"127.0.0.1:{tls}"
         files = directory / "files"
@@ -115,26 +90,14 @@ class Nginx(Server):
         (files / "1k").write_text(("." * (half - len(MARKER)) + MARKER).ljust(BODY_BYTES, "."))
         _make_certificate(directory)
         descriptors = _raise_descriptor_limit()
-        config = directory / "nginx.conf"
-        config.write_text(
-            NGINX_CONFIG.format(
-                user="user root;" if os.geteuid() == 0 else "",
-                directory=directory,
-                descriptors=descriptors,
-                connections=descriptors - 200,
-                plain=plain,
-                tls=tls,
-                status=self._status,
-            )
-        )
-        argv = ["nginx", "-p", str(directory), "-e", str(self.log), "-c", str(config)]
-        self.process = processes.start(argv, {cpu}, self.log)
+        main = NGINX_MAIN.format(log=self.log, descriptors=descriptors)
+        http = NGINX_HTTP.format(directory=directory, plain=plain, tls=tls)
+        self.process = nginx.start(directory, main, descriptors - 200, http, self._status, {cpu})
         self._await_ready()
 
     def requests(self) -> int:
         """The third figure of stub_status. Each query for it counts as one request."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._status}/", timeout=5) as reply:
-            return int(re.findall(r"\d+", reply.read().decode())[3])
+        return nginx.counts(self._status)[3]
 
 
 class Memcached(Server):

@@ -6,7 +6,11 @@ import os
 import signal
 import socket
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
+
+from .errors import ServerError
 
 NANOSECONDS = 1e-9
 
@@ -28,6 +32,19 @@ def stop(process: subprocess.Popen, signal_first: int = signal.SIGTERM, patience
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def await_answer(name: str, process: subprocess.Popen, log: Path, ask: Callable[[], object], within_s: float = 10.0) -> None:
+    """Waits until a server that the bench started answers; one that does not is stopped, and its log says why."""
+    end = time.monotonic() + within_s
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            ask()
+            return
+        except OSError:
+            time.sleep(0.02)
+    stop(process)
+    raise ServerError(f"{name} does not answer: {log.read_text().strip()[-500:] or 'no message'}")
 
 
 def descendants(pid: int) -> list[int]:
