@@ -54,23 +54,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Two machines; nginx ran on the large one.
-const TARGETS: &str = r#"currency = "EUR"
-pue = 1.5
-price_per_kwh = "0.20 EUR/kWh"
-life = "4 years"
-
-[target.large]
-variants = ["nginx"]
-price = "4000 EUR"
-rack_units = 2
-load = "200 W"
-boundary = "wall"
-
-[target.small]
-variants = ["apache"]
-rate = "0.25 EUR/hour"
-nameplate = "100 W"
-"#;
+const TARGETS: &str = include_str!("../../cost/fixtures/two-machines.toml");
 
 mod cost {
     use super::{Home, TARGETS};

@@ -11,23 +11,7 @@ use crate::sizing::{
 use crate::targets::Targets;
 use crate::testing::comparison;
 
-const TARGETS: &str = r#"currency = "EUR"
-pue = 1.5
-price_per_kwh = "0.20 EUR/kWh"
-life = "4 years"
-
-[target.large]
-variants = ["nginx"]
-price = "4000 EUR"
-rack_units = 2
-load = "200 W"
-boundary = "wall"
-
-[target.small]
-variants = ["apache"]
-rate = "0.25 EUR/hour"
-nameplate = "100 W"
-"#;
+const TARGETS: &str = include_str!("../../../fixtures/two-machines.toml");
 
 /// Sizes for 400,000/s with 30 % headroom, a spare and three zones. An objective of p99 below a limit in µs.
 fn sized(
