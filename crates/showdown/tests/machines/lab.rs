@@ -56,12 +56,6 @@ impl Lab {
         run(&self.words(rest))
     }
 
-    /// Makes the round trip to a host longer.
-    pub fn slow(&self, host: &str, ms: u32) {
-        let output = self.script(&["slow", host, &ms.to_string()]);
-        assert!(output.status.success(), "{}", stderr(&output));
-    }
-
     /// Runs a command on a host as its root.
     pub fn on(&self, host: &str, words: &[&str]) -> Output {
         self.script(&[&["on", host], words].concat())
