@@ -7,7 +7,7 @@ from shared.markdown import bars_table, facts_table, shell, table, verdict
 from shared.results import ResultsPage, Settings
 
 PACE = "42"
-"""Bytes a second of a client: a million of them read 36,000 times a second."""
+"""Bytes a second of a client: a million of them read 73,000 times a second, 576 bytes each."""
 MOST = "nginx, most"
 """The name of the largest run."""
 COLUMNS = [

@@ -35,7 +35,11 @@ pub(crate) fn render(out: &mut String, found: &Concurrency) {
             || format!("not within {:.0} s", recovery.watched_s),
             |seconds| format!("after {seconds:.0} s"),
         );
-        line!(out, "New clients were answered within a second again {answered}.\n");
+        line!(
+            out,
+            "After the break at {}, all clients left. New ones were answered within a second again {answered}.\n",
+            thousands(recovery.after_transfers.into())
+        );
     }
     for ran_out in &found.ran_out {
         let (sentence, evidence) = (plain(&ran_out.sentence), plain(&ran_out.evidence.join("; ")));

@@ -74,7 +74,7 @@ pub struct ConcurrencyArgs {
     pub until: f64,
 
     /// Read each transfer at this pace, bytes a second [default: 1152 up to 20,000 transfers, then less, so that all clients
-    /// together make 20,000 reads a second, and each one in 28 s at least]
+    /// together make about 40,000 reads a second, and each one in 14 s]
     #[arg(long, value_name = "RATE", value_parser = parse_pace)]
     pub client_rate: Option<u64>,
 
@@ -169,11 +169,12 @@ fn parse_pace(text: &str) -> Result<u64, String> {
 /// Availability from which on clients are comfortable.
 const COMFORT_AVAILABILITY: f64 = 0.999;
 
-/// The pace at which so many clients read at once what half of a CPU does, and each at least twice a minute.
+/// The pace at which so many clients use so many windows at once as a CPU does, and each one at least twice a minute. A read gets half
+/// of a window: Linux sends no larger segments into a small one.
 fn usual_pace(transfers: u32) -> u64 {
-    const READS_PER_S: f64 = 20_000.0;
+    const WINDOWS_PER_S: f64 = 20_000.0;
     const LONGEST_S: f64 = 28.0;
-    let interval_s = (f64::from(transfers) / READS_PER_S).clamp(1.0, LONGEST_S);
+    let interval_s = (f64::from(transfers) / WINDOWS_PER_S).clamp(1.0, LONGEST_S);
     (f64::from(SMALLEST_WINDOW) / interval_s).ceil() as u64
 }
 
