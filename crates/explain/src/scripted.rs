@@ -50,6 +50,8 @@ pub(crate) struct Scripted {
     pub(crate) ends_after: usize,
     /// What was asked of it: perturbations in order.
     pub(crate) asked: Vec<Option<Perturbation>>,
+    /// The lengths of these slices.
+    pub(crate) lengths: Vec<Duration>,
 }
 
 impl Scripted {
@@ -130,6 +132,7 @@ impl Scripted {
             shortest: Duration::ZERO,
             ends_after: usize::MAX,
             asked: Vec::new(),
+            lengths: Vec::new(),
         }
     }
 
@@ -214,6 +217,7 @@ impl HeldServer for Scripted {
             return Err(HoldError::ServerEnded("killed by signal 9".to_owned()));
         }
         self.asked.push(perturbation.cloned());
+        self.lengths.push(length);
         let (left, elasticity, connections) = match perturbation {
             None => (1.0, 0.0, self.facts.connections),
             Some(Perturbation::Knob { from, to, .. }) => {

@@ -28,7 +28,7 @@ const AFTER_CONNECTING: Duration = Duration::from_millis(300);
 
 /// Memory or a disk with another user is loaded for this long before it is measured, and again without that user: what a server
 /// has in memory follows slowly.
-const AFTER_SQUEEZING: Duration = Duration::from_millis(500);
+const AFTER_SQUEEZING: Duration = Duration::from_secs(1);
 
 /// Least and most time by which a lock is held for longer.
 const SHORTEST_HOLD: Duration = Duration::from_micros(1);

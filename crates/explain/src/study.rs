@@ -16,8 +16,15 @@ use crate::suspects::{self, Suspicion};
 use crate::watched::Watched;
 use crate::{figures, resources, unknown, words};
 
-/// A study that takes this many times as long as its load is at most does not go on.
-const MOST_TIMES: u32 = 2;
+/// A study that takes this many times as long as its load is at most does not go on. What lies between the slices of some
+/// experiments takes longer than they do.
+const MOST_TIMES: u32 = 4;
+
+/// A slice of an experiment has this many operations at least: with 15, one more or less is as much as what is looked for.
+const LEAST_OPERATIONS: f64 = 100.0;
+
+/// Slices get this many times longer at most.
+const LONGEST_TIMES: f64 = 8.0;
 
 /// The share of a resource that an experiment takes: enough to be seen above the noise of a slice, little enough to change
 /// nothing else.
@@ -106,6 +113,7 @@ pub fn conclude(
 ) -> ExplainedServer {
     let PlainSlices { readings, unknown } = slices;
     let facts = server.facts();
+    let lengths = &PlannedStudy { slice: long_enough(lengths.slice, &readings), ..lengths.clone() };
     let mut study = Study { facts: facts.clone(), server, lengths, progress, unknown };
     let plain = Plain { facts: &facts, readings: &readings, watched };
     let figures = figures::of(&plain);
@@ -116,6 +124,13 @@ pub fn conclude(
     let mut unknown = study.unknown;
     unknown.extend(unknown::of(&rules, &figures, &plain));
     explained(&plain, &figures, suspicions, &tried, unknown)
+}
+
+/// The length of the experiments' slices: as planned, or longer where operations are slow.
+fn long_enough(planned: Duration, readings: &[SliceReading]) -> Duration {
+    let operations: u64 = readings.iter().map(|reading| reading.operations).sum();
+    let in_one = operations as f64 / readings.len().max(1) as f64;
+    planned.mul_f64((LEAST_OPERATIONS / in_one.max(1.0)).clamp(1.0, LONGEST_TIMES))
 }
 
 /// What a slice that failed has ended.

@@ -162,6 +162,19 @@ fn what_cannot_be_tried_is_said() {
 }
 
 #[test]
+fn slices_of_slow_operations_are_longer() {
+    // A scripted server does 1,000 operations a second.
+    for (slice_ms, longest_ms) in [(250, 250), (50, 100), (1, 8)] {
+        let slice = Duration::from_millis(slice_ms);
+        let mut server = Scripted::new();
+        study_of(&mut server, &PlannedStudy { slice, ..lengths() }).expect("plain slices");
+        let longest = server.lengths.iter().max().expect("slices").as_secs_f64();
+        assert!((longest * 1e3 / f64::from(longest_ms) - 1.0).abs() < 0.1, "{slice_ms} ms: {longest} s");
+        assert_eq!(server.lengths[0], slice, "plain slices are as planned");
+    }
+}
+
+#[test]
 fn a_study_that_takes_too_long_says_so() {
     // A study of no length is over before its first pair.
     let lengths = PlannedStudy { slice: Duration::ZERO, ..lengths() };
