@@ -113,7 +113,7 @@ pub fn conclude(
 ) -> ExplainedServer {
     let PlainSlices { readings, unknown } = slices;
     let facts = server.facts();
-    let lengths = &PlannedStudy { slice: long_enough(lengths.slice, &readings), ..lengths.clone() };
+    let lengths = &PlannedStudy { slice: long_enough(lengths.slice, &readings), ..*lengths };
     let mut study = Study { facts: facts.clone(), server, lengths, progress, unknown };
     let plain = Plain { facts: &facts, readings: &readings, watched };
     let figures = figures::of(&plain);
