@@ -27,14 +27,14 @@ def page(rows: Rows, settings: Settings) -> str:
     bars = _bars(rows, settings)
     named = "\n".join(f"- {name}: {answer['sentence']}. Ended after {answer['took_s']} s: {answer['ended']}." for name, answer in answers.items())
     rising = [row for row in rows if row["run"] in ("nginx, rising", MOST)]
-    disturbed = f"\n**Disturbed:** {settings['disturbed']}\n" if "disturbed" in settings else ""
+    remark = f"\n**Remark:** {settings['remark']}\n" if "remark" in settings else ""
     return f"""# Very many downloads in progress at once
 
 {verdict(bars)}
 
 Measured by `make bench-concurrency` on {settings["date"]}, one machine with both ends, loopback. A client reads at {PACE} B/s where
 no other pace follows from the command. Each step was measured once. The raw figures are in `concurrency/`.
-{disturbed}
+{remark}
 
 {bars_table(bars)}
 
