@@ -177,9 +177,7 @@ fn prepare(
         observe(Event::KernelSettingNotRestored { problem });
     }
     machine.machine.try_kernel_settings(variants)?;
-    // A build of one's own needs no package.
-    let packaged = variants.iter().filter(|variant| variant.own_build().is_none());
-    let mut servers: Vec<&str> = packaged.map(|variant| variant.server.as_str()).collect();
+    let mut servers: Vec<&str> = variants.iter().filter_map(|variant| variant.packaged_server()).collect();
     servers.dedup();
     if variants.is_empty() { Ok(()) } else { machine.machine.ensure_servers(workload, &servers) }
 }

@@ -146,9 +146,8 @@ impl<'m> DownloadTarget<'m> {
         let chosen = fit(workload, &mut variant, steps, cpus.len(), settings)?;
         let variants = [variant.clone()];
         machine.open_kernel_settings(&variants)?;
-        // A build of one's own needs no package.
-        let packaged: &[&str] = if variant.own_build().is_some() { &[] } else { &[&variant.server] };
-        machine.ensure_servers(workload, packaged)?;
+        let packaged: Vec<&str> = variant.packaged_server().into_iter().collect();
+        machine.ensure_servers(workload, &packaged)?;
         let order = ServerOrder {
             trial: TRIAL,
             name: plan.variants[0].name.clone(),

@@ -13,6 +13,8 @@ use std::process;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use procfs::{FromRead, ProcessCGroups};
+
 use crate::affinity::{CpuSet, cores};
 use crate::cgroup::{self, Hierarchy};
 use crate::root::Root;
@@ -80,7 +82,7 @@ fn parent(hierarchies: &[Hierarchy], root: &Root) -> Option<PathBuf> {
     };
     let of = |hierarchy: &Hierarchy| match &hierarchy.controllers[..] {
         [] => hierarchy.groups().find(hands_down).map(Path::to_owned),
-        controllers => controllers.iter().any(|name| name == CPUSET).then(|| hierarchy.group.clone()),
+        _ => hierarchy.has(CPUSET).then(|| hierarchy.group.clone()),
     };
     hierarchies.iter().find_map(of).map(|directory| root.path(directory))
 }
@@ -99,16 +101,13 @@ fn remove_abandoned(parent: &Path) {
 
 /// How the kernel keeps a process in a zone, by its `/proc/PID/cgroup`: none where it does not.
 pub(crate) fn kind_of(groups: &str) -> Option<&'static str> {
-    groups.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        let is_zone = path.rsplit('/').any(|part| part.starts_with(PREFIX));
-        match controllers {
-            "" if is_zone => Some("control group v2"),
-            _ if is_zone && controllers.split(',').any(|name| name == CPUSET) => Some("control group v1"),
-            _ => None,
-        }
-    })
+    let groups = ProcessCGroups::from_read(groups.as_bytes()).ok()?.0;
+    groups.iter().filter(|group| group.pathname.rsplit('/').any(|part| part.starts_with(PREFIX))).find_map(
+        |zone| match &zone.controllers[..] {
+            [] => Some("control group v2"),
+            controllers => controllers.iter().any(|name| name == CPUSET).then_some("control group v1"),
+        },
+    )
 }
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
 //! The keeper process: starts the server, waits for its processes, stops it, and ends when none of them is left.
 
 use std::io::{self, Read};
-use std::os::unix::process::{CommandExt, parent_id};
-use std::process::{Command, Stdio};
+use std::os::unix::process::parent_id;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, set_child_subreaper, set_parent_process_death_signal};
 
 use super::inputs::{KeeperInputs, StopReason};
 use super::log_limit::LogLimit;
-use super::protocol::{KeeperEvent, VERB, receive_order, send_event, send_order};
+use super::protocol::{KeeperEvent, receive_order, send_event, send_order};
+use super::spawn::spawn;
 use super::subtree::{FIRST_PAUSE, ReapOutcome, children, kill_round, next_pause, reap, send};
 use crate::process::{ProcessExit, ProcessId, ServerCommand};
 use crate::root::Root;
@@ -71,14 +72,9 @@ enum LauncherError {
 /// Starts the launcher and waits until it has become the server. Returns the server's process ID, which is the
 /// launcher's.
 fn launch(order: &ServerCommand, zone: Option<&Zone>) -> Result<u32, LauncherError> {
-    let mut launcher = Command::new("/proc/self/exe")
-        .arg0("sd-launcher")
-        .args([VERB, "launch", &std::process::id().to_string()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(LauncherError::Start)?;
+    let role = ["launch", &std::process::id().to_string()];
+    let mut launcher =
+        spawn(Path::new("/proc/self/exe"), "sd-launcher", role).map_err(LauncherError::Start)?;
     if let Some(zone) = zone {
         zone.add(launcher.id()).map_err(LauncherError::Zone)?;
     }

@@ -32,6 +32,7 @@ mod launch;
 mod log_limit;
 pub(crate) mod protocol;
 mod restore;
+pub(crate) mod spawn;
 mod subtree;
 
 use std::ffi::OsString;

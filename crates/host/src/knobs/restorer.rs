@@ -1,11 +1,11 @@
 //! Starts the restorer process, which restores settings if this process is killed.
 
 use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
-use crate::keeper::protocol::{READY, VERB};
+use crate::keeper::protocol::READY;
+use crate::keeper::spawn::spawn;
 use crate::root::Root;
 
 /// A restorer process. It waits until this is dropped or this process dies.
@@ -14,14 +14,8 @@ pub(super) struct Restorer(Child);
 
 impl Restorer {
     pub(super) fn start(program: &Path, root: &Root, journal_dir: &Path) -> io::Result<Self> {
-        let mut child = Command::new(program)
-            .arg0("sd-restorer")
-            .args([VERB, "restore"])
-            .args([root.path("/"), std::path::absolute(journal_dir)?])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let role = ["restore".into(), root.path("/"), std::path::absolute(journal_dir)?];
+        let mut child = spawn(program, "sd-restorer", role)?;
         let mut byte = [0];
         if let Some(mut stdout) = child.stdout.take() {
             let _ = stdout.read(&mut byte);

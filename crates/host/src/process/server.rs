@@ -1,9 +1,8 @@
 //! [`ServerProcess`]: a started server, from its owner's side.
 
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::ChildStdin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, path};
@@ -15,6 +14,7 @@ use super::events::KeeperEvents;
 use super::memory_shortage::{MemoryKills, MemoryShortage};
 use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand, descriptors};
 use crate::keeper::protocol as keeper;
+use crate::keeper::spawn::spawn;
 
 /// The time limit for starting: four execs of a program that is in memory.
 const START: Duration = Duration::from_secs(10);
@@ -55,13 +55,7 @@ pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerPro
     let memory_kills = MemoryKills::read();
     let keeper_program = || program.to_owned();
     let order = complete(command).map_err(|e| not_started(StartError::Path(e)))?;
-    let mut guard = Command::new(program)
-        .arg0("sd-guard")
-        .args([keeper::VERB, "guard"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
+    let mut guard = spawn(program, "sd-guard", ["guard"])
         .map_err(|source| not_started(StartError::Keeper { program: keeper_program(), source }))?;
     let guard_pid = guard.id();
     let (mut control, events) = guard.stdin.take().zip(guard.stdout.take()).expect("both are piped");

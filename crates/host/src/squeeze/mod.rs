@@ -11,12 +11,11 @@ mod order;
 mod taker;
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout};
 
 use crate::cgroup;
-use crate::keeper::protocol::VERB;
+use crate::keeper::spawn::spawn;
 use crate::root::Root;
 use order::{ASK, Answer, Order};
 
@@ -112,13 +111,7 @@ fn groups_of(root: &Root, pid: u32, controller: &str) -> Vec<PathBuf> {
 
 impl Squeezer {
     fn start(program: &Path, order: &Order) -> Result<Self, SqueezeError> {
-        let mut child = Command::new(program)
-            .arg0("sd-squeezer")
-            .args([VERB, "squeeze"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let mut child = spawn(program, "sd-squeezer", ["squeeze"])?;
         let (Some(questions), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("it has no pipes").into());
         };

@@ -98,6 +98,44 @@ fn two_sessions_take_turns() {
 }
 
 #[test]
+fn a_load_without_an_end_counts_what_was_in_flight_when_it_is_stopped() {
+    // The server answers only after the load was stopped, and later than an interrupted run would wait.
+    let context = RunContext::default();
+    let (received, stopped) = (Arc::new(AtomicU32::new(0)), context.interrupted.clone());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (count, stop) = (received.clone(), stopped.clone());
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let (count, stop) = (count.clone(), stop.clone());
+            thread::spawn(move || {
+                while client.read(&mut [0; 1024]).is_ok_and(|bytes| bytes > 0) {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    while !stop.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                    thread::sleep(Duration::from_millis(500));
+                    let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+                }
+            });
+        }
+    });
+    let count = received.clone();
+    thread::spawn(move || {
+        while count.load(Ordering::Relaxed) < 4 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        stopped.store(true, Ordering::Relaxed);
+    });
+    let shape = Shape::open(1_000.0, Arrivals::Constant);
+    let spec = spec(address).with_shape(shape).with_duration(None).with_requests(None);
+    let mut session = LoadSession::open(&spec, &context).expect("a session");
+    let outcome = session.run(&spec.part, &context, &mut |_| {}).expect("an outcome");
+    let in_flight = u64::from(received.load(Ordering::Relaxed));
+    assert_eq!((outcome.total.succeeded(), outcome.drain.succeeded()), (in_flight, in_flight));
+}
+
+#[test]
 fn connections_of_a_warm_up_are_not_measured_and_the_first_ones_are() {
     let (address, accepted) = server();
     let spec = spec(address).with_requests_per_connection(5);

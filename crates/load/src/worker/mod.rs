@@ -60,7 +60,10 @@ pub(crate) use self::message::{PartStart, WorkerMessage};
 const OPENING_AT_ONCE: u32 = 100;
 /// For this long after the end, operations that still wait for a connection may begin.
 const BACKLOG_GRACE: Duration = Duration::from_secs(2);
-/// After an interruption, the worker waits for replies for this long.
+/// Waits are checked for timeouts at least this often.
+const TIMEOUT_CHECK: Duration = Duration::from_millis(100);
+/// After an interruption, the worker waits for replies for this long. A part without an end of its own is not cut short
+/// when it is stopped: its operations have their whole timeout.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(100);
 
 /// The input of one worker.
@@ -133,6 +136,8 @@ struct Worker<D: Driver> {
     end: Nanos,
     /// The worker ends even with operations in flight.
     give_up: Nanos,
+    /// How long replies are waited for after a stop.
+    stop_grace: Duration,
 }
 
 impl<D: Driver> Worker<D> {
@@ -143,7 +148,14 @@ impl<D: Driver> Worker<D> {
         let meter = Meter::new(first, context.worker, context.to_collector.clone(), cleared);
         let dialer = Dialer::new(&context.spec, context.worker, context.tls.take());
         let operations = Operations::new(driver, &context.spec, context.worker, dialer, meter)?;
-        Ok(Self { context, operations, next_sweep: Nanos(0), end: Nanos::NEVER, give_up: Nanos::NEVER })
+        Ok(Self {
+            context,
+            operations,
+            next_sweep: Nanos(0),
+            end: Nanos::NEVER,
+            give_up: Nanos::NEVER,
+            stop_grace: INTERRUPT_GRACE,
+        })
     }
 
     /// Opens the connections, reports that it is ready, and runs each part until there is none left.
@@ -210,6 +222,8 @@ impl<D: Driver> Worker<D> {
     fn begin_part(&mut self, begin: Nanos, part: &LoadPart) -> Result<(), Errno> {
         let (worker, workers) = (self.context.worker, self.context.spec.workers);
         self.give_up = Nanos::NEVER;
+        let has_end = part.duration.is_some() || part.requests.is_some();
+        self.stop_grace = if has_end { INTERRUPT_GRACE } else { self.context.spec.timeout + TIMEOUT_CHECK };
         self.operations.reseed(part.seed_of(worker, 0));
         let measured_from = begin.after(part.warmup);
         self.end = part.duration.map_or(Nanos::NEVER, |duration| measured_from.after(duration));
@@ -264,7 +278,7 @@ impl<D: Driver> Worker<D> {
     fn stop(&mut self) {
         let now = self.operations.now;
         self.end = self.end.min(now);
-        self.give_up = now.after(INTERRUPT_GRACE);
+        self.give_up = now.after(self.stop_grace);
         self.operations.meter.stop(now);
         if let Some(pacer) = &mut self.operations.pacer {
             pacer.stop(now);
@@ -315,7 +329,7 @@ impl<D: Driver> Worker<D> {
             return;
         }
         let timeout = self.context.spec.timeout;
-        let pause = (timeout / 12).clamp(Duration::from_millis(1), Duration::from_millis(100));
+        let pause = (timeout / 12).clamp(Duration::from_millis(1), TIMEOUT_CHECK);
         self.next_sweep = now.after(pause);
         self.operations.time_out();
         let is_late = now >= self.end.after(BACKLOG_GRACE);

@@ -30,19 +30,19 @@ pub(super) fn begin(
             let squeeze = Squeeze::Memory { bytes: (resident * share) as u64 };
             let mut squeezer = host.squeeze(squeeze, first.pid, directory)?;
             let before = squeezer.taken()?;
-            Ok(sampling(move || {
+            Ok(Box::new(LocalSampling(move || {
                 let mean = (before + squeezer.taken()?) as f64 / 2.0;
                 Ok(left(mean, resident))
-            }))
+            })))
         }
         ServerSqueeze::DiskReads { share, bytes_per_s } => {
             let squeeze = Squeeze::DiskReads { bytes_per_s: bytes_per_s * share };
             let mut squeezer = host.squeeze(squeeze, first.pid, directory)?;
             let (before, begin) = (squeezer.taken()?, Instant::now());
-            Ok(sampling(move || {
+            Ok(Box::new(LocalSampling(move || {
                 let taken = squeezer.taken()?.saturating_sub(before) as f64;
                 Ok(left(taken / begin.elapsed().as_secs_f64(), bytes_per_s))
-            }))
+            })))
         }
     }
 }
@@ -50,8 +50,4 @@ pub(super) fn begin(
 /// What is left of a whole.
 fn left(taken: f64, whole: f64) -> f64 {
     if whole > 0.0 { (1.0 - taken / whole).clamp(0.0, 1.0) } else { 1.0 }
-}
-
-fn sampling(end: impl FnOnce() -> Result<f64, LocalError> + 'static) -> Box<dyn Sampling<f64>> {
-    Box::new(LocalSampling(end))
 }
