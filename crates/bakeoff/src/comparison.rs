@@ -1,5 +1,5 @@
-//! Compares pairs of variants: the ratio from paired blocks, or why there is none. `stats` has the statistics, and
-//! `wording` the sentences.
+//! Compares pairs of variants: the ratio from paired blocks, or why there is none. `lower_bound` has what is known where
+//! the client was the limit, `stats` the statistics, and `wording` the sentences.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use archive::model::{
 use stats::describe::Sample;
 use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
-use stats::verdict::{InconclusiveReason, RatioVerdict, VerdictRule};
+use stats::verdict::{InconclusiveReason, RatioVerdict, Side, VerdictRule};
 
-use crate::gates;
 use crate::looks;
+use crate::lower_bound::{self, LowerBound};
 use crate::machine_draw;
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
-use crate::wording::{sentence, wording};
+use crate::wording::{bound_sentence, sentence, wording};
 
 /// Power at which the smallest detectable difference is stated.
 const STATED_POWER: f64 = 0.8;
@@ -47,16 +47,11 @@ fn comparisons_at(
     let mut here = at_point(input.variant_points, point);
     if plan.sweep.is_empty() {
         here.sort_by(|&a, &b| {
-            let median = |index: usize| summaries[index].median.unwrap_or(f64::NEG_INFINITY);
+            let median = |index| median_reached(input, index).unwrap_or(f64::NEG_INFINITY);
             median(b).total_cmp(&median(a))
         });
     }
-    let value = |index: usize, block| input.trials.in_block(index, block).and_then(Trial::valid_value);
-    let mut blocks: Vec<Vec<Option<f64>>> =
-        input.trials.blocks().map(|block| here.iter().map(|&index| value(index, block)).collect()).collect();
-    if let Some(sets) = machine_draw::sets_of_kinds(plan) {
-        blocks = of_sets(&blocks, sets);
-    }
+    let blocks = replicates(input, &here, Trial::valid_value);
     let rule = VerdictRule { confidence: looks::confidence(plan, input.look), ..VerdictRule::default() };
     let pairs = all_pairs(here.len());
     let confidence = rule.confidence.shared_by(pairs.len());
@@ -66,15 +61,25 @@ fn comparisons_at(
             let (a, b) = (here[pair.a], here[pair.b]);
             let names = (summaries[a].name.as_str(), summaries[b].name.as_str());
             let estimate = pair.comparison.estimate;
-            let mut sentence = sentence(&plan.measure, names, estimate.as_ref(), &pair.comparison.verdict);
-            if let RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(_) } =
-                pair.comparison.verdict
-                && let Some(why) = why_invalid(input, a, b)
-            {
-                sentence = format!("{sentence}; {why}");
-            }
-            if let Some(bound) = lower_bound(input, summaries, a, b) {
-                sentence = format!("{sentence}; {bound}");
+            let mut verdict = pair.comparison.verdict;
+            let mut sentence = sentence(&plan.measure, names, estimate.as_ref(), &verdict);
+            if let RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(_) } = verdict {
+                let bound = lower_bound(input, (a, b), &VerdictRule { confidence, ..rule });
+                let why = why_invalid(input, a, b).map(|why| format!("; {why}")).unwrap_or_default();
+                match bound {
+                    Some((higher, LowerBound { at_least: Some(at_least), estimate })) => {
+                        verdict = RatioVerdict::Difference { higher, at_least };
+                        sentence = bound_sentence(&plan.measure, in_order(names, higher), &estimate);
+                    }
+                    Some((limited, LowerBound { estimate, .. })) => {
+                        let (limited, other) = in_order(names, limited);
+                        let low = estimate.low;
+                        sentence = format!(
+                            "{sentence}{why}; {limited} has at least {low:.2} × the value of {other}"
+                        );
+                    }
+                    None => sentence += &why,
+                }
             }
             if estimate.is_some()
                 && let Some(of) = of_machines(input, a, b)
@@ -89,12 +94,38 @@ fn comparisons_at(
                 b: names.1.to_owned(),
                 point: point.clone(),
                 estimate: estimate.map(Into::into),
-                verdict: pair.comparison.verdict.into(),
+                verdict: verdict.into(),
                 smallest_difference: smallest,
                 sentence,
             }
         })
         .collect()
+}
+
+/// The larger of a pair's names first.
+fn in_order<'n>((a, b): (&'n str, &'n str), first: Side) -> (&'n str, &'n str) {
+    if first == Side::A { (a, b) } else { (b, a) }
+}
+
+/// The median of what the servers of a variant carried, at least.
+fn median_reached(input: &VerdictInput<'_>, index: usize) -> Option<f64> {
+    let values: Vec<f64> = input.trials.of(index).filter_map(lower_bound::reached).collect();
+    Sample::new(&values).ok().map(|sample| sample.median())
+}
+
+/// What is compared: the values of these variants in each block, or in each set of machines where kinds are compared.
+fn replicates(
+    input: &VerdictInput<'_>,
+    variants: &[usize],
+    value: impl Fn(&Trial) -> Option<f64>,
+) -> Vec<Vec<Option<f64>>> {
+    let in_block = |index: usize, block| input.trials.in_block(index, block).and_then(&value);
+    let of_block = |block| variants.iter().map(|&index| in_block(index, block)).collect();
+    let blocks: Vec<Vec<Option<f64>>> = input.trials.blocks().map(of_block).collect();
+    match machine_draw::sets_of_kinds(input.plan) {
+        Some(sets) => of_sets(&blocks, sets),
+        None => blocks,
+    }
 }
 
 /// The values of each set of machines: geometric means over those of its blocks in which all variants have one. A machine
@@ -146,32 +177,25 @@ fn why_invalid(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
     Some(format!("{some} of {all} {are} invalid; the most frequent reason ({failed}): {why}"))
 }
 
-/// Where the client was the limit for one side only, the ratio has a lower bound: that side has at least the throughput
-/// that the client reached.
-fn lower_bound(input: &VerdictInput<'_>, summaries: &[VariantSummary], a: usize, b: usize) -> Option<String> {
-    let reached_by_client = |index: usize| {
-        let is_limited = |trial: &Trial| {
-            trial.gates.iter().any(|g| g.id == gates::CLIENT && g.outcome == GateOutcome::Failed)
-        };
-        let trials: Vec<&Trial> = input.trials.of(index).filter(|t| t.measured.is_some()).collect();
-        let all = !trials.is_empty() && trials.iter().all(|t| is_limited(t));
-        let values: Vec<f64> = trials.iter().filter_map(|t| Some(t.measured.as_ref()?.value)).collect();
-        all.then(|| Sample::new(&values).ok().map(|s| s.median())).flatten()
-    };
-    let higher_is_better = wording(&input.plan.measure).higher_is_better;
-    for (limited, other) in [(a, b), (b, a)] {
-        if let (Some(reached), Some(median), true) =
-            (reached_by_client(limited), summaries[other].median, higher_is_better)
-        {
-            return Some(format!(
-                "the client was the limit for {}: its value is at least {:.2} × {}'s",
-                summaries[limited].name,
-                reached / median,
-                summaries[other].name
-            ));
-        }
+/// The bound of a pair that has no ratio because the client was the limit for one of the two. None where that is so for both:
+/// neither value bounds the ratio then.
+fn lower_bound(
+    input: &VerdictInput<'_>,
+    (a, b): (usize, usize),
+    rule: &VerdictRule,
+) -> Option<(Side, LowerBound)> {
+    if !wording(&input.plan.measure).higher_is_better {
+        return None;
     }
-    None
+    let is_limited = |index: usize| input.trials.of(index).any(lower_bound::is_limited);
+    let (limited, other, side) = match (is_limited(a), is_limited(b)) {
+        (true, false) => (a, b, Side::A),
+        (false, true) => (b, a, Side::B),
+        _ => return None,
+    };
+    let blocks = replicates(input, &[limited, other], lower_bound::reached);
+    let complete: Vec<(f64, f64)> = blocks.iter().filter_map(|block| block[0].zip(block[1])).collect();
+    Some((side, LowerBound::of(&complete, rule)?))
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod interrupted_run;
 pub mod limits;
 mod load_clients;
 mod looks;
+mod lower_bound;
 mod machine_differences;
 mod machine_draw;
 mod machine_lab;

@@ -96,25 +96,7 @@ pub fn sentence(
 ) -> String {
     match (verdict, estimate) {
         (RatioVerdict::Difference { .. }, Some(e)) => {
-            let times = ratio(e.ratio);
-            let claim = match measure {
-                Measure::MaxThroughput => format!("{a} has {times} × {b}'s throughput in a closed loop"),
-                Measure::MaxBytes => format!("{a} moves {times} × {b}'s bytes a second in a closed loop"),
-                Measure::OneByOne { .. } => {
-                    format!("{a} completes {times} × {b}'s operations an hour, one at a time")
-                }
-                Measure::Capacity { slo } => format!("{a} carries {times} × {b}'s load at {}", spaced(slo)),
-                Measure::CpuTime { rate_per_s } => {
-                    format!("{a} needs {times} × {b}'s CPU time an operation{}", at_rate(*rate_per_s))
-                }
-                Measure::BreakingPoint => {
-                    format!("{a} has {times} × {b}'s downloads in progress when it breaks")
-                }
-                Measure::LatencyCurve { .. } => {
-                    format!("{a}'s {} is {times} × {b}'s", wording(measure).what)
-                }
-            };
-            format!("{claim} ({})", interval(e))
+            format!("{} ({})", claim(measure, (a, b), &ratio(e.ratio)), interval(e))
         }
         (RatioVerdict::NoDifferenceShown { within }, Some(e)) => {
             format!(
@@ -135,6 +117,35 @@ pub fn sentence(
             format!("inconclusive: {a} against {b}: {error}")
         }
         _ => format!("inconclusive: {a} against {b}: no ratio"),
+    }
+}
+
+/// The sentence where the client was the limit for `a`; the low end of the interval of what it reached is the bound.
+pub fn bound_sentence(measure: &Measure, (a, b): (&str, &str), estimate: &RatioEstimate) -> String {
+    let claim = claim(measure, (a, b), &format!("at least {}", ratio(estimate.low)));
+    let level = estimate.confidence.level() * 100.0;
+    let blocks = plural(estimate.blocks as u64, "block");
+    let why = match measure {
+        Measure::BreakingPoint => format!("{a} did not break"),
+        _ => format!("the client was the limit for {a}"),
+    };
+    format!("{claim} ({level:.0} % confidence, {blocks}); how much more is not known, because {why}")
+}
+
+/// That `a` has `times` the value of `b`.
+fn claim(measure: &Measure, (a, b): (&str, &str), times: &str) -> String {
+    match measure {
+        Measure::MaxThroughput => format!("{a} has {times} × {b}'s throughput in a closed loop"),
+        Measure::MaxBytes => format!("{a} moves {times} × {b}'s bytes a second in a closed loop"),
+        Measure::OneByOne { .. } => {
+            format!("{a} completes {times} × {b}'s operations an hour, one at a time")
+        }
+        Measure::Capacity { slo } => format!("{a} carries {times} × {b}'s load at {}", spaced(slo)),
+        Measure::CpuTime { rate_per_s } => {
+            format!("{a} needs {times} × {b}'s CPU time an operation{}", at_rate(*rate_per_s))
+        }
+        Measure::BreakingPoint => format!("{a} has {times} × {b}'s downloads in progress when it breaks"),
+        Measure::LatencyCurve { .. } => format!("{a}'s {} is {times} × {b}'s", wording(measure).what),
     }
 }
 
@@ -205,6 +216,23 @@ mod tests {
             replaced(&measure, &before),
             "CPU time an operation at 17,000/s was measured instead of capacity at p99 < 5 ms, because the client was the \
              limit for nginx: it needed 95 % of its cores"
+        );
+    }
+
+    #[test]
+    fn a_bound_says_how_sure_it_is_and_why_it_is_none_but_a_bound() {
+        let blocks = [(200.0, 100.0), (200.0, 101.0), (200.0, 99.0), (200.0, 100.0)];
+        let estimate = compare(&blocks, &VerdictRule::default()).estimate.expect("an estimate");
+        let of = |measure| bound_sentence(&measure, ("nginx", "apache"), &estimate);
+        assert_eq!(
+            of(Measure::MaxThroughput),
+            "nginx has at least 1.97 × apache's throughput in a closed loop (95 % confidence, 4 blocks); how much more is \
+             not known, because the client was the limit for nginx"
+        );
+        assert_eq!(
+            of(Measure::BreakingPoint),
+            "nginx has at least 1.97 × apache's downloads in progress when it breaks (95 % confidence, 4 blocks); how much \
+             more is not known, because nginx did not break"
         );
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use archive::ArchiveError;
 use archive::model::{
-    CpuTimePerOperation, Facts, Gate, GateOutcome, Measure, MeasuredValue, Plan, PlannedHost, RunKind, Trial,
-    TrialStatus,
+    ComparisonSide, ComparisonVerdict, CpuTimePerOperation, Facts, Gate, GateOutcome, Measure, MeasuredValue,
+    Plan, PlannedHost, RunKind, Trial, TrialStatus,
 };
 
 use super::{FinishedRun, Lab, TrialSlot, resume_blocks, run_blocks};
@@ -54,8 +54,8 @@ pub(super) struct ScriptedLab {
     outcomes: BTreeMap<u32, TrialStatus>,
     /// From this trial on, no file can be written.
     full_at: Option<u32>,
-    /// Whether the client is the limit of every measure but CPU time.
-    client_is_limit: bool,
+    /// The variants for which the client is the limit of every measure but CPU time.
+    limited: Vec<usize>,
 }
 
 impl Lab for ScriptedLab {
@@ -83,18 +83,18 @@ impl Lab for ScriptedLab {
 impl ScriptedLab {
     fn new(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> Self {
         let outcomes = outcomes.into_iter().collect();
-        Self { outcomes, full_at: None, client_is_limit: false }
+        Self { outcomes, full_at: None, limited: Vec::new() }
     }
 
     pub(super) fn of_client(client_is_limit: bool) -> Self {
-        Self { client_is_limit, ..Self::new([]) }
+        Self { limited: if client_is_limit { vec![0, 1] } else { Vec::new() }, ..Self::new([]) }
     }
 
     fn run_trial(&self, plan: &Plan, slot: &TrialSlot<'_>) -> FinishedTrial {
         let TrialSlot { scheduled, variant_point, .. } = *slot;
         let status = self.outcomes.get(&scheduled.number).copied().unwrap_or(TrialStatus::Valid);
         let is_of_cpu = matches!(plan.measure, Measure::CpuTime { .. });
-        let is_limited = self.client_is_limit && !is_of_cpu;
+        let is_limited = self.limited.contains(&variant_point.variant) && !is_of_cpu;
         let status = if is_limited { TrialStatus::Invalid } else { status };
         let gate = || if is_limited { client_gate() } else { steal() };
         let wording = wording(&plan.measure);
@@ -235,6 +235,31 @@ fn a_run_without_a_valid_block_ends_early() {
         "inconclusive: nginx against apache: a ratio needs at least 3 complete blocks, and this run has 0; \
          12 of 12 trials are invalid; the most frequent reason (12 trials): the hypervisor took CPU time"
     );
+}
+
+#[test]
+fn a_client_that_is_the_limit_for_the_faster_variant_only_shows_a_bound() {
+    let verdict = |limited| {
+        let runs = tempfile::tempdir().expect("a directory");
+        let mut lab = ScriptedLab { limited: vec![limited], ..ScriptedLab::new([]) };
+        let plan = PLAN.parse().expect("a plan");
+        let finished = run_blocks(&plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |_| {});
+        finished.expect("a run").verdict
+    };
+    let faster = verdict(1);
+    let ComparisonVerdict::Difference { higher: ComparisonSide::A, at_least } = faster.comparisons[0].verdict
+    else {
+        panic!("{:?}", faster.comparisons)
+    };
+    let names = (faster.comparisons[0].a.as_str(), faster.comparisons[0].b.as_str());
+    assert_eq!((names, faster.comparisons[0].estimate.as_ref()), (("apache", "nginx"), None));
+    assert!((0.85..1.0).contains(&at_least), "{at_least}");
+    assert!(faster.sentence.starts_with("apache has at least 1."), "{}", faster.sentence);
+    assert!(faster.sentence.ends_with("because the client was the limit for apache"), "{}", faster.sentence);
+
+    let slower = verdict(0);
+    assert!(slower.comparisons[0].verdict.is_inconclusive());
+    assert!(slower.sentence.contains("; nginx has at least 0.5"), "{}", slower.sentence);
 }
 
 #[test]

@@ -102,6 +102,9 @@ pub enum DifferenceError {
     /// A value is not finite.
     #[error("a profile has a cost that is not a finite number")]
     NotFinite,
+    /// The profiles of a side have no CPU time at all.
+    #[error("the profiles of one server have no CPU time: it carried no load while it was profiled")]
+    NoCpuTime,
 }
 
 /// The difference of B's profiles and A's.
@@ -111,6 +114,9 @@ pub fn difference(a: &[FrameCosts], b: &[FrameCosts]) -> Result<ProfileDifferenc
     }
     if a.iter().chain(b).any(|costs| !costs.is_finite()) {
         return Err(DifferenceError::NotFinite);
+    }
+    if [a, b].iter().any(|side| side.iter().all(|costs| costs.cpu_us <= 0.0)) {
+        return Err(DifferenceError::NoCpuTime);
     }
     let sides = [Side::of(a), Side::of(b)];
     let all: BTreeSet<&Frame> = sides.iter().flat_map(|side| side.costs.keys().copied()).collect();
