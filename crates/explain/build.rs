@@ -22,10 +22,9 @@ fn main() {
         "-C",
         "link-arg=-nostdlib",
     ]);
-    // A static program has no shared libraries, unless they are asked for. This one is for the servers' programs, which are not static.
-    if variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static") {
-        command.args(["-C", "target-feature=-crt-static"]);
-    }
+    // A target whose programs are static has no shared libraries, unless they are asked for. This one is for the servers' programs, which
+    // are not static. Cargo does not say which targets these are: CARGO_CFG_TARGET_FEATURE lacks musl's `crt-static`.
+    command.args(["-C", "target-feature=-crt-static"]);
     if let Ok(linker) = env::var("RUSTC_LINKER") {
         command.args(["-C", &format!("linker={linker}")]);
     }
