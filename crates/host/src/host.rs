@@ -1,6 +1,6 @@
 //! [`Host`]: the interface to one machine. The other modules of this crate implement it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{io, thread};
@@ -128,6 +128,11 @@ impl Host {
     /// Finds `count` free ports on this address, outside the range of ephemeral ports.
     pub fn free_ports(&self, ip: IpAddr, count: usize) -> Result<Vec<u16>, ports::Error> {
         ports::free(ip, count)
+    }
+
+    /// Listens on a port of this address that is outside the range of ephemeral ports and free.
+    pub fn listen(&self, ip: IpAddr) -> Result<(u16, TcpListener), ports::Error> {
+        ports::listen(ip)
     }
 
     /// The CPUs that are online and that this process may use (taskset, cpuset).

@@ -113,11 +113,20 @@ fn owner(port: u16) -> Option<PortOwner> {
 /// restarts, by a client connection that is open or in `TIME_WAIT`. Each search starts at a different port, so
 /// that concurrent runs of showdown rarely collide.
 pub(crate) fn free(ip: IpAddr, count: usize) -> Result<Vec<u16>, Error> {
+    Ok(listeners(ip, count)?.into_iter().map(|(port, _)| port).collect())
+}
+
+/// Listens on a free port, as [`free`] finds it. Nobody can take the port between the search and its use.
+pub(crate) fn listen(ip: IpAddr) -> Result<(u16, TcpListener), Error> {
+    listeners(ip, 1)?.pop().ok_or(Error::NoneLeft)
+}
+
+/// Free ports, each with a listener, so that no port is found twice.
+fn listeners(ip: IpAddr, count: usize) -> Result<Vec<(u16, TcpListener)>, Error> {
     let [below, above] = outside(&ephemeral_range());
     let candidates: Vec<u16> = below.chain(above).collect();
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let start = (clock.as_micros() as usize ^ std::process::id() as usize) % candidates.len().max(1);
-    // The listeners stay open until the search ends, so that no port is found twice.
     let found: Vec<(u16, TcpListener)> = candidates
         .iter()
         .cycle()
@@ -126,10 +135,7 @@ pub(crate) fn free(ip: IpAddr, count: usize) -> Result<Vec<u16>, Error> {
         .filter_map(|&port| Some((port, TcpListener::bind((ip, port)).ok()?)))
         .take(count)
         .collect();
-    if found.len() < count {
-        return Err(Error::NoneLeft);
-    }
-    Ok(found.into_iter().map(|(port, _)| port).collect())
+    if found.len() < count { Err(Error::NoneLeft) } else { Ok(found) }
 }
 
 /// The range of ephemeral ports; its last port is excluded.
@@ -148,6 +154,17 @@ fn outside(ephemeral: &Range<u16>) -> [Range<u16>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_to_listen_on_is_nobody_elses_however_many_ask() {
+        let ask = || listen([127, 0, 0, 1].into()).expect("a port");
+        let listening: Vec<(u16, TcpListener)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| [ask(), ask(), ask(), ask()])).collect();
+            threads.into_iter().flat_map(|thread| thread.join().expect("ports")).collect()
+        });
+        let ports: HashSet<u16> = listening.iter().map(|(port, _)| *port).collect();
+        assert_eq!(ports.len(), 32);
+    }
     use std::net::Ipv4Addr;
 
     const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

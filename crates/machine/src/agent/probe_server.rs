@@ -29,15 +29,14 @@ impl ProbeServers {
     /// Opens a port. It is outside the range of ephemeral ports, as those of servers under test are.
     pub fn open(&self, call: &OpenProbe) -> Result<ProbePort, CallError> {
         let failed = |why: String| CallError::Listen { address: call.address, why };
-        let ports = Host::local().free_ports(call.address, 1).map_err(|error| failed(error.to_string()))?;
-        let listener =
-            TcpListener::bind((call.address, ports[0])).map_err(|error| failed(system_text(&error)))?;
+        let (port, listener) =
+            Host::local().listen(call.address).map_err(|error| failed(error.to_string()))?;
         listener.set_nonblocking(true).map_err(|error| failed(system_text(&error)))?;
         let is_closed = Arc::new(AtomicBool::new(false));
         lock(&self.0).push(Arc::clone(&is_closed));
         let token: Arc<str> = call.token.as_str().into();
         thread::spawn(move || accept(&listener, &token, &is_closed));
-        Ok(ProbePort { port: ports[0] })
+        Ok(ProbePort { port })
     }
 
     /// Closes all ports.
