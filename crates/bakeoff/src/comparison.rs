@@ -47,8 +47,10 @@ fn comparisons_at(
     let mut here = at_point(input.variant_points, point);
     if plan.sweep.is_empty() {
         here.sort_by(|&a, &b| {
-            let median = |index| median_reached(input, index).unwrap_or(f64::NEG_INFINITY);
-            median(b).total_cmp(&median(a))
+            // A variant without a valid trial may still have a bound.
+            let median = |index: usize| summaries[index].median.or_else(|| median_reached(input, index));
+            let [first, second] = [a, b].map(|index| median(index).unwrap_or(f64::NEG_INFINITY));
+            second.total_cmp(&first)
         });
     }
     let blocks = replicates(input, &here, Trial::valid_value);
@@ -64,24 +66,16 @@ fn comparisons_at(
             let mut verdict = pair.comparison.verdict;
             let mut sentence = sentence(&plan.measure, names, estimate.as_ref(), &verdict);
             if let RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(_) } = verdict {
-                let bound = lower_bound(input, (a, b), &VerdictRule { confidence, ..rule });
-                let why = why_invalid(input, a, b).map(|why| format!("; {why}")).unwrap_or_default();
-                match bound {
+                let rule = VerdictRule { confidence, ..rule };
+                match lower_bound(input, (a, b), &rule) {
                     Some((higher, LowerBound { at_least: Some(at_least), estimate })) => {
                         verdict = RatioVerdict::Difference { higher, at_least };
                         sentence = bound_sentence(&plan.measure, in_order(names, higher), &estimate);
                     }
-                    Some((limited, LowerBound { estimate, .. })) => {
-                        let (limited, other) = in_order(names, limited);
-                        let low = estimate.low;
-                        sentence = format!(
-                            "{sentence}{why}; {limited} has at least {low:.2} × the value of {other}"
-                        );
-                    }
-                    None => sentence += &why,
+                    bound => sentence = sentence_without_ratio(input, (a, b), names, sentence, bound),
                 }
             }
-            if estimate.is_some()
+            if !matches!(verdict, RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(_) })
                 && let Some(of) = of_machines(input, a, b)
             {
                 sentence = format!("{sentence}; {of}");
@@ -102,7 +96,24 @@ fn comparisons_at(
         .collect()
 }
 
-/// The larger of a pair's names first.
+/// The sentence of a pair without a ratio: also why its trials are invalid, and a bound that shows no difference.
+fn sentence_without_ratio(
+    input: &VerdictInput<'_>,
+    (a, b): (usize, usize),
+    names: (&str, &str),
+    sentence: String,
+    bound: Option<(Side, LowerBound)>,
+) -> String {
+    let why = why_invalid(input, a, b);
+    let bound = bound.map(|(limited, LowerBound { estimate, .. })| {
+        let (limited, other) = in_order(names, limited);
+        format!("{limited} has at least {:.2} × the value of {other}", estimate.low)
+    });
+    let parts: Vec<String> = [Some(sentence), why, bound].into_iter().flatten().collect();
+    parts.join("; ")
+}
+
+/// A pair's names, that of this side first.
 fn in_order<'n>((a, b): (&'n str, &'n str), first: Side) -> (&'n str, &'n str) {
     if first == Side::A { (a, b) } else { (b, a) }
 }

@@ -239,13 +239,13 @@ fn a_run_without_a_valid_block_ends_early() {
 
 #[test]
 fn a_client_that_is_the_limit_for_the_faster_variant_only_shows_a_bound() {
-    let verdict = |limited| {
+    let verdict_of = |plan: Plan, limited| {
         let runs = tempfile::tempdir().expect("a directory");
         let mut lab = ScriptedLab { limited: vec![limited], ..ScriptedLab::new([]) };
-        let plan = PLAN.parse().expect("a plan");
         let finished = run_blocks(&plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |_| {});
         finished.expect("a run").verdict
     };
+    let verdict = |limited| verdict_of(PLAN.parse().expect("a plan"), limited);
     let faster = verdict(1);
     let ComparisonVerdict::Difference { higher: ComparisonSide::A, at_least } = faster.comparisons[0].verdict
     else {
@@ -260,6 +260,14 @@ fn a_client_that_is_the_limit_for_the_faster_variant_only_shows_a_bound() {
     let slower = verdict(0);
     assert!(slower.comparisons[0].verdict.is_inconclusive());
     assert!(slower.sentence.contains("; nginx has at least 0.5"), "{}", slower.sentence);
+
+    let mut plan: Plan = PLAN.parse().expect("a plan");
+    for (name, variant) in ["old", "new"].into_iter().zip(&mut plan.variants) {
+        plan.hosts.push(planned_host(name, "10.1.0.5"));
+        variant.host = Some(name.to_owned());
+    }
+    let of_machines = verdict_of(plan, 1);
+    assert!(of_machines.sentence.ends_with("; these two machines, not machines of their types"));
 }
 
 #[test]

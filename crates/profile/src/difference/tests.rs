@@ -75,6 +75,14 @@ fn one_profile_a_side_is_too_few() {
     assert_eq!(difference(&one, &one), Err(DifferenceError::TooFew { a: 1, b: 1 }));
 }
 
+#[test]
+fn a_server_that_used_no_cpu_time_has_no_difference() {
+    let busy = vec![profile(&[("f", 5)]); 2];
+    let idle = vec![FrameCosts { cpu_us: 0.0, ..profile(&[]) }; 2];
+    assert_eq!(difference(&idle, &busy), Err(DifferenceError::NoCpuTime));
+    assert_eq!(difference(&busy, &idle), Err(DifferenceError::NoCpuTime));
+}
+
 /// Six profiles a side of a program with 40 functions, of which one may cost more.
 fn simulated(rng: &mut Pcg64, factor: f64) -> ProfileDifference {
     let names: Vec<String> = (0..40).map(|index| format!("f{index}")).collect();
