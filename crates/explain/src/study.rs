@@ -281,10 +281,13 @@ impl Study<'_> {
         })
     }
 
-    /// Slices take long where operations do not end: each slice waits for them until their timeout.
+    /// Slices take long where operations are slow, or do not end: each slice waits for them until their timeout.
     fn note_lateness(&mut self) {
-        let why = "slices took several times as long as their load, because operations did not end before their timeout";
-        self.unknown.push(Unknown { what: "the rest of the experiments".to_owned(), why: why.to_owned() });
+        let why = format!(
+            "slices took {MOST_TIMES} times as long as planned: operations are slow here, or do not end before their timeout; \
+             without --quick there is more time"
+        );
+        self.unknown.push(Unknown { what: "the rest of the experiments".to_owned(), why });
     }
 
     fn note(&mut self, what: &str, error: &HoldError) {

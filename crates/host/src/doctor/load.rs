@@ -37,11 +37,12 @@ pub(super) const CHECKS: &[HostCheck] = &[
     },
 ];
 
-/// CPU time in these states, as a share of all CPUs.
+/// CPU time in these states, as a share of all CPUs. None where the kernel's times of CPUs cannot be read.
 fn share(evidence: &HostEvidence, states: &[&str]) -> Option<f64> {
-    let cores: f64 = states.iter().filter_map(|state| evidence.idle.mean(&format!("cpu.{state}"), ALL)).sum();
+    let mean = |state: &&str| evidence.idle.mean(&format!("cpu.{state}"), ALL);
+    let cores: Vec<f64> = states.iter().filter_map(mean).collect();
     let online = evidence.facts.cpu.online;
-    (online > 0 && !evidence.idle.samples.is_empty()).then(|| cores / online as f64)
+    (online > 0 && !cores.is_empty()).then(|| cores.iter().sum::<f64>() / online as f64)
 }
 
 fn load(evidence: &HostEvidence) -> Option<CheckResult> {
@@ -119,6 +120,7 @@ mod tests {
         );
         assert_eq!(level("load", &with_telemetry(&[("cpu.user", 1.0)])), Some(Severity::Warn));
         assert_eq!(level("load", &HostEvidence::default()), None, "no telemetry, no finding");
+        assert_eq!(level("load", &with_telemetry(&[("memory.available", 1.0)])), None, "nor without times of CPUs");
     }
 
     #[test]
