@@ -1,7 +1,7 @@
 //! The controller's end against agents that do not do what they should: shell scripts in the place of the program.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+mod script;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -31,9 +31,8 @@ fn open(
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Connection, MachineError> {
     let program = directory.path().join("agent");
-    let script = format!("#!/bin/sh\necho noise; printf '\\nshowdown-%s agent\\n{bytes}' \"$4\"\n{rest}\n");
-    fs::write(&program, script).expect("a script");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("its permissions");
+    let text = format!("#!/bin/sh\necho noise; printf '\\nshowdown-%s agent\\n{bytes}' \"$4\"\n{rest}\n");
+    script::write(&program, &text);
     Connection::open("h", &Transport::Local { program }, interrupted, &|_| ())
 }
 

@@ -189,9 +189,10 @@ fn why_it_ended(status: Option<ExitStatus>, words: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+#[path = "../../tests/script/mod.rs"]
+mod script;
+#[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
     use super::*;
@@ -207,11 +208,10 @@ mod tests {
     }
 
     impl Scripts {
-        fn new(script: &str) -> Self {
+        fn new(text: &str) -> Self {
             let directory = tempfile::tempdir().expect("a directory");
             let program = directory.path().join("program");
-            fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a script");
-            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("its permissions");
+            script::write(&program, &format!("#!/bin/sh\n{text}\n"));
             let (to_controller, from_programs) = mpsc::channel();
             let programs = Programs::new(&program, &to_controller);
             Self { programs, from_programs, _directory: directory }

@@ -9,6 +9,8 @@ mod firewall;
 mod kills;
 mod lab;
 mod local;
+#[path = "../../../machine/tests/script/mod.rs"]
+mod script;
 mod servers;
 mod ssh;
 

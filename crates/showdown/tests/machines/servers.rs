@@ -1,9 +1,7 @@
 //! Servers on a machine that is asked: an agent of this machine, with a lock of its own. What a comparison needs of one,
 //! in its order.
 
-use std::fs;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,7 +11,7 @@ use machine::transport::Transport;
 use machine::{HostEntry, Machine, RecordedServer, RemoteMachine, ServerOrder};
 use workload::{Catalogue, ServerVariant, Workload};
 
-use super::{SHOWDOWN, wait_for};
+use super::{SHOWDOWN, script, wait_for};
 
 struct Asked {
     directory: tempfile::TempDir,
@@ -25,9 +23,8 @@ fn open() -> Asked {
     let directory = tempfile::tempdir().expect("a directory");
     let program = directory.path().join("agent");
     let lock = directory.path().join("lock");
-    let script = format!("#!/bin/sh\nSHOWDOWN_LOCK={} exec {SHOWDOWN} \"$@\"\n", lock.display());
-    fs::write(&program, script).expect("a script");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("its permissions");
+    let text = format!("#!/bin/sh\nSHOWDOWN_LOCK={} exec {SHOWDOWN} \"$@\"\n", lock.display());
+    script::write(&program, &text);
     let entry = HostEntry {
         name: "h".to_owned(),
         ssh: None,
