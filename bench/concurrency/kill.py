@@ -11,7 +11,14 @@ from pathlib import Path
 from shared import processes
 from shared.errors import BadRun
 
-SETTINGS = ["tcp_mem", "tcp_notsent_lowat", "tcp_congestion_control", "tcp_rto_min_us"]
+SETTINGS = [
+    "ipv4/tcp_mem",
+    "ipv4/tcp_notsent_lowat",
+    "ipv4/tcp_congestion_control",
+    "ipv4/tcp_rto_min_us",
+    "ipv4/tcp_early_retrans",
+    "core/netdev_max_backlog",
+]
 WITHIN_S = 120
 """Longer than the kernel takes to close a million connections."""
 RISES_S = 600
@@ -62,8 +69,8 @@ def _is_running(pid: int) -> bool:
 
 
 def _settings() -> dict[str, str]:
-    paths = {name: Path(f"/proc/sys/net/ipv4/{name}") for name in SETTINGS}
-    # Older kernels lack the last one.
+    paths = {Path(name).name: Path("/proc/sys/net", name) for name in SETTINGS}
+    # Older kernels lack tcp_rto_min_us.
     return {name: path.read_text().strip() for name, path in paths.items() if path.exists()}
 
 

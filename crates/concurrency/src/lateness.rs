@@ -1,20 +1,15 @@
 //! Whether the client kept to its pace: how late its reads were, and how late they may be. What follows is left to `client`.
 //!
-//! The window of a transfer holds what its pace asks for until its next read is due. A read that is late by less finds all of it, and
-//! the next one is due as early as before: the transfer keeps its pace. Lateness costs something where it comes near to the time between
-//! two reads, where it grows, and where all that the client does is late (`docs/decisions/0022-transfers-in-progress.md`).
+//! The window of a transfer holds what its pace asks for until its next read is due. A read that is late by a part of that finds all of
+//! it, and the next one is due as early as before: the transfer keeps its pace. A read that is later loses as much of it
+//! ([`load::transfers::most_late`]). Lateness costs something where that happens, where it grows, and where all that the client does is
+//! late (`docs/decisions/0022-transfers-in-progress.md`).
 
 use std::time::Duration;
 
 use archive::model::ConcurrencyStep;
 use load::record::Micros;
-use load::transfers::TransferSecond;
-
-/// Reads that are not later than this at their 99th percentile are never the client's limit.
-const NEVER_LATE: Duration = Duration::from_secs(1);
-
-/// The part of the time between two reads by which they may be late. The rest of it is the server's, to fill the window again.
-const LATE_SHARE: f64 = 0.25;
+use load::transfers::{TransferSecond, most_late};
 
 /// A client that falls further behind by more than this part of the time has lost as much of its pace.
 const MOST_BEHIND: f64 = 0.05;
@@ -26,8 +21,13 @@ const FEWEST_SECONDS: usize = 4;
 /// [`Lateness::behind_share`]. Where clients are not served well, late reads may be a sign of why: nothing is hidden then.
 pub(crate) fn limit_us(interval: Duration, behind_share: Option<f64>, is_served_well: bool) -> u64 {
     let keeps_up = behind_share.is_some_and(|share| share <= MOST_BEHIND);
-    let hidden = if keeps_up && is_served_well { interval.mul_f64(LATE_SHARE) } else { Duration::ZERO };
-    hidden.max(NEVER_LATE).as_micros() as u64
+    let hides = if keeps_up && is_served_well { interval } else { Duration::ZERO };
+    most_late(hides).as_micros() as u64
+}
+
+/// Whether no read of a rise waits for the client any more.
+pub(crate) fn has_caught_up(second: &TransferSecond<Micros>) -> bool {
+    second.times.late.value_at_quantile(0.99) <= most_late(Duration::ZERO).as_micros() as u64
 }
 
 /// Whether the client was too slow for its pace.
@@ -45,15 +45,19 @@ pub(crate) fn late_reads(step: &ConcurrencyStep) -> String {
     )
 }
 
-/// How late reads were in each second of a hold that had some.
+/// How far transfers were behind their pace in each second of a hold that had reads.
 #[derive(Debug, Default)]
-pub(crate) struct Lateness(Vec<LateSecond>);
+pub(crate) struct Lateness {
+    seconds: Vec<LateSecond>,
+    /// What a transfer has lost so far, where reads began its pace anew, seconds.
+    lost: f64,
+}
 
 /// Seconds, both.
 #[derive(Debug)]
 struct LateSecond {
     at: f64,
-    mean: f64,
+    behind: f64,
 }
 
 impl Lateness {
@@ -61,14 +65,15 @@ impl Lateness {
     pub fn add(&mut self, second: &TransferSecond<Micros>) {
         let late = &second.times.late;
         if !late.is_empty() {
-            self.0.push(LateSecond { at: second.second as f64, mean: late.mean() / 1e6 });
+            self.seconds.push(LateSecond { at: second.second as f64, behind: late.mean() / 1e6 + self.lost });
         }
+        self.lost += second.lost_us as f64 / 1e6 / second.in_progress.max(1) as f64;
     }
 
-    /// The part of the hold by which reads became later from its begin to its end: as much of their pace clients lost. Negative
+    /// The part of the hold by which transfers fell behind from its begin to its end: as much of their pace clients lost. Negative
     /// where the client caught up; none where the hold was too short to tell.
     pub fn behind_share(&self) -> Option<f64> {
-        let seconds = &self.0;
+        let seconds = &self.seconds;
         if seconds.len() < FEWEST_SECONDS {
             return None;
         }
@@ -79,7 +84,7 @@ impl Lateness {
         };
         let (first, last) = (&seconds[..half], &seconds[seconds.len() - half..]);
         let grown = |of: fn(&LateSecond) -> f64| mean(last, of) - mean(first, of);
-        Some(grown(|second| second.mean) / grown(|second| second.at))
+        Some(grown(|second| second.behind) / grown(|second| second.at))
     }
 }
 
@@ -126,6 +131,19 @@ mod tests {
         assert!(is_about(grows(0.0, 60).behind_share(), 0.0));
         assert!(is_about(grows(-0.04, 60).behind_share(), -0.04));
         assert_eq!(grows(0.1, 3).behind_share(), None);
+    }
+
+    #[test]
+    fn what_is_lost_where_a_pace_begins_anew_is_not_made_up_for() {
+        let mut lateness = Lateness::default();
+        // Each second a tenth of ten transfers is read, 9 s late: of 10 s from read to read, 9 are lost.
+        for at in 0..60 {
+            let mut second =
+                TransferSecond { in_progress: 10, lost_us: 9_000_000, ..TransferSecond::new(at) };
+            second.times.late.record(9_000_000).expect("a lateness within an hour");
+            lateness.add(&second);
+        }
+        assert!(is_about(lateness.behind_share(), 0.9), "{lateness:?}");
     }
 
     #[test]

@@ -37,8 +37,15 @@ const RENO: &str = "reno";
 const FIRST_PROBE: &str = "net.ipv4.tcp_rto_min_us";
 /// The longest that the kernel waits (`TCP_RTO_MAX`), microseconds.
 const LONGEST_PROBE_US: f64 = 120e6;
+/// Packets that wait until a CPU takes them in, from one end of loopback to the other. What does not fit is dropped, and sent again
+/// after `tcp_rto_min_us`.
+const WAITING_PACKETS: &str = "net.core.netdev_max_backlog";
+/// Probes where an acknowledgement takes longer than two round trips: the server's kernel sends its last segment again.
+const EARLY_PROBES: &str = "net.ipv4.tcp_early_retrans";
+/// As many as a CPU takes in within a tenth of a second or more.
+const MOST_WAITING_PACKETS: u64 = 100_000;
 /// Fewer transfers than that pay little for timers and probes.
-const MANY: u32 = 5_000;
+pub(crate) const MANY: u32 = 5_000;
 
 /// The ends of transfers that are on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,16 +235,17 @@ pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room
         add("tracked connections", most.to_string(), Some(most), false, remedy);
     }
     if ends == Ends::Loopback && demand.transfers > MANY {
-        for limit in timers(facts, demand, may_change, &mut settings) {
+        for limit in of_loopback(facts, demand, may_change, &mut settings) {
             limits.push(limit);
         }
     }
     Room { limits, settings }
 }
 
-/// Timers of the kernel that cost a part of the CPUs, without which a network would do: for each segment that is paced, and for
-/// each probe of a window that is closed until the client reads. A slow link keeps the window open.
-fn timers(
+/// What loopback has and a network has not: timers that cost a part of the CPUs, for each segment that is paced, and for each
+/// probe of a window that is closed until the client reads (a slow link keeps the window open); and one queue for the packets of
+/// both ends.
+fn of_loopback(
     facts: &RoomFacts,
     demand: &Demand,
     may_change: bool,
@@ -259,8 +267,8 @@ fn timers(
         );
     }
     if let Some(first_us) = facts.number(FIRST_PROBE) {
-        // The next read opens the window before.
-        let needed_us = (demand.interval_s() * 1.5 * 1e6).min(LONGEST_PROBE_US) as u64;
+        // The next read opens the window before, also where the client is late because it begins other transfers.
+        let needed_us = (demand.interval_s() * 3.0 * 1e6).min(LONGEST_PROBE_US) as u64;
         // Each one comes after twice the time.
         let probes = (demand.interval_s() * 1e6 / first_us as f64 + 1.0).log2() as u64;
         let change = (probes > 0 && needed_us > first_us).then(|| (FIRST_PROBE, needed_us.to_string()));
@@ -272,6 +280,22 @@ fn timers(
             ),
             change,
             "raise net.ipv4.tcp_rto_min_us: the server then asks later whether a client has read",
+        );
+    }
+    if let Some(probes) = facts.number(EARLY_PROBES).filter(|probes| *probes != 0) {
+        add(
+            "probes for a lost last segment",
+            format!("when an acknowledgement takes two round trips ({EARLY_PROBES} is {probes})"),
+            Some((EARLY_PROBES, "0".to_owned())),
+            "set net.ipv4.tcp_early_retrans to 0: loopback loses nothing, and a client that reads later acknowledges later",
+        );
+    }
+    if let Some(most) = facts.number(WAITING_PACKETS).filter(|most| *most < MOST_WAITING_PACKETS) {
+        add(
+            "packets between both ends",
+            format!("{most} wait for a CPU, and what is more is dropped ({WAITING_PACKETS})"),
+            Some((WAITING_PACKETS, MOST_WAITING_PACKETS.to_string())),
+            "raise net.core.netdev_max_backlog",
         );
     }
     found
@@ -313,6 +337,8 @@ mod tests {
             ("net.netfilter.nf_conntrack_max", "262144"),
             (CONGESTION, "bbr"),
             (FIRST_PROBE, "200000"),
+            (WAITING_PACKETS, "1000"),
+            (EARLY_PROBES, "3"),
         ];
         RoomFacts {
             sysctls: sysctls.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
@@ -341,11 +367,15 @@ mod tests {
         let room = room(&facts(22), &Demand { pace_bytes_per_s: 47.0, ..demand(1_000_000, true) }, true);
         assert_eq!(
             (room.settings[CONGESTION].as_str(), room.settings[FIRST_PROBE].as_str()),
-            ("reno", "36765957")
+            ("reno", "114382978")
         );
         let named =
             room.limits.iter().find(|limit| limit.name == "probes of closed windows").expect("a limit");
-        assert!(named.value.starts_with("6 between two reads"), "{}", named.value);
+        assert!(named.value.starts_with("7 between two reads"), "{}", named.value);
+        assert_eq!(
+            (room.settings[WAITING_PACKETS].as_str(), room.settings[EARLY_PROBES].as_str()),
+            ("100000", "0")
+        );
     }
 
     #[test]

@@ -27,7 +27,10 @@ impl Preflight {
         let may_change = !steps.keep_settings && rustix::process::geteuid().is_root();
         let bounds = limits::room(&facts, &demand(steps, ends), may_change);
         refuse(&bounds.limits, steps.to)?;
-        Ok(Self { facts, limits: bounds.limits, settings: bounds.settings })
+        let is_crowded = ends == Ends::Loopback && steps.to > limits::MANY;
+        let turns = is_crowded.then(turns_of_processes);
+        let limits = bounds.limits.into_iter().chain(turns).collect();
+        Ok(Self { facts, limits, settings: bounds.settings })
     }
 
     /// Checks the machine of the server, too, where that is another one. Its settings stay as they are: it is not this run's alone.
@@ -57,6 +60,17 @@ impl Preflight {
             to: to.clone(),
         };
         self.settings.iter().map(changed).collect()
+    }
+}
+
+/// The processes of both ends share the CPUs of this machine: none of them interrupts another from now on.
+fn turns_of_processes() -> ConcurrencyLimit {
+    ConcurrencyLimit {
+        name: "turns of the processes".to_owned(),
+        value: "one that wakes interrupts another (SCHED_OTHER)".to_owned(),
+        allows: None,
+        is_changed: host::schedule_as_batch().is_ok(),
+        remedy: "install util-linux, which has chrt".to_owned(),
     }
 }
 

@@ -63,6 +63,14 @@ pub(crate) struct StepEnd {
     pub is_out_of_memory: bool,
 }
 
+/// How a rise has ended.
+struct Rise {
+    /// Until most of the attempts were decided.
+    took: Duration,
+    /// Why the step ends with it.
+    why: Option<Why>,
+}
+
 /// Where a step is.
 pub(crate) struct Climb<'a, 'o> {
     pub plan: &'a PlannedConcurrency,
@@ -81,11 +89,9 @@ impl Climb<'_, '_> {
         let recorder = self.view.record()?;
         let new = transfers.saturating_sub(self.transfers.wanted());
         let over = Duration::from_secs_f64(f64::from(new) / self.plan.begin_per_s).max(SHORTEST_RISE);
-        let begun = Instant::now();
         self.transfers.hold(transfers, over);
         let mut rise = TransferSecond::new(0);
-        let mut why = self.rise(transfers, over, &mut rise)?;
-        let rise_s = begun.elapsed().as_secs_f64();
+        let Rise { took: rise_took, mut why } = self.rise(transfers, over, &mut rise)?;
 
         let hold = if transfers >= self.plan.to { self.plan.hold_last } else { self.plan.hold };
         self.transfers.mark();
@@ -121,7 +127,7 @@ impl Climb<'_, '_> {
         let mut step = seen.step(transfers, self.plan.pace_bytes_per_s, &rise);
         // What a transfer got of fewer reads says little of its pace.
         step.pace_share = step.pace_share.filter(|_| over >= 2 * self.interval);
-        step.rise_s = rise_s;
+        step.rise_s = rise_took.as_secs_f64();
         step.is_steady = seen.is_steady(transfers);
         step.advances = advances;
         // Where reads get less than the window may hold, they are more frequent.
@@ -137,31 +143,35 @@ impl Climb<'_, '_> {
         })
     }
 
-    /// Until all attempts have begun, and most of them are decided.
+    /// Until all attempts have begun, most of them are decided, and the client has done the reads that it had no time for meanwhile.
+    /// Where it never gets there it is the limit, and the step shows it.
     fn rise(
         &mut self,
         transfers: u32,
         over: Duration,
         sum: &mut TransferSecond<Micros>,
-    ) -> Result<Option<Why>, ConcurrencyError> {
+    ) -> Result<Rise, ConcurrencyError> {
         let began = Instant::now();
         let longest = over * 3 + SETTLE;
         let mut all_begun: Option<Instant> = None;
+        let mut risen: Option<Instant> = None;
         loop {
-            let second = self.second(transfers, "rising to")?;
+            let doing = if risen.is_some() { "catching up with reads of" } else { "rising to" };
+            let second = self.second(transfers, doing)?;
             sum.add_counts(&second);
-            let decided = second.attempts();
+            let is_decided = || second.attempts() * 1_000 >= u64::from(transfers) * 999;
+            let mut is_over = began.elapsed() > longest;
             if second.wanted >= u64::from(transfers) {
                 let since = *all_begun.get_or_insert_with(Instant::now);
-                if decided * 1_000 >= u64::from(transfers) * 999 || since.elapsed() > SETTLE {
-                    return Ok(None);
+                is_over |= is_decided() || since.elapsed() > SETTLE;
+            }
+            let why = self.why_stop();
+            if is_over || risen.is_some() || why.is_some() {
+                let risen = *risen.get_or_insert_with(Instant::now);
+                let has_caught_up = lateness::has_caught_up(&second);
+                if has_caught_up || why.is_some() || risen.elapsed() > self.interval + SETTLE {
+                    return Ok(Rise { took: risen - began, why });
                 }
-            }
-            if let why @ Some(_) = self.why_stop() {
-                return Ok(why);
-            }
-            if began.elapsed() > longest {
-                return Ok(None);
             }
         }
     }

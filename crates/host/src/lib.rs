@@ -74,6 +74,7 @@
 //! ```
 
 pub mod affinity;
+mod batch;
 pub mod burner;
 pub mod cgroup;
 pub mod doctor;
@@ -98,6 +99,7 @@ pub mod telemetry;
 mod zone;
 
 pub use affinity::CpuSet;
+pub use batch::schedule_as_batch;
 pub use facts::{HostFacts, ProcessFacts};
 pub use host::Host;
 pub use keeper::keeper_main;

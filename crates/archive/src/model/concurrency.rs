@@ -99,7 +99,7 @@ pub struct ConcurrencyStep {
     pub successes: u64,
     /// `successes` over `attempts`, 0 to 1; 0 without an attempt.
     pub availability: f64,
-    /// How long it took until all clients had begun, seconds.
+    /// How long it took until all clients had begun, and nearly all of them were answered or had failed, seconds.
     pub rise_s: f64,
     /// How long they were held then, seconds.
     pub hold_s: f64,

@@ -120,7 +120,11 @@ mod tests {
         );
         assert_eq!(level("load", &with_telemetry(&[("cpu.user", 1.0)])), Some(Severity::Warn));
         assert_eq!(level("load", &HostEvidence::default()), None, "no telemetry, no finding");
-        assert_eq!(level("load", &with_telemetry(&[("memory.available", 1.0)])), None, "nor without times of CPUs");
+        assert_eq!(
+            level("load", &with_telemetry(&[("memory.available", 1.0)])),
+            None,
+            "nor without times of CPUs"
+        );
     }
 
     #[test]

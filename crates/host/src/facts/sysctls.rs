@@ -37,6 +37,7 @@ const NAMES: &[&str] = &[
     "net.ipv4.tcp_abort_on_overflow",
     "net.ipv4.tcp_autocorking",
     "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_early_retrans",
     "net.ipv4.tcp_fastopen",
     "net.ipv4.tcp_fin_timeout",
     "net.ipv4.tcp_limit_output_bytes",

@@ -24,7 +24,9 @@
 //! - A transfer takes about 200 bytes of a process.
 //!
 //! The pace is kept in an open loop: each read is due at an instant that follows from the one before and from the bytes that it
-//! got, however late the client is. How late turns were is recorded: it says whether the client was the limit.
+//! got, also where the client is late. How late turns were is recorded: it says whether the client was the limit. What the window
+//! could not hold meanwhile is lost: a read that is later than [`most_late`] begins the pace of its transfer anew, and the time that
+//! was lost is recorded.
 
 mod download;
 mod process;
@@ -42,4 +44,4 @@ pub(crate) use process::serve;
 pub use processes::{Transfers, TransfersError};
 pub use record::{Advances, TransferSecond, TransferTimes};
 pub(crate) use spec::TransferAssignment;
-pub use spec::{SMALLEST_WINDOW, TransferSpec, TransferSpecError};
+pub use spec::{SMALLEST_WINDOW, TransferSpec, TransferSpecError, most_late};

@@ -29,6 +29,8 @@ pub struct TransferSecond<H = CompactMicros> {
     pub reads: u64,
     /// Those of them that found nothing.
     pub empty_reads: u64,
+    /// By how much transfers were behind their pace where they began it anew, microseconds of all of them together.
+    pub lost_us: u64,
     /// Clients that came to see whether they are answered, and left.
     pub probes: u64,
     /// Those of them that were not.
@@ -85,6 +87,7 @@ impl TransferSecond<Micros> {
             bytes: 0,
             reads: 0,
             empty_reads: 0,
+            lost_us: 0,
             probes: 0,
             probes_failed: 0,
             errors: Errors::default(),
@@ -111,6 +114,7 @@ impl TransferSecond<Micros> {
         self.bytes += other.bytes;
         self.reads += other.reads;
         self.empty_reads += other.empty_reads;
+        self.lost_us += other.lost_us;
         self.probes += other.probes;
         self.probes_failed += other.probes_failed;
         self.errors.merge(&other.errors);
@@ -137,6 +141,7 @@ impl TransferSecond<Micros> {
             bytes: self.bytes,
             reads: self.reads,
             empty_reads: self.empty_reads,
+            lost_us: self.lost_us,
             probes: self.probes,
             probes_failed: self.probes_failed,
             errors: self.errors.clone(),

@@ -11,15 +11,31 @@ use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{Expected, HttpOperation};
 use crate::spec::LoadSpec;
 
-/// About what the smallest receive buffer takes of payload: Linux makes 2,304 bytes of anything smaller
-/// (`SOCK_MIN_RCVBUF`), and its window is half of that.
-pub const SMALLEST_WINDOW: u32 = 1_152;
+/// What the smallest receive buffer that is asked for takes of payload, and a read gets. Linux fills half of a small window with each
+/// segment, and its own smallest buffer (`SOCK_MIN_RCVBUF`, a window of 1,152 bytes) has room for one of them: a read gets 576 bytes,
+/// and there are three times as many. From this size on there is room for two.
+pub const SMALLEST_WINDOW: u32 = 1_792;
 
 /// A client with a larger pace has a larger buffer: it reads this often.
 const USUAL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The largest receive buffer.
 const LARGEST_BUFFER: u32 = 256 << 10;
+
+/// Reads that are not later than this are never too late.
+const NEVER_LATE: Duration = Duration::from_secs(1);
+
+/// How late a read may be, of this time between two reads of a transfer. The window holds what the pace asks for in that time: a read
+/// that is late by a quarter of it finds all of it, and the server has the rest to fill the window again.
+pub fn most_late(interval: Duration) -> Duration {
+    (interval / 4).max(NEVER_LATE)
+}
+
+/// From when on the pace of a transfer counts whose read was due `at`: from then, so that a delay does not slow it down; from `now`
+/// where the read is too late, since the window could not hold what the pace asked for meanwhile.
+pub(super) fn pace_goes_on(at: Nanos, now: Nanos, most_late: Duration) -> Nanos {
+    if Duration::from(now.since(at)) > most_late { now } else { at }
+}
 
 /// Why a load cannot be made of transfers.
 #[derive(Debug, thiserror::Error)]
@@ -118,11 +134,9 @@ impl TransferSpec {
         wanted.clamp(f64::from(SMALLEST_WINDOW), f64::from(LARGEST_BUFFER)) as u32
     }
 
-    /// The receive buffer of a connection as it is asked for: the kernel takes twice that, for its own structures, and one byte
-    /// is the smallest buffer that there is.
+    /// The receive buffer of a connection as it is asked for: the kernel takes twice that, for its own structures.
     pub fn buffer_bytes(&self) -> u32 {
-        let window = self.window_bytes();
-        if window == SMALLEST_WINDOW { 1 } else { window }
+        self.window_bytes()
     }
 
     /// The most bytes that a client reads at once.

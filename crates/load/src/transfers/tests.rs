@@ -5,7 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{TransferSecond, TransferSpec, Transfers};
+use super::spec::pace_goes_on;
+use super::{TransferSecond, TransferSpec, Transfers, most_late};
+use crate::clock::Nanos;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
 use crate::engine::RunContext;
@@ -157,10 +159,21 @@ fn nothing_listens_is_a_refusal() {
 }
 
 #[test]
+fn a_pace_outlasts_what_the_window_hides_and_begins_anew_after_more() {
+    let (at, hides) = (Nanos(5_000_000_000), most_late(Duration::from_secs(28)));
+    assert_eq!(hides, Duration::from_secs(7));
+    assert_eq!(pace_goes_on(at, at.after(hides), hides), at);
+    let too_late = at.after(hides + Duration::from_nanos(1));
+    assert_eq!(pace_goes_on(at, too_late, hides), too_late);
+    // Reads of a fast client are less than a second apart: so much is never too late.
+    assert_eq!(most_late(Duration::from_millis(500)), Duration::from_secs(1));
+}
+
+#[test]
 fn the_pace_decides_the_buffer_and_the_interval() {
     let address = "127.0.0.1:1".parse().expect("an address");
     let slow = spec(address, 100.0);
-    assert_eq!(slow.buffer_bytes(), 1);
+    assert_eq!(slow.buffer_bytes(), 1_792);
     assert!(slow.interval() > Duration::from_secs(11) && slow.stalled_after >= slow.interval());
     let fast = spec(address, 1e6);
     assert!(fast.buffer_bytes() > 100_000 && fast.interval() < Duration::from_secs(1));

@@ -11,7 +11,7 @@ use wire::http1::HeadCache;
 use super::download::{Download, Progress};
 use super::record::{Advances, TransferSecond};
 use super::slot::{Ramp, Slot, Stage};
-use super::spec::{TransferAssignment, TransferOrder, TransferSpec};
+use super::spec::{TransferAssignment, TransferOrder, TransferSpec, most_late, pace_goes_on};
 use super::waiting::{Waiter, Waiting};
 use super::wheel::Wheel;
 use crate::client::ClientClock;
@@ -21,6 +21,9 @@ use crate::record::{ErrorKind, Micros, micros_of, record};
 
 /// Slots for clients that leave with their first byte. All of them taken means that none of these clients is answered.
 const PROBE_SLOTS: u32 = 64;
+
+/// The same of reads while further transfers are due to begin: these wait for the client, those for their next bytes.
+const TURNS_WHILE_RISING: u32 = TURNS / 2;
 
 /// Turns in a row before replies that have arrived are read: they are timed when they are.
 const TURNS: u32 = 256;
@@ -66,6 +69,8 @@ pub(super) struct Worker<'a> {
     next_probe: Nanos,
     /// How long it may sleep while transfers are in progress.
     nap: Duration,
+    /// The number of transfers is held, since the mark.
+    is_held: bool,
     /// Connections so far, for the turns of the addresses.
     turn: u64,
     second: TransferSecond<Micros>,
@@ -97,6 +102,7 @@ impl<'a> Worker<'a> {
             probe_gap: None,
             next_probe: Nanos::NEVER,
             nap: (spec.interval() / NAPS).clamp(SHORTEST_TURN, LONGEST_NAP),
+            is_held: false,
             turn: 0,
             second: TransferSecond::new(first_second),
             in_progress: 0,
@@ -143,6 +149,13 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// A read that is later begins the pace of its transfer anew. The time of the rise was for other transfers: what is held begins
+    /// without reads of then.
+    fn most_late(&self) -> Duration {
+        let window = if self.is_held { self.spec.interval() } else { Duration::ZERO };
+        most_late(window)
+    }
+
     /// How long nothing is due. Reads are so far apart that some are done in one go; those who only look are not late.
     fn pause(&self) -> Duration {
         let longest = if self.ramp.is_some() { SHORTEST_TURN } else { self.nap };
@@ -159,6 +172,7 @@ impl<'a> Worker<'a> {
                 }
                 self.clients = self.clients.min(to);
                 self.ramp = Some(Ramp { from, until, first: self.clients, to });
+                self.is_held = false;
             }
             TransferOrder::Probe { per_s } => {
                 self.probe_gap = (per_s > 0.0).then(|| Nanos((1e9 / per_s) as u64));
@@ -170,6 +184,7 @@ impl<'a> Worker<'a> {
                 self.next_probe = first.unwrap_or(Nanos::NEVER);
             }
             TransferOrder::Mark => {
+                self.is_held = true;
                 for slot in &mut self.slots[PROBE_SLOTS as usize..] {
                     slot.is_marked = slot.stage == Stage::InProgress;
                     (slot.advances, slot.bytes_since_mark) = (0, 0);
@@ -224,7 +239,8 @@ impl<'a> Worker<'a> {
 
     /// Gives the transfers their turns; returns whether more are due.
     fn take_turns(&mut self) -> bool {
-        for _ in 0..TURNS {
+        let turns = if self.ramp.is_some() { TURNS_WHILE_RISING } else { TURNS };
+        for _ in 0..turns {
             let now = Nanos::now();
             let Some(slot) = self.wheel.take(now) else { return false };
             let Slot { stage, at, due, .. } = self.slots[slot as usize];
@@ -242,7 +258,9 @@ impl<'a> Worker<'a> {
                 Stage::InProgress => {
                     record(&mut self.second.times.late, micros_of(now.since(at)));
                     self.second.reads += 1;
-                    self.read(slot, at, due);
+                    let from = pace_goes_on(at, now, self.most_late());
+                    self.second.lost_us += u64::from(micros_of(from.since(at)));
+                    self.read(slot, from, due);
                 }
                 Stage::Pausing => self.begin(slot, at),
             }
@@ -307,8 +325,8 @@ impl<'a> Worker<'a> {
         self.read(slot, now, due);
     }
 
-    /// Reads what is there, and decides when to read again. `at` is when this read was due.
-    fn read(&mut self, slot: u32, at: Nanos, due: Nanos) {
+    /// Reads what is there, and decides when to read again. `from` is when the time to the next read begins.
+    fn read(&mut self, slot: u32, from: Nanos, due: Nanos) {
         let state = &mut self.slots[slot as usize];
         let Some(download) = &mut state.download else { return };
         let progress = download.read(self.spec, &mut self.cache, &mut self.buffer);
@@ -347,7 +365,7 @@ impl<'a> Worker<'a> {
             return self.begin(slot, now);
         }
         let pause = Duration::try_from_secs_f64(f64::from(count) / self.spec.pace_bytes_per_s);
-        self.set(slot, at.after(pause.unwrap_or(Duration::from_hours(1))));
+        self.set(slot, from.after(pause.unwrap_or(Duration::from_hours(1))));
     }
 
     /// A turn has found nothing: it has another one soon, until the client gives up.

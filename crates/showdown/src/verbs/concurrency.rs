@@ -73,8 +73,8 @@ pub struct ConcurrencyArgs {
     #[arg(long, default_value = "availability<50%", value_parser = parse_until)]
     pub until: f64,
 
-    /// Read each transfer at this pace, bytes a second [default: 1152 up to 20,000 transfers, then less, so that all clients
-    /// together make about 40,000 reads a second, and each one in 14 s]
+    /// Read each transfer at this pace, bytes a second [default: 1792 up to 20,000 transfers, then less, so that all clients
+    /// together make about 40,000 reads a second, and each one in 28 s]
     #[arg(long, value_name = "RATE", value_parser = parse_pace)]
     pub client_rate: Option<u64>,
 
@@ -169,8 +169,8 @@ fn parse_pace(text: &str) -> Result<u64, String> {
 /// Availability from which on clients are comfortable.
 const COMFORT_AVAILABILITY: f64 = 0.999;
 
-/// The pace at which so many clients use so many windows at once as a CPU does, and each one at least twice a minute. A read gets half
-/// of a window: Linux sends no larger segments into a small one.
+/// The pace at which so many clients use so many windows at once as a CPU does, and each one at least twice a minute. A read gets a
+/// window.
 fn usual_pace(transfers: u32) -> u64 {
     const WINDOWS_PER_S: f64 = 20_000.0;
     const LONGEST_S: f64 = 28.0;
@@ -308,6 +308,6 @@ mod tests {
         );
         assert_eq!([parse_pace("100"), parse_pace("2k/s")], [Ok(100), Ok(2048)]);
         assert!(parse_pace("0").is_err());
-        assert_eq!([2_000, 80_000, 10_000_000].map(usual_pace), [1_152, 288, 42]);
+        assert_eq!([2_000, 80_000, 10_000_000].map(usual_pace), [1_792, 448, 64]);
     }
 }
