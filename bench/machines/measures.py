@@ -62,7 +62,7 @@ def percentiles(programs: Programs, work: Path, number: int) -> list[Row]:
 
 
 def trial(programs: Programs, work: Path, number: int) -> list[Row]:
-    """The same trials with the server on the controller itself and on a host behind ssh."""
+    """The same trials with the server on the controller itself and on a host behind ssh: the time of two trials without their loads."""
     rows = []
     with Lab(work / "lab", 1) as lab:
         for what, where in (("local", []), ("over ssh", ["--on", "c1", "--hosts", lab.hosts_file])):
@@ -74,8 +74,21 @@ def trial(programs: Programs, work: Path, number: int) -> list[Row]:
             lab.run(argv, allowed=VALID_OR_NOT)
             seconds = time.monotonic() - began
             trials = [json.loads(path.read_text()) for path in runs.glob("2*/trials/*/trial.json")]
-            rows.append(row(what, "", f"{median(one['duration_s'] for one in trials):.3f}", f"{len(trials)} trials, run {seconds:.1f} s"))
+            rows.append(row(what, "", f"{median(outside_of_loads(trials)):.3f}", f"{len(trials)} trials, run {seconds:.1f} s"))
     return rows
+
+
+def outside_of_loads(trials: list[dict]) -> list[float]:
+    """How long the two trials of each block were without their loads, which are as long as the method asks for: a warm-up may be repeated."""
+    blocks: dict[int, list[dict]] = {}
+    for trial in trials:
+        blocks.setdefault(trial["block"], []).append(trial)
+    return [_span_s(block) - sum(phase["length_s"] for trial in block for phase in trial["phases"]) for block in blocks.values()]
+
+
+def _span_s(trials: list[dict]) -> float:
+    starts = [trial["started_unix_ms"] / 1e3 for trial in trials]
+    return max(start + trial["duration_s"] for start, trial in zip(starts, trials)) - min(starts)
 
 
 def agents(programs: Programs, work: Path, number: int) -> list[Row]:

@@ -34,8 +34,9 @@ processes and a monotonic clock of its own, and all share two CPUs. Figures are 
 - **Percentiles**: a known server answers after times of the distribution `{SERVICE}` and logs each request. {RATE:,} requests a second are
   made by one client, and then by three. The error is that of the percentile that is wrong by most, as a share of the server's own.
   The bar is the largest error of one client.
-- **Trial over ssh**: the same comparison with the servers on the controller and on a host. The figure is the median duration of a trial
-  over ssh, less that of a local one of the same round.
+- **Trial over ssh**: the same comparison with the servers on the controller and on a host. Of the two trials of a block, which take
+  turns, counts the time without their loads: a warm-up is repeated where it was not steady. The figure is the median over ssh, less that
+  of local ones of the same round: what ssh adds to two trials.
 - **Agents**: one load of {AGENTS} hosts, from the command to its end, without the load itself.
 - **One machine under two names**: c1 and c3 have one CPU in common and c2 the other one. Any difference is a false verdict.
 - **Kills**: a comparison of two servers on c1, one of them with a kernel setting, is loaded from c2. A minute after the fault at the
@@ -88,7 +89,7 @@ def _bars(rows: Rows) -> list[Bar]:
     return [
         Bar("counts of three clients, difference from the known server's", 0, False, _worst(_differences(_of(rows, "counts")))),
         Bar("percentiles of three clients, largest error", round(max(one, default=0.0), 4), False, Figure.of(three), 4),
-        Bar("a trial over ssh, longer than a local one by, s", MAX_SSH_S, False, Figure.of([over_ssh[n] - local[n] for n in local]), 2),
+        Bar("two trials over ssh, longer than local ones by, s", MAX_SSH_S, False, Figure.of([over_ssh[n] - local[n] for n in local]), 2),
         Bar(f"false verdicts of one machine under two names, in {plural(len(same), 'comparison')}", 0, False, Figure.of(false)),
         *(
             Bar(f"{AGENTS} agents, {what}, s", MAX_START_S, False, Figure.of(list(_seconds(rows, "agents", f"{what}: start and end, s").values())), 1)
@@ -153,7 +154,7 @@ def _kills(rows: Rows) -> str:
 
 
 def _figures(rows: Rows) -> str:
-    """Durations of trials, here and over ssh."""
+    """Trials without their loads, here and over ssh."""
     shown = [(what, Figure.of(list(_seconds(rows, "trial", what).values()))) for what in ("local", "over ssh")]
     lines = [[what, f"{figure.middle:.2f} s ({figure.least:.2f}–{figure.most:.2f})"] for what, figure in shown if figure]
-    return f"## Duration of a trial\n\n{table(['server', 'trial'], lines)}\n\n" if lines else ""
+    return f"## Two trials without their loads\n\n{table(['server', 'they take'], lines)}\n\n" if lines else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 import unittest
 
-from machines import cases, kills, page, same
+from machines import cases, kills, measures, page, same
 
 
 def row(case: str, number: int, what: str, known: object, measured: object, detail: str = "") -> dict[str, str]:
@@ -31,6 +31,15 @@ class Machines(unittest.TestCase):
         comparison = {"verdict": {"outcome": "inconclusive"}, "estimate": None}
         without = same.of_answer({**ANSWER, "comparisons": [comparison]}, 31.2)
         self.assertTrue(without["detail"].startswith("no ratio, 2 of 3"))
+
+    def test_a_warm_up_that_is_repeated_is_no_cost_of_ssh(self):
+        trials = [
+            {"block": 1, "started_unix_ms": 1_000, "duration_s": 9.0, "phases": [{"length_s": 1.2}, {"length_s": 2.3}]},
+            {"block": 1, "started_unix_ms": 1_200, "duration_s": 9.0, "phases": [{"length_s": 1.2}, {"length_s": 2.3}]},
+            {"block": 2, "started_unix_ms": 20_000, "duration_s": 10.4, "phases": [{"length_s": 1.2}, {"length_s": 1.2}, {"length_s": 2.3}]},
+            {"block": 2, "started_unix_ms": 20_200, "duration_s": 10.0, "phases": [{"length_s": 1.2}, {"length_s": 2.3}]},
+        ]
+        self.assertEqual([round(seconds, 3) for seconds in measures.outside_of_loads(trials)], [2.2, 2.2])
 
     def test_every_case_has_a_bar_on_the_page(self):
         rows = [

@@ -125,8 +125,6 @@ impl Climb<'_, '_> {
         }
         let recording = recorder.stop()?;
         let mut step = seen.step(transfers, self.plan.pace_bytes_per_s, &rise);
-        // What a transfer got of fewer reads says little of its pace.
-        step.pace_share = step.pace_share.filter(|_| over >= 2 * self.interval);
         step.rise_s = rise_took.as_secs_f64();
         step.is_steady = seen.is_steady(transfers);
         step.advances = advances;
@@ -135,6 +133,10 @@ impl Climb<'_, '_> {
         let is_served_well = ladder::is_served_well(self.plan, &step);
         step.client_late_limit_us =
             lateness::limit_us(seen.min(self.interval), step.client_behind_share, is_served_well);
+        if over < 2 * self.interval {
+            // So few reads of a transfer say little of its pace.
+            (step.pace_share, step.read_interval_s) = (None, None);
+        }
         self.add_telemetry(&mut step, &recording);
         Ok(StepEnd {
             step,

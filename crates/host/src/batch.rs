@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// There is no chrt(1), of util-linux, or it fails.
 pub fn schedule_as_batch() -> io::Result<()> {
     let own = std::process::id().to_string();
-    // Its name for the policies is one of the kernel's headers, and setting one needs a system call that no safe library has.
+    // No library that we know has a safe call for it.
     let status = Command::new("chrt")
         .args(["--all-tasks", "--batch", "--pid", "0", &own])
         .stdin(Stdio::null())
@@ -18,4 +18,21 @@ pub fn schedule_as_batch() -> io::Result<()> {
         .stderr(Stdio::null())
         .status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("chrt: {status}"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `SCHED_BATCH` (sched(7)).
+    const BATCH: &str = "3";
+
+    #[test]
+    fn processes_that_start_later_are_scheduled_as_batch() {
+        schedule_as_batch().expect("chrt is of util-linux, which every Debian has");
+        let stat = Command::new("cat").arg("/proc/self/stat").output().expect("cat").stdout;
+        // The 41st field of proc_pid_stat(5); the name of the program, the second, has no space.
+        let policy = String::from_utf8_lossy(&stat).split(' ').nth(40).map(str::to_owned);
+        assert_eq!(policy.as_deref(), Some(BATCH));
+    }
 }

@@ -129,7 +129,8 @@ pub struct ConcurrencyStep {
     /// Transfers by how often they advanced while the number was held; none where that was shorter than two reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advances: Option<StepAdvances>,
-    /// How long it was from one read of a transfer with bytes to the next on average, seconds; none where no read had some.
+    /// How long it was from one read of a transfer with bytes to the next on average, seconds; none where no read had some, or the
+    /// number was held for less than twice that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_interval_s: Option<f64>,
     /// How late the client's reads were, 99th percentile, microseconds.
