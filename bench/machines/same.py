@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 
 from shared.store import Row
@@ -24,14 +25,17 @@ def compare(programs: Programs, work: Path, number: int) -> list[Row]:
         began = time.monotonic()
         answer = json.loads(lab.run(argv, allowed=VALID_OR_NOT))
         seconds = time.monotonic() - began
-    return [of_answer(answer, seconds)]
+        trials = [json.loads(path.read_text()) for path in lab.directory.glob("runs/2*/trials/*/trial.json")]
+    return [of_answer(answer, trials, seconds)]
 
 
-def of_answer(answer: dict, seconds: float) -> Row:
-    """The row of an answer."""
+def of_answer(answer: dict, trials: list[dict], seconds: float) -> Row:
+    """The row of an answer, with what refused some of its trials."""
     [comparison] = answer["comparisons"]
     values = [value for variant in answer["variants"] for value in variant["values"]]
     valid = sum(value["valid"] for value in values)
     estimate = comparison["estimate"]
     ratio = f"{estimate['ratio']:.4f} ({estimate['low']:.4f} to {estimate['high']:.4f})" if estimate else "no ratio"
-    return row("verdict", "", comparison["verdict"]["outcome"], f"{ratio}, {valid} of {len(values)} trials valid, {seconds:.0f} s")
+    refused = Counter(gate["id"] for trial in trials for gate in trial["gates"] if gate["outcome"] == "failed")
+    why = "".join(f", {count} refused by {gate}" for gate, count in refused.most_common())
+    return row("verdict", "", comparison["verdict"]["outcome"], f"{ratio}, {valid} of {len(values)} trials valid, {seconds:.0f} s{why}")

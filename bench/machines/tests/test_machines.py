@@ -26,10 +26,12 @@ class Machines(unittest.TestCase):
         self.assertEqual(short["warm_up"], {"min": "200ms", "max": "400ms", "closed_loop": "200ms"})
 
     def test_a_comparison_is_its_verdict(self):
-        found = same.of_answer(ANSWER, 31.2)
-        self.assertEqual((found["measured"], found["detail"]), ("equal", "1.0010 (0.9900 to 1.0120), 2 of 3 trials valid, 31 s"))
+        trials = [{"gates": [{"id": "counts", "outcome": "passed"}]}, {"gates": [{"id": "client", "outcome": "failed"}]}]
+        found = same.of_answer(ANSWER, trials, 31.2)
+        said = "1.0010 (0.9900 to 1.0120), 2 of 3 trials valid, 31 s, 1 refused by client"
+        self.assertEqual((found["measured"], found["detail"]), ("equal", said))
         comparison = {"verdict": {"outcome": "inconclusive"}, "estimate": None}
-        without = same.of_answer({**ANSWER, "comparisons": [comparison]}, 31.2)
+        without = same.of_answer({**ANSWER, "comparisons": [comparison]}, [], 31.2)
         self.assertTrue(without["detail"].startswith("no ratio, 2 of 3"))
 
     def test_a_warm_up_that_is_repeated_is_no_cost_of_ssh(self):

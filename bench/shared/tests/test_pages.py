@@ -8,6 +8,7 @@ import aa.page
 import archive.__main__ as archive
 import concurrency.page
 import faults.__main__ as faults
+import machines.__main__ as machines
 import peers.report
 import peers_db.report
 import peers_io.report
@@ -35,6 +36,7 @@ PAGES = {
     "archive": lambda: archive.PAGE.text(RESULTS),
     "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
+    "machines": lambda: machines.PAGE.text(RESULTS),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
     "peers-db": lambda: peers_db.report.PAGE.text(RESULTS),
     "peers-io": lambda: peers_io.report.PAGE.text(RESULTS),
