@@ -61,7 +61,37 @@ fn trace_one(
     length: Duration,
     observe: &mut Observer<'_>,
 ) -> Result<Result<SlowRequests, String>, HoldError> {
-    let plain = server.slice(length, observe)?;
+    let plain = server.slice(length, observe)?.throughput_per_s;
+    let first = watch_one(server, length, plain, observe)?;
+    match first {
+        // Records are lost where nobody had time to read them for a while.
+        Err(Untold { has_lost: true, .. }) => {
+            Ok(watch_one(server, length, plain, observe)?.map_err(|untold| untold.why))
+        }
+        found => Ok(found.map_err(|untold| untold.why)),
+    }
+}
+
+/// Why there is nothing to show.
+struct Untold {
+    why: String,
+    /// Whether that may be because records were lost.
+    has_lost: bool,
+}
+
+impl From<machine::MachineError> for Untold {
+    fn from(error: machine::MachineError) -> Self {
+        Self { why: error.to_string(), has_lost: false }
+    }
+}
+
+/// A watched slice, beside a plain one of this throughput.
+fn watch_one(
+    server: &mut LoadedServer<'_>,
+    length: Duration,
+    plain_per_s: f64,
+    observe: &mut Observer<'_>,
+) -> Result<Result<SlowRequests, Untold>, HoldError> {
     let options = WaitSamplerOptions {
         cpus: Some(server.cpus.clone()),
         stacks_per_s: STACKS_PER_S,
@@ -69,16 +99,16 @@ fn trace_one(
     };
     let sampler = match server.sample_activity(&options) {
         Ok(sampler) => sampler,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(error) => return Ok(Err(error.into())),
     };
     let watched = server.slice_with(SINGLES, length, observe)?;
     let activity = match sampler.stop() {
         Ok(activity) => activity,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(error) => return Ok(Err(error.into())),
     };
-    let ratio =
-        (plain.throughput_per_s > 0.0).then(|| watched.slice.throughput_per_s / plain.throughput_per_s);
-    Ok(summed(&server.name, &watched, &activity, ratio))
+    let ratio = (plain_per_s > 0.0).then(|| watched.slice.throughput_per_s / plain_per_s);
+    let found = summed(&server.name, &watched, &activity, ratio);
+    Ok(found.map_err(|why| Untold { why, has_lost: activity.lost > 0 }))
 }
 
 /// An operation with its steps.
@@ -102,27 +132,27 @@ fn summed(
     let served = Served::new(activity);
     let (slow, median) = slow_and_median(watched, &served);
     if slow.is_empty() {
-        return Err(
-            "no thread of the server was seen to read a slow operation: it may not use TCP".to_owned()
-        );
+        let why = match activity.lost {
+            0 => "no thread of the server was seen to read a slow operation: it may not use TCP".to_owned(),
+            lost => format!(
+                "the kernel had no room for {lost} records while slow operations ran: nobody had time to read them; \
+                 end what else uses this machine's CPUs"
+            ),
+        };
+        return Err(why);
     }
     let all_parts = mean_parts(&slow, &median);
     let functions = functions(&slow, activity);
     let sentence = sentence(variant, &all_parts, &slow, &functions, activity);
     let mut requests = vec![shown(typical(&slow, &all_parts, activity), true, watched, activity)];
     requests.extend(median.first().map(|median| shown(median, false, watched, activity)));
-    let sends = if activity.sees_sends {
-        ""
-    } else {
-        "; this kernel does not report sends, so replies end with their arrival"
-    };
     Ok(SlowRequests {
         sentence,
         operations: watched.slice.operations,
         traced: slow.len() as u64,
         median_us: watched.median_us,
         slow_us: watched.slow_us,
-        level: format!("every switch, wake, read and send of its threads, stacks of some{sends}"),
+        level: level(activity),
         stopped_after_s: activity.stopped_after.map(|after| after.as_secs_f64()),
         throughput_ratio,
         parts: all_parts
@@ -132,6 +162,20 @@ fn summed(
         functions,
         requests,
     })
+}
+
+/// What was seen of the server.
+fn level(activity: &Activity) -> String {
+    let sends = if activity.sees_sends {
+        ""
+    } else {
+        "; this kernel does not report sends, so replies end with their arrival"
+    };
+    let lost = match activity.lost {
+        0 => String::new(),
+        lost => format!("; the kernel had no room for {lost} records, nobody had time to read them"),
+    };
+    format!("every switch, wake, read and send of its threads, stacks of some{sends}{lost}")
 }
 
 /// Slow operations, the slowest first, and median ones, the nearest to the median first. Those whose steps are known.
@@ -144,8 +188,11 @@ fn slow_and_median<'s>(watched: &'s SingledSlice, served: &Served<'_>) -> (Vec<T
     let trace = |single: &&'s SingleOperation| Some(Traced { single, steps: waterfall(single, served)? });
     let mut traced: Vec<Traced<'_>> = slow.iter().filter_map(trace).collect();
     if traced.is_empty() {
-        // Watching ended before them: the next slowest.
-        traced.extend(others.iter().find_map(trace));
+        // Watching ended before them, or records of them were lost: the next slowest that is still a slow one.
+        let is_slow = |single: &&&SingleOperation| {
+            single.response.0 as f64 / 1e3 >= f64::midpoint(watched.median_us, watched.slow_us)
+        };
+        traced.extend(others.iter().take_while(is_slow).find_map(trace));
     }
     let mut others = others.to_vec();
     let distance = |single: &SingleOperation| (single.response.0 as f64 / 1e3 - watched.median_us).abs();
@@ -305,12 +352,12 @@ fn condensed(steps: &[Step]) -> Vec<Step> {
     joined
 }
 
-/// The mean number of threads in each state, by their names.
+/// The mean number of threads in each state, by their names. Threads of which records were lost are left out.
 fn meanwhile(from: u64, until: u64, activity: &Activity) -> Vec<ThreadsMeanwhile> {
     let mut by_name: BTreeMap<&str, [u64; 4]> = BTreeMap::new();
     for thread in activity.threads.values() {
         let times = by_name.entry(&thread.name).or_default();
-        for span in thread.spans(from, until) {
+        for span in thread.spans(from, until).into_iter().flatten() {
             let state = match span.state {
                 ThreadState::OnCpu => 0,
                 ThreadState::Runnable => 1,

@@ -116,7 +116,8 @@ impl<'a> Served<'a> {
     }
 }
 
-/// The steps of an operation. None where they are not known: it was not watched from begin to end, or nobody saw who read it.
+/// The steps of an operation. None where they are not known: it was not watched from begin to end, or nobody saw who read it, or
+/// what the thread did then.
 pub fn waterfall(single: &SingleOperation, served: &Served<'_>) -> Option<Vec<Step>> {
     let activity = served.activity;
     let (begin, sent, received) = (single.intended_start.0, single.sent.0, single.received.0);
@@ -139,21 +140,21 @@ pub fn waterfall(single: &SingleOperation, served: &Served<'_>) -> Option<Vec<St
                 reader = Some(tid);
             }
             (true, None) => {
-                steps.arrive(time, tid);
+                steps.arrive(time, tid)?;
                 reader = Some(tid);
             }
             (false, Some(first)) => {
-                steps.handle(time, tid, first);
+                steps.handle(time, tid, first)?;
                 (reader, has_answered) = (None, true);
             }
             // A further part of the reply.
-            (false, None) if has_answered => steps.handle(time, tid, tid),
+            (false, None) if has_answered => steps.handle(time, tid, tid)?,
             // A further part of the request, or a reply whose request was not seen.
             _ => {}
         }
     }
     match reader {
-        Some(tid) => steps.handle(received, tid, tid),
+        Some(tid) => steps.handle(received, tid, tid)?,
         None if has_answered => steps.add(received, Part::Reply, None),
         None => return None,
     }
@@ -194,12 +195,9 @@ impl Steps<'_, '_> {
         }
     }
 
-    /// The request waits until this thread reads it.
-    fn arrive(&mut self, read: u64, tid: u32) {
-        let spans = self.served.activity.spans(tid, self.at, read);
-        if spans.is_empty() {
-            return self.add(read, Part::Network, None);
-        }
+    /// The request waits until this thread reads it. None if nobody knows what that did.
+    fn arrive(&mut self, read: u64, tid: u32) -> Option<()> {
+        let spans = self.served.activity.spans(tid, self.at, read)?;
         let last_wait = spans.iter().rposition(|span| matches!(span.state, ThreadState::Blocked(..)));
         for (at, ThreadSpan { from, until, state }) in spans.iter().copied().enumerate() {
             match state {
@@ -230,15 +228,12 @@ impl Steps<'_, '_> {
                 }
             }
         }
+        Some(())
     }
 
-    /// A thread has the request, which another one may have read.
-    fn handle(&mut self, until: u64, tid: u32, reader: u32) {
-        let spans = self.served.activity.spans(tid, self.at, until);
-        if spans.is_empty() {
-            // A thread that is not known did not leave its CPU.
-            return self.add(until, Part::OnCpu, Some(tid));
-        }
+    /// A thread has the request, which another one may have read. None if nobody knows what it did.
+    fn handle(&mut self, until: u64, tid: u32, reader: u32) -> Option<()> {
+        let spans = self.served.activity.spans(tid, self.at, until)?;
         for ThreadSpan { until, state, .. } in spans {
             match state {
                 ThreadState::OnCpu => self.add(until, Part::OnCpu, Some(tid)),
@@ -249,12 +244,15 @@ impl Steps<'_, '_> {
                     self.add(until, Part::HandedOver, None);
                 }
                 ThreadState::Blocked(place, is_likely, waker) => {
+                    // Within an operation it does not wait for work, as others of its name do.
+                    let place = place.filter(|_| !(is_likely && self.served.is_idle(place) == Some(true)));
                     let part = Part::Blocked(self.served.kind(place));
                     let place = place.map(|place| (place, is_likely));
                     self.add_at(until, part, Some(tid), place, waker);
                 }
             }
         }
+        Some(())
     }
 }
 

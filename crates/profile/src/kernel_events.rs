@@ -62,6 +62,13 @@ pub(crate) enum ProcessChange {
     Lost(u64),
 }
 
+impl ProcessChange {
+    /// How many records were lost, if that is what it reports.
+    pub(crate) fn lost(self) -> Option<u64> {
+        if let Self::Lost(records) = self { Some(records) } else { None }
+    }
+}
+
 /// The changes that a record reports: another program comes with another name.
 pub(crate) fn process_changes(record: Record) -> impl Iterator<Item = ProcessChange> {
     let (first, second) = match record {

@@ -123,6 +123,21 @@ fn the_next_slowest_are_shown_where_watching_ended_before_the_slowest() {
 }
 
 #[test]
+fn a_slow_operation_of_which_records_were_lost_is_not_shown_as_something_else() {
+    let lost = |times: &[(u64, u64)]| {
+        let mut activity = Activity { lost: 9, ..activity() };
+        activity.threads.get_mut(&7).expect("its thread").unseen = times.to_vec();
+        summed("server", &watched(), &activity, None)
+    };
+    let sentence = lost(&[(0, 500 * MS)]).expect("others were seen").sentence;
+    assert!(sentence.contains("mostly because its thread is blocked (lock)"), "{sentence}");
+    // An operation of 1 ms is no slow one.
+    let each_hundredth: Vec<_> = (0..10).map(|at| (at * 1000 * MS, at * 1000 * MS + 5 * MS)).collect();
+    let why = lost(&each_hundredth).expect_err("no slow operation was seen");
+    assert!(why.contains("no room for 9 records"), "{why}");
+}
+
+#[test]
 fn nothing_is_told_of_operations_that_nobody_saw() {
     let nobody = Activity { transfers: BTreeMap::new(), ..activity() };
     assert!(summed("server", &watched(), &nobody, None).is_err_and(|why| why.contains("TCP")));

@@ -9,8 +9,9 @@ use super::*;
 /// Places: 0 waits for events of connections, 1 for a lock within an operation.
 fn activity(threads: Vec<(u32, Vec<ThreadWait>)>, transfers: Vec<Transfer>) -> Activity {
     let place = |kind, is_idle| ActivityPlace { kind, is_idle, frames: Vec::new() };
-    let thread =
-        |(tid, waits)| (tid, ThreadActivity { name: "worker".to_owned(), waits, samples: Vec::new() });
+    let thread = |(tid, waits)| {
+        (tid, ThreadActivity { name: "worker".to_owned(), waits, ..ThreadActivity::default() })
+    };
     Activity {
         from: 0,
         until: 10_000,
@@ -68,6 +69,17 @@ fn an_operation_can_wait_behind_others_of_its_thread() {
 }
 
 #[test]
+fn a_place_that_is_only_likely_is_not_one_where_threads_wait_for_work() {
+    let likely = |place| ThreadWait { is_likely: true, ..wait(1200, 1700, 1700, Some(place)) };
+    for (place, kind) in [(0, WaitKind::Unknown), (1, WaitKind::Lock)] {
+        let waits = vec![wait(0, 1100, 1100, Some(0)), likely(place)];
+        let activity = activity(vec![(7, waits)], vec![transfer(1100, 7, true), transfer(1800, 7, false)]);
+        let parts = found(&single(1000, 1000, 1800), &activity).unwrap();
+        assert_eq!(parts[2], (Part::Blocked(kind), 500));
+    }
+}
+
+#[test]
 fn another_thread_can_answer() {
     let threads = vec![
         (7, vec![wait(0, 1100, 1100, Some(0)), wait(1200, 5000, 5000, Some(0))]),
@@ -107,6 +119,9 @@ fn what_nobody_saw_is_not_made_up() {
     assert_eq!(found(&single(1000, 1000, 20_000), &seen), None, "it ends after watching");
     let unknown_port = SingleOperation { local_port: None, ..single(1000, 1000, 1100) };
     assert_eq!(found(&unknown_port, &seen), None);
+    seen.threads.entry(7).or_default().unseen.push((1050, 1060));
+    assert_eq!(found(&single(1000, 1000, 1100), &seen), None, "records of its thread were lost");
+    assert!(found(&single(1000, 1000, 1045), &seen).is_some(), "but not of this time");
     seen.transfers.clear();
     assert_eq!(found(&single(1000, 1000, 1100), &seen), None, "nobody read it");
 }

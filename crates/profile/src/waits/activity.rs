@@ -42,8 +42,10 @@ pub struct Activity {
 pub struct ThreadActivity {
     /// Its name.
     pub name: String,
-    /// When it was off its CPU, in order of time. It ran between two waits.
+    /// When it was off its CPU, in order of time. It ran between two waits, as far as it was seen.
     pub waits: Vec<ThreadWait>,
+    /// Begin and end of the times in which records were lost, in order of time: nobody knows what it did.
+    pub unseen: Vec<(u64, u64)>,
     /// Samples of it on a CPU in order of time: the instant, and the place.
     pub samples: Vec<(u64, u32)>,
 }
@@ -120,9 +122,13 @@ impl Activity {
         all.get(begin..end).unwrap_or_default()
     }
 
-    /// What a thread did between two instants, without gaps. Empty if the thread is not known.
-    pub fn spans(&self, tid: u32, from: u64, until: u64) -> Vec<ThreadSpan> {
-        self.threads.get(&tid).map(|thread| thread.spans(from, until)).unwrap_or_default()
+    /// What a thread did between two instants, without gaps. None if records of that time were lost. A thread of which there are
+    /// none at all did not leave its CPU.
+    pub fn spans(&self, tid: u32, from: u64, until: u64) -> Option<Vec<ThreadSpan>> {
+        match self.threads.get(&tid) {
+            Some(thread) => thread.spans(from, until),
+            None => (self.lost == 0).then(|| ThreadActivity::default().spans(from, until)).flatten(),
+        }
     }
 
     /// The place of an index.
@@ -137,8 +143,11 @@ impl Activity {
 }
 
 impl ThreadActivity {
-    /// What it did between two instants, without gaps.
-    pub fn spans(&self, from: u64, until: u64) -> Vec<ThreadSpan> {
+    /// What it did between two instants, without gaps. None if records of that time were lost.
+    pub fn spans(&self, from: u64, until: u64) -> Option<Vec<ThreadSpan>> {
+        if self.unseen.iter().any(|(begin, end)| *begin < until && from < *end) {
+            return None;
+        }
         let mut spans: Vec<ThreadSpan> = Vec::new();
         let mut add = |from: u64, until: u64, state| {
             if until > from {
@@ -157,7 +166,7 @@ impl ThreadActivity {
             at = at.max(end);
         }
         add(at, until, ThreadState::OnCpu);
-        spans
+        Some(spans)
     }
 
     /// The places of its samples on a CPU between two instants.
@@ -178,14 +187,15 @@ mod tests {
     }
 
     fn thread(waits: Vec<ThreadWait>) -> ThreadActivity {
-        ThreadActivity { name: "worker".to_owned(), waits, samples: Vec::new() }
+        ThreadActivity { name: "worker".to_owned(), waits, ..ThreadActivity::default() }
     }
 
     #[test]
     fn a_thread_runs_waits_and_waits_for_a_cpu() {
         let preempted = ThreadWait { is_preempted: true, ..wait(60, None, 70) };
         let thread = thread(vec![wait(10, Some(25), 30), preempted, wait(90, None, 200)]);
-        let found: Vec<_> = thread.spans(20, 100).iter().map(|s| (s.from, s.until, s.state)).collect();
+        let found: Vec<_> =
+            thread.spans(20, 100).expect("seen").iter().map(|s| (s.from, s.until, s.state)).collect();
         let blocked = ThreadState::Blocked(Some(1), false, None);
         assert_eq!(
             found,
@@ -209,7 +219,20 @@ mod tests {
         assert_eq!((activity.transfers(80, 10, 3), activity.transfers(81, 0, 99)), (&[][..], &[][..]));
         let thread = ThreadActivity { samples: vec![(1, 7), (4, 8), (6, 9)], ..ThreadActivity::default() };
         assert_eq!(thread.samples(2, 6).collect::<Vec<_>>(), [8]);
-        assert_eq!(activity.spans(3, 0, 9), []);
+        let all = ThreadSpan { from: 0, until: 9, state: ThreadState::OnCpu };
+        assert_eq!(activity.spans(3, 0, 9), Some(vec![all]), "no record: it did not leave its CPU");
+        activity.lost = 1;
+        assert_eq!(activity.spans(3, 0, 9), None, "or its records were lost");
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_time_of_which_records_were_lost() {
+        let seen = thread(vec![wait(10, Some(25), 30)]);
+        let thread = ThreadActivity { unseen: vec![(40, 50)], ..seen };
+        assert!(thread.spans(0, 40).is_some() && thread.spans(50, 60).is_some());
+        for (from, until) in [(0, 41), (45, 46), (49, 60), (0, 100)] {
+            assert_eq!(thread.spans(from, until), None, "{from} to {until}");
+        }
     }
 
     proptest! {
@@ -222,7 +245,7 @@ mod tests {
         ) {
             edges.sort_unstable();
             let waits = edges.chunks_exact(2).zip(wakes).map(|(edge, woken)| wait(edge[0], woken, edge[1]));
-            let spans = thread(waits.collect()).spans(from, from + length);
+            let spans = thread(waits.collect()).spans(from, from + length).expect("seen");
             let mut at = from;
             for span in &spans {
                 prop_assert!(span.from == at && span.until > span.from, "{spans:?}");

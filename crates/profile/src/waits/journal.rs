@@ -7,7 +7,7 @@ use super::activity::{Activity, ActivityPlace, ThreadActivity, ThreadWait, Trans
 use super::finish::{Collected, Finished};
 use super::stack_table::StackId;
 use super::tally::{WakerId, length_class};
-use super::tracker::JournalWait;
+use super::tracker::{JournalWait, Journaled, UnseenTime};
 use crate::threads::WaitKind;
 
 /// Most records of each sort: some hundred MB together.
@@ -69,7 +69,7 @@ impl Journal {
     /// The activity of threads, without times and notes of the whole.
     pub(super) fn finish(
         self,
-        waits: &[JournalWait],
+        Journaled { waits, unseen }: &Journaled,
         collected: &Collected<'_>,
         finished: &Finished,
     ) -> Activity {
@@ -103,6 +103,9 @@ impl Journal {
             };
             thread_of(&mut activity.threads, wait.tid, wait.thread, collected).waits.push(found);
         }
+        for UnseenTime { tid, thread, from, until } in unseen {
+            thread_of(&mut activity.threads, *tid, *thread, collected).unseen.push((*from, *until));
+        }
         let mut running: HashMap<StackId, u32> = HashMap::new();
         for run in &self.runs {
             let place = *running.entry(run.stack).or_insert_with(|| {
@@ -114,6 +117,7 @@ impl Journal {
         }
         for thread in activity.threads.values_mut() {
             thread.waits.sort_by_key(|wait| (wait.from, wait.until));
+            thread.unseen.sort_unstable();
             thread.samples.sort_unstable();
         }
         activity

@@ -1,5 +1,8 @@
 //! The kernel's records of switches and wakes, of whole CPUs: who may see them has stacks of the kernel, too.
 //!
+//! Switches have buffers of their own. A stack takes as much room as 500 of them: where nobody reads for a while, stacks are lost and
+//! switches are not.
+//!
 //! An ordinary user gets records of switches of own threads, but no stacks: a switch happens in the kernel, and samples of the
 //! kernel are excluded for them.
 
@@ -60,9 +63,11 @@ pub(super) enum SwitchRecord {
         time: u64,
     },
     Changed(ProcessChange),
+    /// Samples that had no room in the buffer: all switches are known.
+    LostSamples(u64),
 }
 
-/// Events of one sort on all CPUs, with how often they have a stack.
+/// Samples of one sort on all CPUs, with how often an event has one.
 struct EventGroup {
     events: Vec<KernelEvent>,
     every: usize,
@@ -72,7 +77,10 @@ struct EventGroup {
 
 /// Open events.
 pub(super) struct SwitchEvents {
-    switches: EventGroup,
+    /// Each switch, without its stack; and changes of processes.
+    switches: Vec<KernelEvent>,
+    /// Stacks of some of the switches.
+    stacks: EventGroup,
     wakings: Option<(EventGroup, Waking)>,
     /// Why nobody knows who woke a thread.
     pub no_wakers: Option<String>,
@@ -83,12 +91,16 @@ impl SwitchEvents {
     pub(super) fn open(cpus: Option<&CpuSet>) -> io::Result<Self> {
         let online = online_cpus()?;
         let cpus = cpus.unwrap_or(&online);
-        let mut opts = options();
-        opts.sample_format.call_chain = Some(KERNEL_CHAIN);
+        let mut opts = timed_options();
         opts.extra_record.task = true;
         opts.extra_record.comm = true;
         opts.extra_record.ctx_switch = true;
-        let switches = EventGroup::open(cpus, |target| Counter::new(Software::CtxSwitch, target, &opts))?;
+        let switches = KernelEvent::on_each(cpus, &MACHINE_BUFFERS, |target| {
+            Counter::new(Software::Dummy, target, &opts)
+        })?;
+        let mut opts = options();
+        opts.sample_format.call_chain = Some(KERNEL_CHAIN);
+        let stacks = EventGroup::open(cpus, |target| Counter::new(Software::CtxSwitch, target, &opts))?;
         let wakings = Waking::find().and_then(|waking| {
             let mut opts = options();
             opts.sample_format.raw = true;
@@ -102,26 +114,37 @@ impl SwitchEvents {
             Ok(wakings) => (Some(wakings), None),
             Err(why) => (None, Some(why)),
         };
-        Ok(Self { switches, wakings, no_wakers })
+        Ok(Self { switches, stacks, wakings, no_wakers })
     }
 
-    fn groups(&self) -> impl Iterator<Item = &EventGroup> {
-        [&self.switches].into_iter().chain(self.wakings.as_ref().map(|(group, _)| group))
+    fn all(&self) -> impl Iterator<Item = &KernelEvent> {
+        let wakings = self.wakings.iter().flat_map(|(group, _)| &group.events);
+        self.switches.iter().chain(&self.stacks.events).chain(wakings)
     }
 
     /// Begins.
     pub(super) fn enable(&self) {
-        self.groups().flat_map(|group| &group.events).for_each(|event| drop(event.counter.enable()));
+        self.all().for_each(|event| drop(event.counter.enable()));
     }
 
     /// Ends; what is in the buffers can still be read.
     pub(super) fn disable(&self) {
-        self.groups().flat_map(|group| &group.events).for_each(|event| drop(event.counter.disable()));
+        self.all().for_each(|event| drop(event.counter.disable()));
     }
 
     /// Reads what the kernel has reported since the last time, CPU after CPU.
     pub(super) fn drain(&mut self, handle: &mut impl FnMut(SwitchRecord)) {
-        self.switches.drain(&|sample, time, _| Some(SwitchRecord::Stack(sample, time)), handle);
+        for event in &self.switches {
+            for (_, record) in event.buffer.iter().into_iter().flatten() {
+                match record {
+                    record @ (Record::CtxSwitch(_) | Record::Exit(_)) => {
+                        switch(record).into_iter().for_each(&mut *handle);
+                    }
+                    record => process_changes(record).map(SwitchRecord::Changed).for_each(&mut *handle),
+                }
+            }
+        }
+        self.stacks.drain(&|sample, time, _| Some(SwitchRecord::Stack(sample, time)), handle);
         if let Some((group, waking)) = &mut self.wakings {
             let waking = *waking;
             let read = move |sample, time, raw: Vec<u8>| {
@@ -134,7 +157,7 @@ impl SwitchEvents {
 
     /// Corrects how often a switch has its stack, from the samples of the time since the last correction.
     pub(super) fn correct(&mut self, most: f64) {
-        self.switches.correct(most);
+        self.stacks.correct(most);
         if let Some((group, _)) = &mut self.wakings {
             group.correct(most);
         }
@@ -142,7 +165,7 @@ impl SwitchEvents {
 
     /// Every so many switches, one has its stack.
     pub(super) fn every(&self) -> u64 {
-        EVERY[self.switches.every]
+        EVERY[self.stacks.every]
     }
 }
 
@@ -166,10 +189,10 @@ impl EventGroup {
                         let raw = sample.raw.take().unwrap_or_default();
                         read(read_sample(*sample), time, raw).into_iter().for_each(&mut *handle);
                     }
-                    record @ (Record::CtxSwitch(_) | Record::Exit(_)) => {
-                        switch(record).into_iter().for_each(&mut *handle);
+                    record => {
+                        let lost = process_changes(record).filter_map(ProcessChange::lost);
+                        lost.map(SwitchRecord::LostSamples).for_each(&mut *handle);
                     }
-                    record => process_changes(record).map(SwitchRecord::Changed).for_each(&mut *handle),
                 }
             }
         }

@@ -73,7 +73,10 @@ struct Watcher {
     journal: Option<Journal>,
     /// Changes of several CPUs, of which some before them may not have been read.
     queue: Vec<Queued>,
+    /// Until here changes were taken.
+    settled: u64,
     lost: u64,
+    /// Switches were lost since then.
     has_lost: bool,
 }
 
@@ -88,6 +91,7 @@ pub(super) fn watch(
 ) -> (Waits, Option<Activity>) {
     let mut watcher = Watcher::new(&processes.now(), traffic);
     let from = now();
+    watcher.settled = from;
     events.enable();
     traffic.into_iter().for_each(TrafficEvents::enable);
     watcher.read_waiting(&processes.now(), from);
@@ -119,6 +123,11 @@ pub(super) fn watch(
             guarded = (Instant::now(), thread_cpu_time());
         }
     }
+    if stopped_after.is_none() {
+        // The kernel tells what it lost with the next record that it has room for.
+        watcher.round(&mut events, traffic);
+        thread::sleep(DRAIN);
+    }
     events.disable();
     traffic.into_iter().for_each(TrafficEvents::disable);
     let (end, cost) = (now(), thread_cpu_time().saturating_sub(begin_cpu));
@@ -145,6 +154,7 @@ impl Watcher {
             tracker: if traffic.is_some() { Tracker::with_journal() } else { Tracker::default() },
             journal: traffic.map(|traffic| Journal::new(traffic.sees_sends())),
             queue: Vec::new(),
+            settled: 0,
             lost: 0,
             has_lost: false,
         }
@@ -217,6 +227,7 @@ impl Watcher {
                 self.push(pid, tid, time, Change::Ended);
             }
             SwitchRecord::Changed(change) => self.change(change),
+            SwitchRecord::LostSamples(samples) => self.lost += samples,
             _ => {}
         }
     }
@@ -285,20 +296,24 @@ impl Watcher {
     /// Takes the changes until a time, before which all have been read.
     fn settle(&mut self, until: u64) {
         self.queue.sort_by_key(|queued| queued.time);
-        let until = if self.has_lost { u64::MAX } else { until };
-        let ready = self.queue.partition_point(|queued| queued.time < until);
+        let ready = if self.has_lost {
+            self.queue.len()
+        } else {
+            self.queue.partition_point(|queued| queued.time < until)
+        };
         for Queued { time, pid, tid, thread, change } in self.queue.drain(..ready) {
             self.tracker.take((pid, tid), thread, time, change);
         }
         if std::mem::take(&mut self.has_lost) {
-            self.tracker.lose();
+            self.tracker.lose(self.settled);
         }
+        self.settled = until;
     }
 
     fn finish(self, (from, end): (u64, u64), events: &SwitchEvents) -> (Waits, Option<Activity>) {
         let Self { names, reader, table, wakers, snapshots, tracker, journal, lost, .. } = self;
         let dropped = tracker.dropped;
-        let (tally, waits) = tracker.finish(end);
+        let (tally, journaled) = tracker.finish(end);
         let collected = Collected {
             waits: tally.waits(),
             by_thread: tally.by_thread,
@@ -317,7 +332,7 @@ impl Watcher {
         }
         let finished = Finished::of(&collected);
         let activity = journal.map(|journal| {
-            let activity = journal.finish(&waits, &collected, &finished);
+            let activity = journal.finish(&journaled, &collected, &finished);
             Activity { from, until: end, lost, notes: notes.clone(), ..activity }
         });
         let waits = Waits {

@@ -55,12 +55,32 @@ pub(super) struct JournalWait {
     pub waker: Option<WakerId>,
 }
 
+/// A time of which nobody knows what a thread did. Times are nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct UnseenTime {
+    pub tid: u32,
+    pub thread: usize,
+    pub from: u64,
+    pub until: u64,
+}
+
+/// What threads did, instant by instant.
+#[derive(Debug, Default)]
+pub(super) struct Journaled {
+    /// Every wait.
+    pub waits: Vec<JournalWait>,
+    /// Where records were lost.
+    pub unseen: Vec<UnseenTime>,
+}
+
 #[derive(Debug)]
 struct Tracked {
     pid: u32,
     thread: usize,
     next: Option<StackId>,
     off: Option<Off>,
+    /// Since records were lost, nothing was heard of it.
+    unseen_since: Option<u64>,
     has_ended: bool,
 }
 
@@ -69,8 +89,8 @@ struct Tracked {
 pub(super) struct Tracker {
     threads: HashMap<u32, Tracked>,
     tally: Tally,
-    /// Every wait, where a journal is kept.
-    journal: Option<Vec<JournalWait>>,
+    /// Where a journal is kept.
+    journal: Option<Journaled>,
     /// Waits whose end or begin was lost.
     pub dropped: u64,
 }
@@ -78,23 +98,29 @@ pub(super) struct Tracker {
 impl Tracker {
     /// Keeps every wait.
     pub(super) fn with_journal() -> Self {
-        Self { journal: Some(Vec::new()), ..Self::default() }
+        Self { journal: Some(Journaled::default()), ..Self::default() }
     }
 
     /// The waits of the journal so far.
     pub(super) fn journaled(&self) -> usize {
-        self.journal.as_ref().map_or(0, Vec::len)
+        self.journal.as_ref().map_or(0, |journal| journal.waits.len())
     }
 
     /// Takes a change. Times are nanoseconds of one clock, and do not fall.
     pub(super) fn take(&mut self, (pid, tid): (u32, u32), thread: usize, time: u64, change: Change) {
-        let fresh = || Tracked { pid, thread, next: None, off: None, has_ended: false };
+        let fresh = || Tracked { pid, thread, next: None, off: None, unseen_since: None, has_ended: false };
         let tracked = self.threads.entry(tid).or_insert_with(fresh);
         tracked.thread = thread;
         if tracked.has_ended && matches!(change, Change::Out { .. }) {
             // It leaves its CPU once more after its end.
             self.threads.remove(&tid);
             return;
+        }
+        if matches!(change, Change::Out { .. } | Change::In)
+            && let Some(from) = tracked.unseen_since.take()
+        {
+            let unseen = UnseenTime { tid, thread, from, until: time };
+            self.journal.iter_mut().for_each(|journal| journal.unseen.push(unseen));
         }
         let off = |is_preempted, stack| Off {
             since: time,
@@ -120,7 +146,7 @@ impl Tracker {
                 tracked.next = None;
                 if let Some(off) = tracked.off.take() {
                     let wait = ended(tid, thread, &off, time);
-                    self.journal.as_mut().into_iter().for_each(|journal| journal.push(off.journaled(&wait)));
+                    self.journal.iter_mut().for_each(|journal| journal.waits.push(off.journaled(&wait)));
                     self.tally.add(&wait);
                 }
             }
@@ -128,11 +154,14 @@ impl Tracker {
         }
     }
 
-    /// Records were lost: what has begun may have ended.
-    pub(super) fn lose(&mut self) {
+    /// Records were lost since then: what has begun may have ended.
+    pub(super) fn lose(&mut self, since: u64) {
         for tracked in self.threads.values_mut() {
             tracked.next = None;
-            self.dropped += u64::from(tracked.off.take().is_some());
+            let off = tracked.off.take();
+            self.dropped += u64::from(off.is_some());
+            let from = off.map_or(since, |off| off.since.min(since));
+            tracked.unseen_since.get_or_insert(from);
         }
     }
 
@@ -163,12 +192,15 @@ impl Tracker {
     }
 
     /// All waits, summed and in the journal; those that last are counted until the end.
-    pub(super) fn finish(mut self, end: u64) -> (Tally, Vec<JournalWait>) {
-        for (tid, tracked) in &self.threads {
-            if let Some(off) = &tracked.off {
-                let wait = ended(*tid, tracked.thread, off, end);
-                self.journal.as_mut().into_iter().for_each(|journal| journal.push(off.journaled(&wait)));
+    pub(super) fn finish(mut self, end: u64) -> (Tally, Journaled) {
+        for (&tid, &Tracked { thread, ref off, unseen_since, .. }) in &self.threads {
+            if let Some(off) = off {
+                let wait = ended(tid, thread, off, end);
+                self.journal.iter_mut().for_each(|journal| journal.waits.push(off.journaled(&wait)));
                 self.tally.add(&wait);
+            }
+            if let (Some(from), Some(journal)) = (unseen_since, &mut self.journal) {
+                journal.unseen.push(UnseenTime { tid, thread, from, until: end });
             }
         }
         (self.tally, self.journal.unwrap_or_default())
@@ -268,7 +300,7 @@ mod tests {
             waker: Some(9),
         };
         let last = JournalWait { from: 50, until: 60, woken: None, stack: None, waker: None, ..wait };
-        assert_eq!(tracker.finish(60).1, [wait, last]);
+        assert_eq!(tracker.finish(60).1.waits, [wait, last]);
     }
 
     #[test]
@@ -291,10 +323,33 @@ mod tests {
     #[test]
     fn lost_records_end_what_is_not_certain() {
         let mut tracker = tracker(&[(1, 5, Change::Out { is_preempted: false })]);
-        tracker.lose();
+        tracker.lose(400);
         tracker.take((1, 1), 0, 900, Change::In);
         assert_eq!(tracker.dropped, 1);
         assert_eq!(waits(&tracker.finish(1000).0), []);
+    }
+
+    #[test]
+    fn what_a_thread_did_while_records_were_lost_is_unseen_until_the_next_one_of_it() {
+        let mut tracker = Tracker::with_journal();
+        let out = Change::Out { is_preempted: false };
+        for (tid, time, change) in [(1, 5, out), (2, 6, Change::In), (3, 7, Change::In)] {
+            tracker.take((1, tid), 0, time, change);
+        }
+        tracker.lose(400);
+        // Once more, before anything is heard.
+        tracker.lose(500);
+        for (tid, time, change) in [(1, 900, Change::In), (2, 910, out), (2, 950, Change::In)] {
+            tracker.take((1, tid), 0, time, change);
+        }
+        let Journaled { waits, mut unseen } = tracker.finish(1000).1;
+        unseen.sort_by_key(|unseen| unseen.tid);
+        let times: Vec<_> = unseen.iter().map(|unseen| (unseen.tid, unseen.from, unseen.until)).collect();
+        assert_eq!(times, [(1, 5, 900), (2, 400, 910), (3, 400, 1000)]);
+        assert_eq!(
+            waits.iter().map(|wait| (wait.tid, wait.from, wait.until)).collect::<Vec<_>>(),
+            [(2, 910, 950)]
+        );
     }
 
     #[test]

@@ -152,11 +152,10 @@ fn drain(
         for (_, record) in event.buffer.iter().into_iter().flatten() {
             match record {
                 Record::Sample(sample) => read(*sample).into_iter().for_each(&mut *handle),
-                record => process_changes(record).for_each(|change| {
-                    if let ProcessChange::Lost(records) = change {
-                        handle(TrafficRecord::Lost(records));
-                    }
-                }),
+                record => {
+                    let lost = process_changes(record).filter_map(ProcessChange::lost);
+                    lost.map(TrafficRecord::Lost).for_each(&mut *handle);
+                }
             }
         }
     }

@@ -48,7 +48,7 @@ fn slept(activity: &Activity, port: u16, (from, until): (u64, u64)) -> Option<Ve
         matches!(span.state, ThreadState::Blocked(..))
             && u128::from(span.until - span.from) * 2 > SLEEP.as_nanos()
     };
-    let spans = activity.spans(read.tid, read.time, sent);
+    let spans = activity.spans(read.tid, read.time, sent)?;
     spans.iter().any(is_long).then_some(spans)
 }
 

@@ -88,7 +88,10 @@ fn a_planted_sleep_is_a_step_of_a_slow_request() {
     assert_eq!((&request["is_slow"], &request["operation"]), (&true.into(), &"get".into()));
     let steps = request["steps"].as_array().expect("steps");
     let longest = steps.iter().max_by(|a, b| number(&a["us"]).total_cmp(&number(&b["us"]))).expect("a step");
-    assert_eq!(longest["part"], "blocked: sleep", "{slow:#}");
+    // Where every CPU is busy, stacks are lost, which is said. Switches are not.
+    let has_lost = slow["level"].as_str().expect("a level").contains("no room for");
+    let part = longest["part"].as_str().expect("a part");
+    assert!(part == "blocked: sleep" || has_lost && part == "blocked: not known", "{slow:#}");
     let run = only_run(&home);
     let page = fs::read_to_string(run.join("report.html")).expect("a report");
     assert!(page.contains("a slow operation takes sleeper"), "the page has the sentence");
