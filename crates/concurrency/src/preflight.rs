@@ -20,7 +20,7 @@ pub(crate) struct Preflight {
 }
 
 impl Preflight {
-    /// Checks this machine. Refuses more than it can hold.
+    /// Checks this machine, and has its processes take longer turns. Refuses more than it can hold.
     pub fn of(steps: &PlannedConcurrency, ends: Ends) -> Result<Self, ConcurrencyError> {
         let host = Host::local();
         let facts = RoomFacts::of(&host.facts(), host.available_memory_share());

@@ -67,6 +67,8 @@ pub(crate) struct StepEnd {
 struct Rise {
     /// Until most of the attempts were decided.
     took: Duration,
+    /// Its last second.
+    last: TransferSecond<Micros>,
     /// Why the step ends with it.
     why: Option<Why>,
 }
@@ -91,7 +93,10 @@ impl Climb<'_, '_> {
         let over = Duration::from_secs_f64(f64::from(new) / self.plan.begin_per_s).max(SHORTEST_RISE);
         self.transfers.hold(transfers, over);
         let mut rise = TransferSecond::new(0);
-        let Rise { took: rise_took, mut why } = self.rise(transfers, over, &mut rise)?;
+        let Rise { took: rise_took, last, mut why } = self.rise(transfers, over, &mut rise)?;
+        if why.is_none() {
+            why = self.catch_up(transfers, last, &mut rise)?;
+        }
 
         let hold = if transfers >= self.plan.to { self.plan.hold_last } else { self.plan.hold };
         self.transfers.mark();
@@ -129,10 +134,10 @@ impl Climb<'_, '_> {
         step.is_steady = seen.is_steady(transfers);
         step.advances = advances;
         // Where reads get less than the window may hold, they are more frequent.
-        let seen = step.read_interval_s.map_or(self.interval, Duration::from_secs_f64);
+        let interval = step.read_interval_s.map_or(self.interval, Duration::from_secs_f64);
         let is_served_well = ladder::is_served_well(self.plan, &step);
         step.client_late_limit_us =
-            lateness::limit_us(seen.min(self.interval), step.client_behind_share, is_served_well);
+            lateness::limit_us(interval.min(self.interval), step.client_behind_share, is_served_well);
         if over < 2 * self.interval {
             // So few reads of a transfer say little of its pace.
             (step.pace_share, step.read_interval_s) = (None, None);
@@ -145,8 +150,7 @@ impl Climb<'_, '_> {
         })
     }
 
-    /// Until all attempts have begun, most of them are decided, and the client has done the reads that it had no time for meanwhile.
-    /// Where it never gets there it is the limit, and the step shows it.
+    /// Until all attempts have begun and most of them are decided.
     fn rise(
         &mut self,
         transfers: u32,
@@ -156,26 +160,39 @@ impl Climb<'_, '_> {
         let began = Instant::now();
         let longest = over * 3 + SETTLE;
         let mut all_begun: Option<Instant> = None;
-        let mut risen: Option<Instant> = None;
         loop {
-            let doing = if risen.is_some() { "catching up with reads of" } else { "rising to" };
-            let second = self.second(transfers, doing)?;
+            let second = self.second(transfers, "rising to")?;
             sum.add_counts(&second);
-            let is_decided = || second.attempts() * 1_000 >= u64::from(transfers) * 999;
             let mut is_over = began.elapsed() > longest;
             if second.wanted >= u64::from(transfers) {
                 let since = *all_begun.get_or_insert_with(Instant::now);
-                is_over |= is_decided() || since.elapsed() > SETTLE;
+                let is_decided = second.attempts() * 1_000 >= u64::from(transfers) * 999;
+                is_over |= is_decided || since.elapsed() > SETTLE;
             }
             let why = self.why_stop();
-            if is_over || risen.is_some() || why.is_some() {
-                let risen = *risen.get_or_insert_with(Instant::now);
-                let has_caught_up = lateness::has_caught_up(&second);
-                if has_caught_up || why.is_some() || risen.elapsed() > self.interval + SETTLE {
-                    return Ok(Rise { took: risen - began, why });
-                }
+            if is_over || why.is_some() {
+                return Ok(Rise { took: began.elapsed(), last: second, why });
             }
         }
+    }
+
+    /// Until the client has done the reads that it had no time for during a rise. Where it never gets there it is the limit, and the
+    /// step shows it. Returns why the step ends with it.
+    fn catch_up(
+        &mut self,
+        transfers: u32,
+        mut last: TransferSecond<Micros>,
+        sum: &mut TransferSecond<Micros>,
+    ) -> Result<Option<Why>, ConcurrencyError> {
+        let began = Instant::now();
+        while !lateness::has_caught_up(&last) && began.elapsed() <= self.interval + SETTLE {
+            last = self.second(transfers, "catching up with reads of")?;
+            sum.add_counts(&last);
+            if let why @ Some(_) = self.why_stop() {
+                return Ok(why);
+            }
+        }
+        Ok(None)
     }
 
     /// The next second, with a line of progress.
