@@ -37,10 +37,12 @@ pub(crate) fn sentence(found: &Found<'_>) -> String {
     let availability =
         steps.iter().find(|step| step.transfers == broken).map_or(0.0, |step| step.availability * 100.0);
     let why = found.ran_out.first().map_or_else(String::new, |first| format!(": {}", first.sentence));
+    let until = found.until_availability * 100.0;
+    // "50 % (under 50 %)" would not be true.
+    let decimals = if format!("{availability:.0}") == format!("{until:.0}") { 2 } else { 0 };
     format!(
-        "{variant} is {comfortable}; it breaks at {}, with an availability of {availability:.0} % (under {:.0} %){why}",
+        "{variant} is {comfortable}; it breaks at {}, with an availability of {availability:.decimals$} % (under {until:.0} %){why}",
         number(broken),
-        found.until_availability * 100.0
     )
 }
 
@@ -67,6 +69,9 @@ mod tests {
             sentence(&found),
             "apache is comfortable up to 1,000 downloads at once; it breaks at 2,000, with an availability of 13 % (under 50 %)"
         );
+        let near = [ConcurrencyStep { availability: 0.4995, ..steps[1].clone() }];
+        let sentence_near = sentence(&Found { steps: &near, ..found });
+        assert!(sentence_near.ends_with("with an availability of 49.95 % (under 50 %)"), "{sentence_near}");
         let late = [ConcurrencyStep {
             client_late_p99_us: 39_000_000,
             client_late_limit_us: 7_000_000,

@@ -95,7 +95,8 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
           Plot.ruleX(rows, { x: "ratio", y1: (row: Row) => row.place + 0.44, y2: (row: Row) => row.place + 0.84, stroke: "colour", strokeWidth: 4, title: "text", className: "estimate" }),
           Plot.text(rows, { ...end, x: "low", text: (row: Row) => bound(row.low), textAnchor: "end", dx: -6 }),
           Plot.text(rows, { ...end, x: "high", text: (row: Row) => bound(row.high), textAnchor: "start", dx: 6 }),
-          rows.length === 1
+          // Beside a comparison without a ratio, one that has it needs its name.
+          comparisons.length === 1
             ? Plot.text(rows, { ...words, x: "ratio", text: (row: Row) => ratio(row.ratio), fontSize: 18, textAnchor: "middle" })
             : Plot.text(rows, { ...words, frameAnchor: "left", text: (row: Row) => `${row.name}   ${ratio(row.ratio)}`, fontSize: 13, textAnchor: "start" }),
         ],

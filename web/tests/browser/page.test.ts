@@ -311,6 +311,15 @@ test("two modes have a notice, and each comparison has its band", async () => {
   });
 });
 
+test("the only ratio of several comparisons has its name", async () => {
+  const report = modes();
+  report.verdict?.comparisons.splice(1, 1);
+  await check(report, async (page) => {
+    assert.equal(await count(page, "#ratio .ci rect"), 1);
+    assert.equal(await page.locator("#ratio svg text", { hasText: "nginx ÷ apache" }).count(), 1);
+  });
+});
+
 test("two hundred trials have a mark and a column each", async () => {
   await check(long(), async (page) => {
     assert.equal(await count(page, "#every-trial .trial path, #every-trial .trial circle"), 200);
