@@ -52,8 +52,11 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-#[test]
-fn a_planted_sleep_is_a_step_of_a_slow_request() {
+/// The server is explained once more where records were lost, because every CPU was busy, and did not show the step.
+const ATTEMPTS: usize = 4;
+
+/// The server is explained: where the run is, and what was found.
+fn explained() -> (TestHome, Value) {
     let home = TestHome::new();
     let folder = home.path("folder");
     fs::create_dir(&folder).expect("a directory");
@@ -70,7 +73,30 @@ fn a_planted_sleep_is_a_step_of_a_slow_request() {
     fs::write(&plan, longer).expect("the plan is written");
     let output = home.run(&["run", &plan, "--format", "json", "--progress", "none"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = serde_json::from_slice(&output.stdout).expect("JSON");
+    (home, found)
+}
+
+/// The longest step of the slow request, if there is one.
+fn longest_part(found: &Value) -> Option<&str> {
+    let steps = found["servers"][0]["slow_requests"]["requests"][0]["steps"].as_array()?;
+    let longest = steps.iter().max_by(|a, b| number(&a["us"]).total_cmp(&number(&b["us"])))?;
+    longest["part"].as_str()
+}
+
+fn has_lost_records(found: &Value) -> bool {
+    found["servers"][0]["slow_requests"]["level"].as_str().is_some_and(|level| level.contains("no room for"))
+}
+
+#[test]
+fn a_planted_sleep_is_a_step_of_a_slow_request() {
+    let (mut home, mut found) = explained();
+    for _ in 1..ATTEMPTS {
+        if longest_part(&found) == Some("blocked: sleep") || !has_lost_records(&found) {
+            break;
+        }
+        (home, found) = explained();
+    }
     let server = &found["servers"][0];
     let slow = &server["slow_requests"];
     if slow.is_null() {
@@ -86,12 +112,7 @@ fn a_planted_sleep_is_a_step_of_a_slow_request() {
     }
     let request = &slow["requests"][0];
     assert_eq!((&request["is_slow"], &request["operation"]), (&true.into(), &"get".into()));
-    let steps = request["steps"].as_array().expect("steps");
-    let longest = steps.iter().max_by(|a, b| number(&a["us"]).total_cmp(&number(&b["us"]))).expect("a step");
-    // Where every CPU is busy, stacks are lost, which is said. Switches are not.
-    let has_lost = slow["level"].as_str().expect("a level").contains("no room for");
-    let part = longest["part"].as_str().expect("a part");
-    assert!(part == "blocked: sleep" || has_lost && part == "blocked: not known", "{slow:#}");
+    assert_eq!(longest_part(&found), Some("blocked: sleep"), "{slow:#}");
     let run = only_run(&home);
     let page = fs::read_to_string(run.join("report.html")).expect("a report");
     assert!(page.contains("a slow operation takes sleeper"), "the page has the sentence");
