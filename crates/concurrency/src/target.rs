@@ -1,7 +1,7 @@
 //! What the transfers come from: a server of a workload that the run starts, or a URL. Both are on a machine that is reserved.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,6 +17,7 @@ use load::sources;
 use load::spec::LoadSpec;
 use load::transfers::{TransferSpec, TransferSpecError};
 use machine::{Machine, ServerOrder, SystemUnderTest};
+use rustix::io::{read, retry_on_intr};
 use wire::http1::{Event, HeadCache, Request, ResponseDecoder};
 use workload::{Catalogue, ServerVariant, VariantError, Workload};
 
@@ -318,7 +319,7 @@ fn file_bytes(authority: &str, path: &str, address: SocketAddr) -> Result<Option
         let mut head = Vec::new();
         let mut buffer = [0; 4096];
         while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-            match stream.read(&mut buffer)? {
+            match retry_on_intr(|| read(&stream, &mut buffer))? {
                 0 => break,
                 count => head.extend_from_slice(&buffer[..count]),
             }

@@ -1,6 +1,6 @@
 //! The passive side of measurements between hosts: a port that echoes, swallows or sends bytes for whoever knows its token.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use host::Host;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{read, retry_on_intr};
 
 use super::count::count;
 use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
@@ -92,7 +93,7 @@ fn serve(mut connection: TcpStream, token: &str) -> std::io::Result<()> {
 
 fn echo(mut connection: TcpStream) -> std::io::Result<()> {
     let mut byte = [0];
-    while connection.read(&mut byte)? > 0 {
+    while retry_on_intr(|| read(&connection, &mut byte))? > 0 {
         connection.write_all(&byte)?;
     }
     Ok(())
@@ -105,7 +106,7 @@ fn swallow(mut connection: TcpStream, each: Duration) -> std::io::Result<()> {
     connection.write_all(&bytes.to_le_bytes())?;
     connection.write_all(&(took.as_nanos() as u64).to_le_bytes())?;
     let mut buffer = vec![0; 256 << 10];
-    while connection.read(&mut buffer)? > 0 {}
+    while retry_on_intr(|| read(&connection, &mut buffer))? > 0 {}
     Ok(())
 }
 

@@ -117,6 +117,8 @@ pub fn exchange(
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
+                // A process that was stopped and goes on finds a wait with a time limit interrupted (signal(7)).
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
@@ -129,18 +131,25 @@ pub fn exchange(
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::process::Command;
     use std::thread;
 
     use super::*;
 
     /// A server that reads one request and sends one reply.
     fn replying(reply: &'static str) -> io::Result<SocketAddr> {
+        replying_after(reply, || {})
+    }
+
+    /// A server that reads one request, does something, and sends one reply.
+    fn replying_after(reply: &'static str, before: fn()) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a client connects");
             let mut block = [0; 1024];
             let _ = stream.read(&mut block);
+            before();
             let _ = stream.write_all(reply.as_bytes());
         });
         Ok(address)
@@ -153,6 +162,21 @@ mod tests {
         assert_eq!(reply, "hi\n");
         let error = http_get(replying("HTTP/1.1 503 No\r\n\r\n")?, None, "/x").expect_err("503 is an error");
         assert_eq!(error.to_string(), "/x is answered with status 503");
+        Ok(())
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_and_goes_on_still_gets_its_reply() -> Result<(), Box<dyn std::error::Error>>
+    {
+        // The shell stops its parent, which is this process, and lets it go on.
+        let stop_and_go_on = || {
+            thread::sleep(Duration::from_millis(50));
+            let shell =
+                Command::new("sh").args(["-c", "kill -STOP $PPID; sleep 0.05; kill -CONT $PPID"]).status();
+            assert!(shell.expect("there is a shell").success());
+        };
+        let reply = http_get(replying_after("HTTP/1.1 200 OK\r\n\r\nhi\n", stop_and_go_on)?, None, "/")?;
+        assert_eq!(reply, "hi\n");
         Ok(())
     }
 

@@ -1,8 +1,10 @@
 //! One statement outside a load, and its answer as text: is the server ready, what has it counted. It blocks.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
+
+use rustix::io::{read, retry_on_intr};
 
 use super::login::{DatabaseCredentials, DatabaseLogin, QueryError};
 use super::session::{Progress, SqlSession, receive_one};
@@ -52,7 +54,8 @@ fn await_reply<S: SqlSession>(
             return Err(QueryError::TimedOut);
         }
         stream.set_read_timeout(Some(left))?;
-        let count = stream.read(&mut block)?;
+        // A process that was stopped and goes on finds a wait with a time limit interrupted (signal(7)).
+        let count = retry_on_intr(|| read(&*stream, &mut block)).map_err(std::io::Error::from)?;
         if count == 0 {
             return Err(QueryError::Session(session.closed()));
         }
