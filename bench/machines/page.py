@@ -7,7 +7,7 @@ from shared.markdown import bars_table, facts_table, plural, shell, table, verdi
 from shared.results import Settings
 
 from .kills import KILLS
-from .measures import AGENTS, QUANTILES, RATE, SERVICE
+from .measures import AGENTS, QUANTILES, RATE, SAMPLES, SERVICE
 from .same import DIFFERENCE
 
 MAX_PROGRAM_BYTES = 30_000_000
@@ -31,8 +31,8 @@ processes and a monotonic clock of its own, and all share two CPUs. Figures are 
 
 - **Counts**: `showdown selftest --clients c1,c2,c3 --only counts`. HTTP and memcached, closed and open loop, with errors and drops; the
   difference is that of the worst of its counts.
-- **Percentiles**: a known server answers after times of the distribution `{SERVICE}` and logs each request. {RATE:,} requests a second are
-  made by one client, and then by three. The error is that of the percentile that is wrong by most, as a share of the server's own.
+- **Percentiles**: a known server answers after times of the distribution `{SERVICE}` and logs each request. {SAMPLES:,} requests are
+  made by one client, and then by three, {RATE:,} a second by each: a client with less to do sleeps longer and wakes more slowly. The error is that of the percentile that is wrong by most, as a share of the server's own.
   The bar is the largest error of one client.
 - **Trial over ssh**: the same comparison with the servers on the controller and on a host. Of the two trials of a block, which take
   turns, counts the time without their loads: a warm-up is repeated where it was not steady. The figure is the median over ssh, less that
