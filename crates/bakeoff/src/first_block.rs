@@ -2,15 +2,15 @@
 //! measure for which the client is the limit. Its trials are the only input, so a resumed run decides alike.
 
 use archive::model::{
-    FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, RunKind, Trial, TrialStatus,
-    Vary,
+    Facts, FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, RunKind, Trial,
+    TrialStatus, Vary,
 };
-use host::CpuSet;
 use load::validity::MAX_UTILISATION;
 use workload::Workload;
 
 use crate::cpu_rate;
 use crate::gates;
+use crate::shared_cpus::client_and_server_share_cpus;
 use crate::wording::wording;
 
 /// The measure with the rate at which these trials of the first block were measured; none where the plan has one, or varies
@@ -26,9 +26,11 @@ pub fn measure_with_rate<'t>(plan: &Plan, trials: impl IntoIterator<Item = &'t T
 
 /// The measure that takes the place of the planned one, and why; none where the client was not the limit of these trials,
 /// which are those of the first block.
-pub fn replacement(plan: &Plan, trials: &[&Trial]) -> Option<(Measure, ReplacedMeasure)> {
+pub fn replacement(plan: &Plan, facts: &Facts, trials: &[&Trial]) -> Option<(Measure, ReplacedMeasure)> {
     let FallbackMeasure::CpuTime = plan.fallback?;
-    let limited: Vec<&&Trial> = trials.iter().filter(|trial| client_was_the_limit(plan, trial)).collect();
+    let shares_cpus = client_and_server_share_cpus(plan, facts);
+    let limited: Vec<&&Trial> =
+        trials.iter().filter(|trial| client_was_the_limit(trial, shares_cpus)).collect();
     let utilisation = limited.iter().map(|trial| client_utilisation(trial)).max_by(f64::total_cmp)?;
     let is_limited = |name: &&str| limited.iter().any(|trial| trial.variant == *name);
     let names = plan.variants.iter().map(|variant| variant.name.as_str()).filter(is_limited);
@@ -49,12 +51,12 @@ pub fn replacement(plan: &Plan, trials: &[&Trial]) -> Option<(Measure, ReplacedM
 
 /// Whether the client refused a trial because it had no CPU left. A client that other programs kept from its CPUs used less
 /// of them: that is no reason to measure something else.
-fn client_was_the_limit(plan: &Plan, trial: &Trial) -> bool {
+fn client_was_the_limit(trial: &Trial, shares_cpus: bool) -> bool {
     let is_refused =
         trial.gates.iter().any(|gate| gate.id == gates::CLIENT && gate.outcome == GateOutcome::Failed);
     trial.status == TrialStatus::Invalid
         && is_refused
-        && (client_utilisation(trial) > MAX_UTILISATION || shares_cpus(plan))
+        && (client_utilisation(trial) > MAX_UTILISATION || shares_cpus)
 }
 
 /// The largest use of the client's cores in a phase, 0 to 1.
@@ -65,11 +67,6 @@ fn client_utilisation(trial: &Trial) -> f64 {
 fn closed_loop_per_s(trial: &Trial) -> Option<f64> {
     let last = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::ClosedLoop);
     last.map(|phase| phase.throughput_per_s)
-}
-
-fn shares_cpus(plan: &Plan) -> bool {
-    let cpus = |text: &str| text.parse::<CpuSet>().unwrap_or_default();
-    !cpus(&plan.cpus.server).intersection(&cpus(&plan.cpus.client)).is_empty()
 }
 
 /// Whether the measure may be replaced by CPU time an operation: not where there is no load of this program, where a second

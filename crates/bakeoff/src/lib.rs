@@ -61,6 +61,7 @@ mod run_machines;
 mod run_plan;
 mod run_plan_error;
 mod run_power;
+mod shared_cpus;
 mod shared_kernel;
 mod stopping;
 mod sweep_axis;

@@ -294,7 +294,7 @@ impl RunProgress<'_> {
             return Ok(false);
         }
         let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
-        let replacement = first_block::replacement(&self.plan, &first);
+        let replacement = first_block::replacement(&self.plan, &self.facts, &first);
         let is_replaced = replacement.is_some();
         if let Some((measure, replaced)) = replacement {
             observe(Event::MeasureReplaced { sentence: wording::replaced(&measure, &replaced) });

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use archive::model::{
-    ClientHealth, CpuTimePerOperation, Gate, GateOutcome, KnobValue, Measure, PhaseKind, Plan, SweepPoint,
-    Times, Trial, TrialPhase, TrialStatus,
+    ClientHealth, CpuTimePerOperation, Facts, Gate, GateOutcome, KnobValue, Measure, PhaseKind, Plan,
+    SweepPoint, Times, Trial, TrialPhase, TrialStatus,
 };
 
 use super::{measure_with_rate, replacement};
@@ -90,7 +90,8 @@ fn valid(trial: Trial) -> Trial {
 #[test]
 fn a_client_without_spare_cpu_replaces_the_measure_at_a_third_of_the_slower_servers_throughput() {
     let (nginx, apache) = (refused(0, 100_000.0, 0.95), valid(refused(1, 60_000.0, 0.7)));
-    let (measure, replaced) = replacement(&plan(), &[&nginx, &apache]).expect("another measure");
+    let (measure, replaced) =
+        replacement(&plan(), &Facts::default(), &[&nginx, &apache]).expect("another measure");
     assert_eq!(measure, Measure::CpuTime { rate_per_s: Some(20_000.0) });
     assert_eq!(replaced.metric, "capacity at p99 < 5 ms");
     assert_eq!(replaced.why, "the client was the limit for nginx: it needed 95 % of its cores");
@@ -99,24 +100,24 @@ fn a_client_without_spare_cpu_replaces_the_measure_at_a_third_of_the_slower_serv
 #[test]
 fn a_trial_that_something_else_refused_does_not_replace_the_measure() {
     let by_others = Trial { gates: Vec::new(), ..refused(0, 90_000.0, 0.95) };
-    assert!(replacement(&plan(), &[&by_others]).is_none());
+    assert!(replacement(&plan(), &Facts::default(), &[&by_others]).is_none());
 }
 
 #[test]
 fn other_programs_that_starve_the_client_do_not_replace_the_measure() {
     let starved = refused(0, 20_000.0, 0.4);
-    assert!(replacement(&plan(), &[&starved]).is_none());
+    assert!(replacement(&plan(), &Facts::default(), &[&starved]).is_none());
     let on_one_cpu: Plan = PLAN.replace(r#"client = "1""#, r#"client = "0""#).parse().expect("a plan");
-    let (_, replaced) = replacement(&on_one_cpu, &[&starved]).expect("another measure");
+    let (_, replaced) = replacement(&on_one_cpu, &Facts::default(), &[&starved]).expect("another measure");
     assert_eq!(replaced.why, "the client was the limit for nginx: it shares its CPUs with the server");
 }
 
 #[test]
 fn a_measure_that_the_user_named_and_valid_trials_stay() {
     let explicit: Plan = PLAN.replace(r#"fallback = "cpu_time""#, "").parse().expect("a plan");
-    assert!(replacement(&explicit, &[&refused(0, 1e5, 0.95)]).is_none());
-    assert!(replacement(&plan(), &[&valid(refused(0, 1e5, 0.95))]).is_none());
-    assert!(replacement(&plan(), &[]).is_none());
+    assert!(replacement(&explicit, &Facts::default(), &[&refused(0, 1e5, 0.95)]).is_none());
+    assert!(replacement(&plan(), &Facts::default(), &[&valid(refused(0, 1e5, 0.95))]).is_none());
+    assert!(replacement(&plan(), &Facts::default(), &[]).is_none());
 }
 
 #[test]
