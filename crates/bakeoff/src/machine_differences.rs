@@ -8,6 +8,7 @@ use archive::model::{
 };
 
 use crate::caveats::are_on_different_machines;
+use crate::shared_cpus::clients_on_cpus_of;
 
 /// The begins of facts that are the machine itself.
 const OF_HARDWARE: &[&str] = &[
@@ -92,10 +93,31 @@ pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
         let list = if is_hardware { &mut hardware } else { &mut others };
         list.push(Difference { key: format!("host.{key}"), values, class, remark: remark.to_owned() });
     }
+    others.extend(shared_cpus(plan, facts));
     let mut found = vec![summary(plan, facts, &sides, &others)];
     found.extend(others);
     found.extend(hardware);
     found
+}
+
+/// The clients that share CPUs with the servers, where that is not the same for all variants.
+fn shared_cpus(plan: &Plan, facts: &Facts) -> Option<Difference> {
+    let names = |variant: &Variant| {
+        let clients = clients_on_cpus_of(plan, facts, variant).into_iter();
+        let names: Vec<&str> = clients.map(|client| client.unwrap_or("this machine")).collect();
+        if names.is_empty() { "no client".to_owned() } else { names.join(", ") }
+    };
+    let values: BTreeMap<String, String> =
+        plan.variants.iter().map(|variant| (variant.name.clone(), names(variant))).collect();
+    let distinct: BTreeSet<&String> = values.values().collect();
+    (distinct.len() > 1).then(|| Difference {
+        key: "clients on its CPUs".to_owned(),
+        values,
+        class: DifferenceClass::Unexplained,
+        remark: "a client takes CPU time from one server and not from the other: give the clients CPUs of their own, or compare on \
+                 one machine"
+            .to_owned(),
+    })
 }
 
 /// What each machine is, and whether the ratio is of the hardware alone.
@@ -210,6 +232,29 @@ mod tests {
         let mut on_one = plan();
         on_one.variants[1].host = Some("old".to_owned());
         assert!(machine_differences(&on_one, &facts(&a, &b)).is_empty());
+    }
+
+    #[test]
+    fn a_client_in_a_container_beside_one_server_is_named() {
+        let kernel = [("kernel.boot_id", "a")];
+        let mut facts = facts(&kernel, &kernel);
+        facts.hosts.insert("load".to_owned(), facts.hosts["old"].clone());
+        let mut plan = plan();
+        plan.clients = vec!["load".to_owned()];
+        plan.hosts.push(planned_host("load", "10.1.0.9"));
+        for (host, cpus) in plan.hosts.iter_mut().zip(["0", "1", "0"]) {
+            host.cpus = Some(cpus.to_owned());
+        }
+        let found = machine_differences(&plan, &facts);
+        let [summary, shared] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(
+            summary.remark,
+            "beside the machines themselves, clients on its CPUs differ: the ratio is of all of it together"
+        );
+        let of = |at: usize| shared.values[&plan.variants[at].name].as_str();
+        assert_eq!((of(0), of(1)), ("load", "no client"));
+        plan.hosts[2].cpus = Some("2".to_owned());
+        assert_eq!(machine_differences(&plan, &facts).len(), 1, "the client has a CPU of its own");
     }
 
     #[test]

@@ -1,29 +1,28 @@
-//! Whether a client has CPUs that a server has, too: on one machine, or in containers of one. What follows from it is left to
-//! [`first_block`](crate::first_block).
+//! Which clients have CPUs that a server has, too: on one machine, or in containers of one. What follows from it is left to
+//! [`first_block`](crate::first_block) and to [`machine_differences`](mod@crate::machine_differences).
 
-use archive::model::{Facts, Plan, PlannedHost};
+use archive::model::{Facts, Plan, PlannedHost, Variant};
 use host::CpuSet;
 
 use crate::machine_draw;
 
 /// Whether a client and a server of the plan share CPUs.
 pub fn client_and_server_share_cpus(plan: &Plan, facts: &Facts) -> bool {
-    let clients = match plan.clients.as_slice() {
-        [] => vec![Site::of(None, &plan.cpus.client, facts)],
-        names => {
-            let hosts = plan.hosts.iter().filter(|host| names.contains(&host.name));
-            hosts.map(|host| Site::of(Some(host), &plan.cpus.client, facts)).collect()
-        }
-    };
-    let mut servers = plan.variants.iter().flat_map(|variant| {
-        let hosts = machine_draw::machines(plan, variant);
+    plan.variants.iter().any(|variant| !clients_on_cpus_of(plan, facts, variant).is_empty())
+}
+
+/// The hosts of the clients that share CPUs with a variant's server; none stands for this machine.
+pub fn clients_on_cpus_of<'p>(plan: &'p Plan, facts: &Facts, variant: &Variant) -> Vec<Option<&'p str>> {
+    let sites = |hosts: Vec<&'p PlannedHost>, cpus_here: &str| -> Vec<Site<'p>> {
         let here = hosts.is_empty().then_some(None);
-        here.into_iter().chain(hosts.into_iter().map(Some))
-    });
-    servers.any(|host| {
-        let server = Site::of(host, &plan.cpus.server, facts);
-        clients.iter().any(|client| client.shares_cpus(&server))
-    })
+        let hosts = here.into_iter().chain(hosts.into_iter().map(Some));
+        hosts.map(|host| Site::of(host, cpus_here, facts)).collect()
+    };
+    let servers = sites(machine_draw::machines(plan, variant), &plan.cpus.server);
+    let clients = plan.hosts.iter().filter(|host| plan.clients.contains(&host.name));
+    let mut clients = sites(clients.collect(), &plan.cpus.client);
+    clients.retain(|client| servers.iter().any(|server| client.shares_cpus(server)));
+    clients.into_iter().map(|client| client.host).collect()
 }
 
 /// Where a client or a server runs.
@@ -31,14 +30,14 @@ struct Site<'p> {
     /// The host; none for this machine.
     host: Option<&'p str>,
     /// What all containers of one machine have in common, where it is known.
-    boot: Option<&'p String>,
+    boot: Option<String>,
     /// Its CPUs; none for all.
     cpus: Option<CpuSet>,
 }
 
 impl<'p> Site<'p> {
     /// `cpus_here` are those of a client or a server on this machine.
-    fn of(host: Option<&'p PlannedHost>, cpus_here: &str, facts: &'p Facts) -> Self {
+    fn of(host: Option<&'p PlannedHost>, cpus_here: &str, facts: &Facts) -> Self {
         let elsewhere = host.filter(|host| host.ssh.is_some());
         let (of_machine, cpus) = match elsewhere {
             Some(host) => (facts.hosts.get(&host.name), host.cpus.as_deref()),
@@ -46,7 +45,7 @@ impl<'p> Site<'p> {
         };
         Self {
             host: elsewhere.map(|host| host.name.as_str()),
-            boot: of_machine.and_then(|facts| facts.get("kernel.boot_id")),
+            boot: of_machine.and_then(|facts| facts.get("kernel.boot_id")).cloned(),
             cpus: cpus.map(|cpus| cpus.parse().unwrap_or_default()),
         }
     }
