@@ -15,6 +15,7 @@ import peers_io.report
 import peers_mail.report
 import truth.cases
 import truth.report
+import tune.page
 import workloads.page
 from peers import tables
 from shared.ledger import Ledger
@@ -24,6 +25,10 @@ from shared.whole_run import RESULTS
 def _aa() -> str:
     ledgers = [Ledger(RESULTS / "aa" / f"{name}.csv", aa.page.COLUMNS[name]) for name in ("comparisons", "naive")]
     return aa.page.write(*ledgers)
+
+
+def _tune() -> str:
+    return tune.page.write({name: Ledger(RESULTS / "tune" / f"{name}.csv", columns) for name, columns in tune.page.COLUMNS.items()})
 
 
 def _workloads() -> str:
@@ -42,6 +47,7 @@ PAGES = {
     "peers-io": lambda: peers_io.report.PAGE.text(RESULTS),
     "peers-mail": lambda: peers_mail.report.PAGE.text(RESULTS),
     "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
+    "tune": _tune,
     "workloads": _workloads,
 }
 
