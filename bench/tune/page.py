@@ -29,7 +29,7 @@ The rows are in `tune/`.
 A server of known behaviour is slowed twice. Two tunings undo that: {", ".join(f"{name} gains {rules.gain(name) - 1:.0%}" for name in rules.PLANTED)}; together
 {rules.TRUTH - 1:.0%}. Ten others do nothing.
 
-{table(["bar", "so far", ""], _planted(rows))}
+{table(["bar", "so far", ""], _planted(rows)) if _planted(rows) else "None searched yet."}
 
 ## Real servers
 
