@@ -127,11 +127,12 @@ def planted(definition: str, cause: Cause, library: Path) -> str:
 
 @contextmanager
 def _burner(cause: Cause) -> Iterator[None]:
-    """A program that uses the last CPU, which is the server's on a machine of two."""
+    """A program that uses one of two CPUs: the client has the first, the server the last."""
     if not cause.burns:
         yield
         return
-    cpu = max(os.sched_getaffinity(0))
+    cpus = os.sched_getaffinity(0)
+    cpu = max(cpus) if cause.burns == "server" else min(cpus)
     burner = processes.start(["sh", "-c", "while :; do :; done"], {cpu}, Path("/dev/null"))
     try:
         yield

@@ -32,8 +32,8 @@ class Cause:
     """The resources of which one must be the first suspect, by their id."""
     plant: str = ""
     """The value of PLANT, see plant.c; empty where the configuration or the load is the cause."""
-    burns: bool = False
-    """Whether a program that is not the server's uses the server's CPU."""
+    burns: str = ""
+    """Whose CPU another program uses: the server's, the client's, or nobody's."""
     settings: tuple[tuple[str, str], ...] = ()
     """Lines of the workload's definition that are replaced, by their key."""
     names_slowly: bool = False
@@ -56,6 +56,13 @@ def many_files(definition: str) -> str:
         for name in names
     )
     return f'{head}\n[data]\nfiles = [\n{data}]\n{servers}{operations}\n[metrics]\noperations = "requests"\n'
+
+
+def new_connections(definition: str) -> str:
+    """The definition with an operation that has a connection of its own."""
+    headers, expect = '{ Connection = "close" }', "{ status = 200, bytes = 1024 }"
+    operation = f'[[load.op]]\nname = "connect"\npath = "/1k"\nheaders = {headers}\nexpect = {expect}\n\n'
+    return definition.replace("[metrics]\n", operation + "[metrics]\n")
 
 
 CAUSES = {
@@ -105,11 +112,13 @@ CAUSES = {
         plant="syscall=5",
     ),
     "accept-queue": Cause(
-        "an accept queue of one connection, under one connection an operation",
-        "tls",
-        "nginx:backlog=1",
-        ("--on-op", "handshake"),
+        "an accept queue of one connection, under one connection an operation that waits 2 ms for a backend",
+        "static-web",
+        "apache:backlog=1",
+        ("--on-op", "connect"),
         ("accept_queue",),
+        plant="wait=2000",
+        edit=new_connections,
     ),
     "workers": Cause(
         "4 workers for 64 connections, each of which waits 2 ms for a backend",
@@ -125,7 +134,7 @@ CAUSES = {
         "nginx",
         ("--on-op", "get-1k"),
         ("other_programs",),
-        burns=True,
+        burns="server",
     ),
     "page-cache": Cause(
         "files of 480 MB in 128 MB of memory, from a disk that reads 150 MB/s",
@@ -153,11 +162,12 @@ CAUSES = {
         ("gc",),
     ),
     "client": Cause(
-        "a client that is slower than the server",
+        "another program on the client's CPU",
         "cache",
         "memcached",
         ("--on-op", "get"),
         ("client",),
+        burns="client",
     ),
     "loop": Cause(
         "a closed loop of 2 connections, each of which waits 2 ms in its own process of the server",

@@ -19,6 +19,8 @@ def parse(parser: argparse.ArgumentParser, why_root: str) -> argparse.Namespace:
     parser.add_argument("--results", type=Path, default=RESULTS, help="where to write the page [docs/results]")
     parser.add_argument("--report-only", action="store_true", help="write the page again from its rows")
     options = parser.parse_args()
+    # Programs that are started in a directory of theirs get paths below it.
+    options.work = options.work.resolve()
     if not options.report_only and options.showdown is None:
         parser.error("--showdown is required to run cases")
     if not options.report_only and os.geteuid() != 0:

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use archive::model::{FORMAT, Facts, KnobValue, Plan, VariantFacts};
 use host::CpuSet;
-use host::burner::Burned;
 use load::engine::RunContext;
 use load::record::{SingleLimits, SingleOperation};
 use load::slices::DrawnSlice;
@@ -421,8 +420,8 @@ impl<'a> HeldServer<'a> {
         self.machine.sample_activity(self.order.trial, options, &ports)
     }
 
-    /// Takes a share of the time of CPUs of its machine, 0 to 1.
-    pub fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
+    /// Takes this share of the time of CPUs of its machine; the result is the share that was left for others.
+    pub fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<f64>>, MachineError> {
         self.machine.burn(cpus, share)
     }
 

@@ -64,7 +64,7 @@ pub struct LoopFacts {
 /// Less of one resource for the length of a slice.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Perturbation {
-    /// A burner on these CPUs takes a share of each one's time, 0 to 1: [`host::burner::Burner`].
+    /// A burner on these CPUs takes a share of each one's time, 0 to 1.
     Burn {
         /// The CPUs.
         cpus: CpuSet,
@@ -127,7 +127,7 @@ pub struct SliceReading {
     /// Connections in use.
     pub connections: u32,
     /// The share of the perturbed resource that was left, as measured: 1 in a plain slice, 0.85 where a burner took 15 % of
-    /// the CPUs' time ([`host::burner::Burned::left`]) or where 85 of 100 connections were used.
+    /// the CPUs' time or where 85 of 100 connections were used.
     pub resource_left: f64,
     /// Share of its cores that the client used, 0 to 1; none where the program under test makes its own load.
     pub client_utilisation: Option<f64>,

@@ -9,7 +9,6 @@ use std::time::Duration;
 use bakeoff::HeldError;
 use bakeoff::held::HeldServer as LoadedServer;
 use host::CpuSet;
-use host::burner::Burned;
 use machine::{MachineError, Sampling, ServerObserver};
 use profile::ThreadSamplerOptions;
 use workload::{ObservedChange, ObservedValue, TypedValue};
@@ -222,7 +221,7 @@ enum Taking<'d> {
     /// This share of it is left, by its nature.
     Share(f64),
     /// A burner takes CPU time, which it measures.
-    Burner(Box<dyn Sampling<Burned>>),
+    Burner(Box<dyn Sampling<f64>>),
     /// Another program takes memory or a disk's time, which it measures.
     Squeezer(Box<dyn Sampling<f64>>),
     /// Calls take longer, which the library counts; operations have this time in plain slices.
@@ -252,7 +251,7 @@ impl<'d> Taking<'d> {
     fn left(self, operations: u64) -> Result<f64, HoldError> {
         match self {
             Self::Share(left) => Ok(left),
-            Self::Burner(burner) => Ok(burner.stop()?.left()),
+            Self::Burner(burner) => Ok(burner.stop()?),
             Self::Squeezer(squeezer) => Ok(squeezer.stop()?),
             Self::Delays(delays, call, begin, operation) => {
                 let done = delays.done(call).and_then(|done| delays.set(call, Delay::None).map(|()| done));

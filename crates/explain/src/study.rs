@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use archive::model::{ExaminedResource, ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
+use stats::describe::Sample;
 
 use crate::experiment::{Experiment, LOOKS, PlainRates, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
@@ -22,6 +23,10 @@ const MOST_TIMES: u32 = 4;
 
 /// A slice of an experiment has this many operations at least: with 15, one more or less is as much as what is looked for.
 const LEAST_OPERATIONS: f64 = 100.0;
+
+/// The throughput of plain slices scatters by this share of its mean at most, as a standard deviation: 18 pairs of slices then give an
+/// elasticity to about ±0.3. Where it scatters more, as with swapping or garbage collection, slices are longer.
+const MOST_SCATTER: f64 = 0.08;
 
 /// Slices get this many times longer at most.
 const LONGEST_TIMES: f64 = 8.0;
@@ -126,11 +131,16 @@ pub fn conclude(
     explained(&plain, &figures, suspicions, &tried, unknown)
 }
 
-/// The length of the experiments' slices: as planned, or longer where operations are slow.
+/// The length of the experiments' slices: as planned, or longer where operations are slow, or slices scatter. The scatter of slices
+/// without a trend falls with the root of their length.
 fn long_enough(planned: Duration, readings: &[SliceReading]) -> Duration {
     let operations: u64 = readings.iter().map(|reading| reading.operations).sum();
     let in_one = operations as f64 / readings.len().max(1) as f64;
-    planned.mul_f64((LEAST_OPERATIONS / in_one.max(1.0)).clamp(1.0, LONGEST_TIMES))
+    let throughputs: Vec<f64> = readings.iter().map(|reading| reading.throughput_per_s).collect();
+    let scatter = Sample::new(&throughputs).ok().and_then(|sample| sample.coefficient_of_variation());
+    let times =
+        (LEAST_OPERATIONS / in_one.max(1.0)).max((scatter.unwrap_or_default() / MOST_SCATTER).powi(2));
+    planned.mul_f64(times.clamp(1.0, LONGEST_TIMES))
 }
 
 /// What a slice that failed has ended.

@@ -67,6 +67,10 @@ const WORK: [&str; 28] = [
     "futex",
 ];
 
+/// Functions of the kernel that send or receive, whichever system call they run in: the one that removes TCP_CORK sends what has
+/// waited, and what loopback receives is handled within the call that sent it.
+const NETWORK: [&str; 4] = ["tcp_write_xmit", "__tcp_transmit_skb", "net_rx_action", "__napi_poll"];
+
 /// What a profile tells.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WatchedCpu {
@@ -122,7 +126,9 @@ impl WatchedCpu {
             {
                 in_collector += stack.samples;
             }
-            if let Some(call) = frames().find_map(call_of) {
+            if let Some(call) = frames().find_map(call_of)
+                && !frames().any(is_network)
+            {
                 *calls.entry(call).or_default() += stack.samples;
             }
         }
@@ -163,6 +169,10 @@ fn is_allocator(frame: &Frame) -> bool {
     frame.kind == FrameKind::User && ALLOCATOR.contains(&called_name(name))
 }
 
+fn is_network(frame: &Frame) -> bool {
+    frame.kind == FrameKind::Kernel && NETWORK.contains(&frame.name.as_str())
+}
+
 /// The system call of a function of the kernel.
 fn call_of(frame: &Frame) -> Option<&str> {
     let is_kernel = frame.kind == FrameKind::Kernel;
@@ -188,6 +198,15 @@ mod tests {
         assert_eq!(found.call, Some(("getrandom".to_owned(), 0.32)));
         assert!((found.collector - 0.2).abs() < 1e-9, "{found:?}");
         assert!((found.allocator - 0.08).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn what_a_call_sends_is_the_work_of_the_server() {
+        let text = "w;main;send;__x64_sys_setsockopt_[k];do_tcp_setsockopt_[k] 10\n\
+                    w;main;send;__x64_sys_setsockopt_[k];do_tcp_setsockopt_[k];tcp_write_xmit_[k];ip_output_[k] 50\n\
+                    w;main;random;__x64_sys_getrandom_[k];fill_[k] 40\n";
+        let stacks = folded::parse(text, SampleSource::CpuClock, Duration::from_millis(2)).unwrap();
+        assert_eq!(WatchedCpu::of(&stacks).call, Some(("getrandom".to_owned(), 0.4)));
     }
 
     #[test]

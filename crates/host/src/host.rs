@@ -151,6 +151,11 @@ impl Host {
         crate::facts::available_memory_share(&self.root)
     }
 
+    /// Takes this share of the time of each of these CPUs, 0 to 0.9, until it is dropped.
+    pub fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Squeezer, SqueezeError> {
+        squeeze::burn(&self.keeper, cpus, share)
+    }
+
     /// Takes memory or a disk's time in the control groups of the process `beside`, until it is dropped. Files that are read from
     /// are made once in `directory`, which belongs to this user alone.
     pub fn squeeze(&self, squeeze: Squeeze, beside: u32, directory: &Path) -> Result<Squeezer, SqueezeError> {

@@ -10,7 +10,7 @@
 //! - [`process`]: starts a [`ServerCommand`] as a [`ServerProcess`], checks it and stops it.
 //! - [`ports`]: finds free ports, and the owner of a taken port.
 //! - [`affinity`]: CPUs and cores, and their division between server and client. [`cgroup`]: limits of CPU and memory.
-//! - [`burner`]: keeps CPUs busy for a known share of the time. [`squeeze`]: takes memory or a disk's time beside a server.
+//! - [`squeeze`]: takes CPU time, memory or a disk's time beside a server.
 //! - [`facts`]: a machine and a server's process as data, and the differences of two of them.
 //! - [`telemetry`]: samples of the activity of a machine and of a server's processes.
 //! - [`knobs`]: kernel settings, journalled before a change, and always restored.
@@ -75,7 +75,6 @@
 
 pub mod affinity;
 mod batch;
-pub mod burner;
 pub mod cgroup;
 pub mod doctor;
 pub mod facts;

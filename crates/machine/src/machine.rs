@@ -6,7 +6,6 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use host::burner::Burned;
 use host::knobs::KnobChange;
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
@@ -91,8 +90,8 @@ pub trait Machine: Send + Sync {
         ports: &[u16],
     ) -> Result<Box<dyn Sampling<Activity>>, MachineError>;
 
-    /// Takes a share of the time of these CPUs, 0 to 1.
-    fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError>;
+    /// Takes this share of the time of each of these CPUs, 0 to 0.9. The result is the share that was left for others, 0 to 1.
+    fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<f64>>, MachineError>;
 
     /// Takes a share of what this trial's server has of a resource. The result is the share that it was left with, 0 to 1.
     fn squeeze(&self, trial: u32, squeeze: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError>;

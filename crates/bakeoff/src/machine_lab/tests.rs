@@ -8,7 +8,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::model::{Measure, Plan, PlannedTurns, TrialStatus, VariantFacts};
-use host::burner::Burned;
 use host::process::{CpuUsed, LogText};
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
@@ -175,7 +174,7 @@ impl Machine for ScriptedMachine {
         Err(not_studied())
     }
 
-    fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
+    fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<f64>>, MachineError> {
         Err(not_studied())
     }
 

@@ -74,8 +74,9 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     let steal = mean_of(&["steal"]);
     figures.add("server_cpus.steal", steal, of_cpus, "share of the server's CPUs that the hypervisor took");
 
-    // Other programs may run on other CPUs: what they use counts up to what neither the server nor the kernel accounts for.
-    let unaccounted = mean_busy.map(|busy| busy - used - interrupts.unwrap_or(0.0) - steal.unwrap_or(0.0));
+    // Other programs may run on other CPUs: what they use counts up to what the server and the hypervisor have left. The time of
+    // interrupts is not subtracted: most kernels count it as CPU time of the program that they interrupt, so the server's has it.
+    let unaccounted = mean_busy.map(|busy| busy - used - steal.unwrap_or(0.0));
     let others = plain.column("programs.others").zip(unaccounted);
     let others = others.map(|(others, unaccounted)| (others / count).min(unaccounted).max(0.0));
     let of_programs = Kind { unit: SHARE, source: "/proc/PID/stat and /proc/stat" };

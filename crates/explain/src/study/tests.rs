@@ -175,6 +175,17 @@ fn slices_of_slow_operations_are_longer() {
 }
 
 #[test]
+fn slices_that_scatter_are_longer() {
+    for (noise, times) in [(0.02, 1.0), (0.4, 8.0)] {
+        let mut server = Scripted::new();
+        server.noise = noise;
+        study_of(&mut server, &lengths()).expect("plain slices");
+        let longest = server.lengths.iter().max().expect("slices");
+        assert_eq!(*longest, lengths().slice.mul_f64(times), "{noise}");
+    }
+}
+
+#[test]
 fn a_study_that_takes_too_long_says_so() {
     // A study of no length is over before its first pair.
     let lengths = PlannedStudy { slice: Duration::ZERO, ..lengths() };

@@ -1,10 +1,11 @@
-//! A squeezer: a process that takes memory, or time of a disk, beside a server and in its control groups. So the server has less of
+//! A squeezer: a process that takes CPU time, or memory or time of a disk in a server's control groups. So the server has less of
 //! them, as beside another program. How much it took is measured and not assumed. When it takes, and what follows from it, is left
 //! to the caller; what its process does to `taker.rs`.
 //!
 //! A lower limit of a control group would be simpler, but it changes the server's own group, needs root everywhere, and has to be
 //! undone after a kill. A process ends with the pipe to its owner.
 
+mod cpu;
 mod disk;
 mod memory;
 mod order;
@@ -14,6 +15,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout};
 
+use crate::affinity::CpuSet;
 use crate::cgroup;
 use crate::keeper::spawn::spawn;
 use crate::root::Root;
@@ -87,6 +89,11 @@ pub(crate) fn start(
     Squeezer::start(program, &order)
 }
 
+/// Starts to take this share of the time of each of these CPUs, 0 to 0.9.
+pub(crate) fn burn(program: &Path, cpus: &CpuSet, share: f64) -> Result<Squeezer, SqueezeError> {
+    Squeezer::start(program, &Order::CpuTime { cpus: cpus.clone(), share })
+}
+
 /// The machine must not end programs for lack of memory because of an experiment.
 fn check_room(root: &Root, bytes: u64) -> Result<(), SqueezeError> {
     const MB: u64 = 1 << 20;
@@ -121,7 +128,8 @@ impl Squeezer {
         Ok(squeezer)
     }
 
-    /// What it has taken: of memory the bytes that it has now, of a disk the bytes that it has read so far.
+    /// What it has taken: of memory the bytes that it has now, of a disk the bytes that it has read so far, of CPUs the
+    /// nanoseconds that all of them together have worked for it so far.
     ///
     /// # Errors
     ///
@@ -142,7 +150,7 @@ impl Squeezer {
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
         match serde_json::from_str(&line).map_err(io::Error::from)? {
-            Answer::Taken(bytes) => Ok(bytes),
+            Answer::Taken(amount) => Ok(amount),
             Answer::Refused(why) => Err(SqueezeError::Refused(why)),
         }
     }

@@ -4,12 +4,21 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::affinity::CpuSet;
+
 /// The question what was taken.
 pub(super) const ASK: &[u8] = b"?";
 
 /// What to take.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Order {
+    /// Time of CPUs.
+    CpuTime {
+        /// Which.
+        cpus: CpuSet,
+        /// The share of the time of each.
+        share: f64,
+    },
     /// Memory.
     Memory {
         /// How much.
@@ -31,7 +40,7 @@ pub(super) enum Order {
 /// An answer to the order and to each question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// What was taken, bytes.
+    /// What was taken: bytes, or nanoseconds of CPU time.
     Taken(u64),
     /// Nothing can be taken, for this reason.
     Refused(String),

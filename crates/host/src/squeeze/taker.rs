@@ -4,12 +4,14 @@ use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
+use super::cpu::CpuTime;
 use super::disk::DiskReads;
 use super::memory::HeldMemory;
 use super::order::{Answer, Order};
 
 /// What is being taken.
 enum Taking {
+    CpuTime(CpuTime),
     Memory(HeldMemory),
     DiskReads(DiskReads),
 }
@@ -17,6 +19,9 @@ enum Taking {
 /// Takes until the standard input ends.
 pub(crate) fn run() -> io::Result<()> {
     rustix::thread::set_name(c"sd-squeezer")?;
+    // The scheduler divides CPU time among sessions (sched(7), autogroup). In the session of its owner it would take the time of
+    // programs that were started at the same terminal, and not that of the server.
+    rustix::process::setsid()?;
     let mut lines = io::stdin().lock().lines();
     let order = lines.next().ok_or(io::ErrorKind::UnexpectedEof)??;
     let begun = begin(&serde_json::from_str(&order)?);
@@ -31,6 +36,9 @@ pub(crate) fn run() -> io::Result<()> {
 
 fn begin(order: &Order) -> Result<Taking, String> {
     match order {
+        Order::CpuTime { cpus, share } => {
+            CpuTime::begin(cpus, *share).map(Taking::CpuTime).map_err(|error| error.to_string())
+        }
         Order::Memory { bytes, groups } => {
             // If memory runs out in spite of all, this is what the kernel ends.
             fs::write("/proc/self/oom_score_adj", "1000").map_err(|error| error.to_string())?;
@@ -63,6 +71,7 @@ fn enter(groups: &[PathBuf]) -> Result<(), String> {
 
 fn answer(begun: &Result<Taking, String>) -> io::Result<()> {
     let taken = begun.as_ref().map_err(Clone::clone).and_then(|taking| match taking {
+        Taking::CpuTime(time) => Ok(time.taken()),
         Taking::Memory(memory) => {
             memory.taken().map_err(|error| format!("cannot tell its own memory: {error}"))
         }

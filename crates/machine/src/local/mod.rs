@@ -12,7 +12,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use host::burner::{Burned, Burner};
 use host::knobs;
 use host::lock::HostLock;
 use host::process::ProcessTree;
@@ -225,11 +224,8 @@ impl Machine for LocalMachine {
         Ok(Box::new(LocalSampling(|| Ok(sampler.stop()?))))
     }
 
-    fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
-        let system = |source| LocalError::System { what: "take CPU time", source };
-        let burner = Burner::start(cpus, share).map_err(system)?;
-        let begin = burner.reading();
-        Ok(Box::new(LocalSampling(move || Ok(burner.reading().since(&begin)))))
+    fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<f64>>, MachineError> {
+        Ok(squeezed::burn(&self.host, cpus, share)?)
     }
 
     fn squeeze(&self, trial: u32, squeeze: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError> {

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use host::Host;
 use host::process::ProcessTree;
 use host::squeeze::Squeeze;
+use host::{CpuSet, Host};
 
 use super::error::LocalError;
 use crate::machine::ServerSqueeze;
@@ -45,6 +45,16 @@ pub(super) fn begin(
             })))
         }
     }
+}
+
+/// Begins to take this share of the time of CPUs.
+pub(super) fn burn(host: &Host, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<f64>>, LocalError> {
+    let mut burner = host.burn(cpus, share)?;
+    let (before, begin, count) = (burner.taken()?, Instant::now(), cpus.len());
+    Ok(Box::new(LocalSampling(move || {
+        let taken = burner.taken()?.saturating_sub(before) as f64;
+        Ok(left(taken, begin.elapsed().as_nanos() as f64 * count as f64))
+    })))
 }
 
 /// What is left of a whole.

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host::burner::Burned;
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
 use profile::{
@@ -216,7 +215,7 @@ impl Machine for RemoteMachine {
         Err(self.only_here("single requests"))
     }
 
-    fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<Burned>>, MachineError> {
+    fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<f64>>, MachineError> {
         Err(self.only_here("a burner"))
     }
 
