@@ -127,17 +127,16 @@ def planted(definition: str, cause: Cause, library: Path) -> str:
 
 @contextmanager
 def _burner(cause: Cause) -> Iterator[None]:
-    """A program that uses one of two CPUs: the client has the first, the server the last."""
-    if not cause.burns:
-        yield
-        return
+    """Programs that use one of two CPUs: the client has the first, the server the last."""
+    whose, count = cause.burns
     cpus = os.sched_getaffinity(0)
-    cpu = max(cpus) if cause.burns == "server" else min(cpus)
-    burner = processes.start(["sh", "-c", "while :; do :; done"], {cpu}, Path("/dev/null"))
+    cpu = max(cpus) if whose == "server" else min(cpus)
+    burners = [processes.start(["sh", "-c", "while :; do :; done"], {cpu}, Path("/dev/null")) for _ in range(count)]
     try:
         yield
     finally:
-        processes.stop(burner)
+        for burner in burners:
+            processes.stop(burner)
 
 
 @contextmanager

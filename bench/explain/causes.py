@@ -32,8 +32,8 @@ class Cause:
     """The resources of which one must be the first suspect, by their id."""
     plant: str = ""
     """The value of PLANT, see plant.c; empty where the configuration or the load is the cause."""
-    burns: str = ""
-    """Whose CPU another program uses: the server's, the client's, or nobody's."""
+    burns: tuple[str, int] = ("", 0)
+    """Whose CPU other programs use, the server's or the client's, and how many they are."""
     settings: tuple[tuple[str, str], ...] = ()
     """Lines of the workload's definition that are replaced, by their key."""
     names_slowly: bool = False
@@ -134,7 +134,7 @@ CAUSES = {
         "nginx",
         ("--on-op", "get-1k"),
         ("other_programs",),
-        burns="server",
+        burns=("server", 1),
     ),
     "page-cache": Cause(
         "files of 480 MB in 128 MB of memory, from a disk that reads 150 MB/s",
@@ -157,17 +157,17 @@ CAUSES = {
     "gc": Cause(
         "a heap of Java that has little room beside the store's cache",
         "kv",
-        "je:heap=48,durability=system",
-        (),
+        "je:heap=48",
+        ("--on-op", "search"),
         ("gc",),
     ),
     "client": Cause(
-        "another program on the client's CPU",
+        "three other programs on the client's CPU",
         "cache",
         "memcached",
         ("--on-op", "get"),
         ("client",),
-        burns="client",
+        burns=("client", 3),
     ),
     "loop": Cause(
         "a closed loop of 2 connections, each of which waits 2 ms in its own process of the server",

@@ -11,15 +11,15 @@ use stats::describe::Sample;
 
 use crate::experiment::{Experiment, LOOKS, PlainRates, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
-use crate::held_server::{HeldServer, HoldError, LoopFacts, SliceReading};
+use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 use crate::rules::Rule;
 use crate::suspects::{self, Suspicion};
 use crate::watched::Watched;
 use crate::{figures, resources, unknown, words};
 
-/// A study that takes this many times as long as its load is at most does not go on. What lies between the slices of some
-/// experiments takes longer than they do.
-const MOST_TIMES: u32 = 4;
+/// Experiments that take this many times as long as planned do not go on. Slices can be longer than planned, and what lies between
+/// those of some experiments takes longer than they do.
+const MOST_TIMES: u32 = 8;
 
 /// A slice of an experiment has this many operations at least: with 15, one more or less is as much as what is looked for.
 const LEAST_OPERATIONS: f64 = 100.0;
@@ -30,6 +30,10 @@ const MOST_SCATTER: f64 = 0.08;
 
 /// Slices get this many times longer at most.
 const LONGEST_TIMES: f64 = 8.0;
+
+/// A slice in which another program takes memory or a disk's time has this length at least: before and after it, the server gets
+/// used to it for as long.
+const SHORTEST_SQUEEZED: Duration = Duration::from_secs(1);
 
 /// The share of a resource that an experiment takes: enough to be seen above the noise of a slice, little enough to change
 /// nothing else.
@@ -118,8 +122,8 @@ pub fn conclude(
 ) -> ExplainedServer {
     let PlainSlices { readings, unknown } = slices;
     let facts = server.facts();
-    let lengths = &PlannedStudy { slice: long_enough(lengths.slice, &readings), ..*lengths };
-    let mut study = Study { facts: facts.clone(), server, lengths, progress, unknown };
+    let slice = long_enough(lengths.slice, &readings);
+    let mut study = Study { facts: facts.clone(), server, lengths, slice, progress, unknown };
     let plain = Plain { facts: &facts, readings: &readings, watched };
     let figures = figures::of(&plain);
     let rules = Rule::all();
@@ -141,6 +145,14 @@ fn long_enough(planned: Duration, readings: &[SliceReading]) -> Duration {
     let times =
         (LEAST_OPERATIONS / in_one.max(1.0)).max((scatter.unwrap_or_default() / MOST_SCATTER).powi(2));
     planned.mul_f64(times.clamp(1.0, LONGEST_TIMES))
+}
+
+/// How long a slice of an experiment is, where others have this length.
+fn length_of(tried: &Tried, usual: Duration) -> Duration {
+    match tried.perturbation {
+        Perturbation::Squeeze(_) => usual.max(SHORTEST_SQUEEZED),
+        _ => usual,
+    }
 }
 
 /// What a slice that failed has ended.
@@ -204,6 +216,8 @@ struct Study<'a> {
     facts: LoopFacts,
     server: &'a mut dyn HeldServer,
     lengths: &'a PlannedStudy,
+    /// How long slices of experiments are: longer than planned where that is too short to decide.
+    slice: Duration,
     progress: &'a mut dyn FnMut(&StudyProgress),
     unknown: Vec<Unknown>,
 }
@@ -249,6 +263,8 @@ impl Study<'_> {
     /// Pairs of slices until each word is decided, or the last look.
     fn run_experiments(&mut self, tried: &mut [Tried]) {
         let began = Instant::now();
+        let slices = self.lengths.pairs * LOOKS * 2;
+        let planned: Duration = tried.iter().map(|tried| length_of(tried, self.lengths.slice) * slices).sum();
         for _ in 0..LOOKS {
             let is_open: Vec<bool> = tried
                 .iter()
@@ -256,7 +272,7 @@ impl Study<'_> {
                 .collect();
             for _ in 0..self.lengths.pairs {
                 for (at, tried) in tried.iter_mut().enumerate().filter(|(at, _)| is_open[*at]) {
-                    if began.elapsed() > longest_experiments(self.lengths).saturating_mul(MOST_TIMES) {
+                    if began.elapsed() > planned.saturating_mul(MOST_TIMES) {
                         return self.note_lateness();
                     }
                     let pair = tried.pairs.len() as u32 + 1;
@@ -274,7 +290,8 @@ impl Study<'_> {
     }
 
     fn pair(&mut self, tried: &Tried, plain_first: bool) -> Result<PerturbedPair, HoldError> {
-        let mut slice = |perturbation| self.server.slice(perturbation, self.lengths.slice);
+        let length = length_of(tried, self.slice);
+        let mut slice = |perturbation| self.server.slice(perturbation, length);
         let without = tried.perturbation.plain();
         let (plain, perturbed) = if plain_first {
             let plain = slice(without.as_ref())?;

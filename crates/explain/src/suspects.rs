@@ -162,6 +162,10 @@ pub(crate) fn sentence(variant: &str, suspects: &[Suspect]) -> String {
             let titles: Vec<&str> = shared.iter().map(|suspect| suspect.title.as_str()).collect();
             format!("{variant} is limited by {} together", titles.join(" and "))
         }
+        Some(first) if first.word == SuspectWord::Shared => {
+            let (title, why) = (&first.title, evidence(first));
+            format!("{variant} is limited by {title}, and perhaps by something else as well: {why}")
+        }
         Some(first) if first.word != SuspectWord::Cleared => {
             format!(
                 "what limits {variant} is not certain; suspected: {}, because {}",

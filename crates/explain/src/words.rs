@@ -3,7 +3,7 @@
 //! | word | condition |
 //! |---|---|
 //! | limits | the interval lies above 0.5, and those of all rivals below 0.25 |
-//! | shared | the interval lies above 0.25, and that of a rival too |
+//! | shared | the interval lies above 0.25, and that of a rival too; or above 0.5, and that of a rival is not yet known to lie below 0.25 |
 //! | cleared | the interval lies below 0.25 |
 //! | suspected | everything else |
 //!
@@ -35,7 +35,9 @@ pub(crate) fn word(own: Option<ConfidenceInterval>, rivals: &[ConfidenceInterval
         && rivals.iter().all(|rival| rival.high < CLEARED_BELOW)
     {
         SuspectWord::Limits
-    } else if own.low > CLEARED_BELOW && rivals.iter().any(|rival| rival.low > CLEARED_BELOW) {
+    } else if own.low > LIMITS_ABOVE && !rivals.is_empty()
+        || own.low > CLEARED_BELOW && rivals.iter().any(|rival| rival.low > CLEARED_BELOW)
+    {
         SuspectWord::Shared
     } else {
         SuspectWord::Suspected
@@ -59,7 +61,8 @@ mod tests {
         let cases = [
             (None, vec![clear], SuspectWord::Suspected),
             (Some(follows), vec![clear, clear], SuspectWord::Limits),
-            (Some(follows), vec![clear, wide], SuspectWord::Suspected),
+            // It limits for certain, and perhaps not alone.
+            (Some(follows), vec![clear, wide], SuspectWord::Shared),
             (Some(follows), vec![clear, half], SuspectWord::Shared),
             (Some(half), vec![follows], SuspectWord::Shared),
             (Some(half), vec![clear], SuspectWord::Suspected),

@@ -1,6 +1,8 @@
 //! Before the load: stores every key, and checks one reply of every operation. Both use the drivers that generate the
 //! load.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -41,7 +43,7 @@ impl Instance {
             .with_workers(threads.min(POPULATE_WORKERS).min(connections))
             .with_requests(operations)
             .with_timeout(POPULATE_TIMEOUT);
-        let outcome = run(&spec, context)?;
+        let outcome = self.run_while_alive(&spec, context)?;
         let errors = outcome.total.errors();
         let failed = operations.saturating_sub(outcome.total.succeeded());
         if failed > 0 {
@@ -54,6 +56,22 @@ impl Instance {
             });
         }
         Ok(())
+    }
+
+    /// Runs a load that ends with its last operation, or with the server: each operation that it does not answer any more would
+    /// fail alone, one after the other.
+    fn run_while_alive(&self, spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, InstanceError> {
+        let own = RunContext { interrupted: Arc::default(), ..context.clone() };
+        let outcome = engine::run(spec, &own, &mut |_| {
+            if context.interrupted.load(Ordering::Relaxed) || self.check_alive().is_err() {
+                own.interrupted.store(true, Ordering::Relaxed);
+            }
+        });
+        let outcome = finished(outcome);
+        if matches!(outcome, Err(InstanceError::Interrupted)) && !context.interrupted.load(Ordering::Relaxed) {
+            self.check_alive()?;
+        }
+        outcome
     }
 
     /// Runs every operation of the workload once. It is an error if a reply differs from what the operation expects, if a
@@ -93,7 +111,10 @@ impl Instance {
 }
 
 fn run(spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, InstanceError> {
-    let outcome = engine::run(spec, context, &mut |_| {});
+    finished(engine::run(spec, context, &mut |_| {}))
+}
+
+fn finished(outcome: Result<LoadOutcome, engine::RunError>) -> Result<LoadOutcome, InstanceError> {
     match outcome {
         Ok(outcome) if outcome.interrupted => Err(InstanceError::Interrupted),
         Err(engine::RunError::Interrupted) => Err(InstanceError::Interrupted),

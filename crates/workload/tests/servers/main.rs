@@ -110,6 +110,7 @@ fn test() -> ExitCode {
     named("a wrong reply is reported with its operation", mistakes::wrong_answer);
     named("a missing counter is reported", mistakes::no_such_counter);
     named("a cache with too little memory is reported", mistakes::no_memory);
+    named("a server that ends while its data are loaded is reported", mistakes::ends_while_loaded);
     named("a server that never becomes ready is stopped", mistakes::never_ready);
     named("data that workers cannot reach are reported", mistakes::unreachable_data);
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

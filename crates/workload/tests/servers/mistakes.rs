@@ -5,9 +5,14 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
 
 use libtest_mimic::Failed;
+use load::drivers::keyspace::KeyspaceSpec;
+use load::drivers::mix::OperationMix;
 use load::engine::RunContext;
+use rustix::process::{Pid, Signal};
 use workload::{Catalogue, Instance, InstanceError, ServerVariant, StartOptions};
 
 use crate::test_directory::{TestDirectory, one_file, resolve};
@@ -97,6 +102,26 @@ pub fn no_memory() -> Result<(), Failed> {
     let (workload, _) = resolve("memcached")?;
     let error = refused(directory.start(&workload, "memcached")?.check(&RunContext::default()));
     assert!(error.contains("check of operation \"get\": hit ratio 0.00 % (at least 99.90 %)"), "{error}");
+    Ok(())
+}
+
+/// Each key that it does not store any more would be tried alone, for hours.
+pub fn ends_while_loaded() -> Result<(), Failed> {
+    let directory = TestDirectory::new()?;
+    let (mut workload, _) = resolve("memcached")?;
+    let keys = workload.load.mix.get::<KeyspaceSpec>().cloned().ok_or("cache has keys")?;
+    workload.load.mix = OperationMix::new(KeyspaceSpec { keys: 1 << 40, ..keys });
+    let server = directory.start(&workload, "memcached")?;
+    let running = server.tree().processes();
+    let pid = running.first().and_then(|process| Pid::from_raw(process.pid.cast_signed()));
+    let pid = pid.ok_or("memcached has a process")?;
+    let killer = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(500));
+        rustix::process::kill_process(pid, Signal::KILL)
+    });
+    let error = refused(server.populate(&RunContext::default()));
+    killer.join().expect("it does not panic")?;
+    assert!(error.contains("was killed by SIGKILL"), "{error}");
     Ok(())
 }
 
