@@ -208,7 +208,7 @@ pub struct Suspect {
 pub enum SuspectWord {
     /// Throughput follows this resource, and none of the others that were tried.
     Limits,
-    /// Throughput follows this resource and others.
+    /// Throughput follows this resource and others, or this one for certain and others perhaps.
     Shared,
     /// The evidence names it, and it was not tried or the intervals are too wide.
     Suspected,
