@@ -67,7 +67,7 @@ const WORK: [&str; 28] = [
     "futex",
 ];
 
-/// Functions of the kernel that send or receive, whichever system call they run in: the one that removes TCP_CORK sends what has
+/// Functions of the kernel that send or receive, whichever system call they run in: the one that removes `TCP_CORK` sends what has
 /// waited, and what loopback receives is handled within the call that sent it.
 const NETWORK: [&str; 4] = ["tcp_write_xmit", "__tcp_transmit_skb", "net_rx_action", "__napi_poll"];
 

@@ -68,7 +68,8 @@ impl Instance {
             }
         });
         let outcome = finished(outcome);
-        if matches!(outcome, Err(InstanceError::Interrupted)) && !context.interrupted.load(Ordering::Relaxed) {
+        if matches!(outcome, Err(InstanceError::Interrupted)) && !context.interrupted.load(Ordering::Relaxed)
+        {
             self.check_alive()?;
         }
         outcome
