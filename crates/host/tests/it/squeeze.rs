@@ -67,7 +67,7 @@ fn what_cannot_be_taken_is_refused() {
     assert!(matches!(error, SqueezeError::NoRoom { .. }), "{error}");
     let error = refused(Squeeze::DiskReads { bytes_per_s: 1e6 });
     assert!(error.to_string().starts_with("cannot write /nonexistent/squeezed-disk: "), "{error}");
-    let error = local().burn(&CpuSet::from_iter([1023]), 0.2).err().expect("there is no such CPU");
+    let error = local().burn(&CpuSet::from_iter([1023]), 0.2).expect_err("there is no such CPU");
     assert!(error.to_string().contains("cannot run on CPUs 1023"), "{error}");
 }
 
