@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
 
 from shared import cases, machine
@@ -21,6 +22,8 @@ NAMES = [*CAUSES, *difference.SHARES]
 def main() -> int:
     """Asks for the cases that have no row yet, and writes the page of all."""
     options = _options()
+    # Swap space and control groups of a case are removed, however the bench ends.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.report_only:
         print(PAGE.write(options.results))
         return 0

@@ -5,7 +5,6 @@ The function is `planted_work` of plant.c. What an explanation of two servers sa
 
 from __future__ import annotations
 
-import ctypes
 import json
 import re
 import shutil
@@ -17,7 +16,12 @@ from shared.whole_run import REPOSITORY
 
 from .case import costs
 
-WORKLOAD, SERVER, OPERATION = "cache", "memcached", "get"
+WORKLOAD, SERVER = "cache", "memcached"
+LOAD = ("--on-op", "get", "--connections", "1")
+"""With one connection, each operation wakes client and server once. With many, a server that is slower lets the client sleep more often, and
+waking it is a difference, too."""
+CALIBRATION = 200
+"""Turns of planted work of which the time is measured first."""
 PLANTED = "planted"
 """The name of the second server."""
 FUNCTION = "planted_work"
@@ -29,31 +33,41 @@ LARGE = 0.01
 
 def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> dict[str, object]:
     """Asks for the difference of the two servers; returns the row."""
-    home = work / f"{name}-{number}"
+    share = SHARES[name]
+    turns = 0
+    if share > 0.0:
+        known = work / "share-of-a-turn"
+        if not known.exists():
+            answer = _ask("calibration", CALIBRATION, showdown, library, work).stdout
+            known.write_text(str(share_of_a_turn(json.loads(answer)["difference"])))
+        turns = round(share / float(known.read_text()))
+    began = time.monotonic()
+    ran = _ask(f"{name}-{number}", turns, showdown, library, work)
+    row = {"cause": name, "round": number, "seconds": f"{time.monotonic() - began:.0f}", "exit": ran.returncode}
+    return row | outcome(share, ran.stdout, ran.stderr)
+
+
+def share_of_a_turn(difference: dict) -> float:
+    """The share of an operation's CPU time that a turn takes, by a profile: on a core that server and client share, it takes longer
+    than alone."""
+    planted = next(frame for frame in difference["frames"] if frame["frame"] == FUNCTION)
+    return planted["b_us"] / CALIBRATION / difference["a_cpu_us"]
+
+
+def _ask(name: str, turns: int, showdown: Path, library: Path, work: Path) -> subprocess.CompletedProcess[str]:
+    """Profiles both servers, of which the second one takes this number of turns in each operation."""
+    home = work / name
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    known = work / "cpu-us"
-    share = SHARES[name]
-    if share > 0.0 and not known.exists():
-        run("equal", 0, showdown, library, work)
-    if share > 0.0 and not known.exists():
-        return {"cause": name, "round": number, "named": "", "message": "the CPU time of an operation is not known"}
-    iterations = round(share * float(known.read_text()) * 1e3 / _iteration_ns(library)) if share > 0.0 else 0
     folder = home / "workload"
     shutil.copytree(REPOSITORY / "workloads" / WORKLOAD, folder)
     definition = folder / "workload.toml"
-    definition.write_text(with_second(definition.read_text(), library, iterations))
+    definition.write_text(with_second(definition.read_text(), library, turns))
     plan = home / "plan.toml"
-    asked = [str(showdown), "plan", "explain", SERVER, PLANTED, "--workload", str(definition), "--on-op", OPERATION]
+    asked = [str(showdown), "plan", "explain", SERVER, PLANTED, "--workload", str(definition), *LOAD]
     plan.write_text(without_experiments(subprocess.run(asked, cwd=home, capture_output=True, text=True, check=True).stdout))
     asked = [str(showdown), "run", str(plan), "--yes", "--format", "json", "--progress", "none", "--runs", str(home / "runs")]
-    began = time.monotonic()
-    ran = subprocess.run(asked, cwd=home, capture_output=True, text=True, check=False)
-    row = {"cause": name, "round": number, "seconds": f"{time.monotonic() - began:.0f}", "exit": ran.returncode}
-    found = outcome(share, ran.stdout, ran.stderr)
-    if "throughput_per_s" in found and share == 0.0:
-        known.write_text(str(json.loads(ran.stdout)["difference"]["a_cpu_us"]))
-    return row | found
+    return subprocess.run(asked, cwd=home, capture_output=True, text=True, check=False)
 
 
 def without_experiments(plan: str) -> str:
@@ -89,7 +103,8 @@ def outcome(share: float, answer: str, errors: str) -> dict[str, object]:
     significant = [frame for frame in difference["frames"] if frame["is_significant"]]
     large = [frame["frame"] for frame in significant if abs(frame["b_us"] - frame["a_us"]) >= LARGE * difference["a_cpu_us"]]
     others = [name for name in large if name != FUNCTION]
-    is_right = not others and (share == 0.0 or (large != [] and difference["frames"][0]["frame"] == FUNCTION))
+    leads = FUNCTION in large and significant[0]["frame"] == FUNCTION
+    is_right = not others and (share == 0.0 or leads)
     return {
         "resource": ", ".join(large),
         "word": f"{len(significant)} significant",
@@ -98,12 +113,3 @@ def outcome(share: float, answer: str, errors: str) -> dict[str, object]:
         "sentence": difference["sentence"],
         "throughput_per_s": f"{first['held']['throughput_per_s']:.0f}",
     } | costs(first)
-
-
-def _iteration_ns(library: Path) -> float:
-    """How long a turn of the planted work takes here."""
-    work = ctypes.CDLL(str(library)).planted_work
-    work.argtypes, count = [ctypes.c_long], 50_000_000
-    began = time.process_time_ns()
-    work(count)
-    return (time.process_time_ns() - began) / count

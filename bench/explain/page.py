@@ -38,10 +38,14 @@ The rows are in [cases.csv](explain/cases.csv). A stopped bench continues with t
 
 
 def _verdict(rows: Rows) -> str:
-    named = sum(1 for row in rows if row["named"])
+    named, decided = (sum(1 for row in rows if row[column]) for column in ("named", "decided"))
     share = named / len(rows) if rows else 0.0
-    word = "met" if share >= BAR else "**not met**"
-    return f"The cause was named first in {named} of them ({share:.0%}; bar: {BAR:.0%}, {word})."
+
+    def word(is_met: bool) -> str:
+        return "met" if is_met else "**not met**"
+
+    return f"""The cause was named first in {named} of them ({share:.0%}; bar: {BAR:.0%}, {word(share >= BAR)}). An experiment decided in {decided} (bar:
+all, {word(decided == len(rows))})."""
 
 
 def _line(name: str, rows: Rows) -> list[str] | None:

@@ -93,9 +93,9 @@ class Pair(unittest.TestCase):
         self.assertEqual([named(0.0, ("memcpy", 0.2, False)), named(0.0, other)], ["yes", ""])
         self.assertEqual(difference.outcome(0.0, "", "it failed")["message"], "it failed")
 
-    def test_planted_work_takes_time_on_the_cpu(self):
-        with tempfile.TemporaryDirectory() as directory:
-            self.assertGreater(difference._iteration_ns(case.build_plant(Path(directory))), 0.0)
+    def test_a_turn_is_known_by_a_profile(self):
+        share = difference.share_of_a_turn(json.loads(self.answer(("planted_work", 2.0, True)))["difference"])
+        self.assertAlmostEqual(share * difference.CALIBRATION, 0.2)
 
 
 class Outcome(unittest.TestCase):
