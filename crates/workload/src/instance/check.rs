@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::available_parallelism;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use load::drivers::ProtocolSpec;
@@ -17,6 +18,8 @@ use super::running::Instance;
 /// The connections that store the keys: enough to hide the round trips.
 const POPULATE_CONNECTIONS: u32 = 32;
 const POPULATE_WORKERS: u32 = 4;
+/// How often it is looked whether the server still runs.
+const WATCH_PERIOD: Duration = Duration::from_millis(100);
 /// Creating an index on a large table takes minutes.
 const POPULATE_TIMEOUT: Duration = Duration::from_mins(5);
 
@@ -62,14 +65,22 @@ impl Instance {
     /// fail alone, one after the other.
     fn run_while_alive(&self, spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, InstanceError> {
         let own = RunContext { interrupted: Arc::default(), ..context.clone() };
-        let outcome = engine::run(spec, &own, &mut |_| {
-            if context.interrupted.load(Ordering::Relaxed) || self.check_alive().is_err() {
-                own.interrupted.store(true, Ordering::Relaxed);
-            }
+        let is_interrupted = || context.interrupted.load(Ordering::Relaxed);
+        let outcome = thread::scope(|scope| {
+            let (running, has_ended) = mpsc::channel::<()>();
+            let interrupted = Arc::clone(&own.interrupted);
+            scope.spawn(move || {
+                while has_ended.recv_timeout(WATCH_PERIOD) == Err(RecvTimeoutError::Timeout) {
+                    if is_interrupted() || self.check_alive().is_err() {
+                        interrupted.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+            let outcome = run(spec, &own);
+            drop(running);
+            outcome
         });
-        let outcome = finished(outcome);
-        if matches!(outcome, Err(InstanceError::Interrupted)) && !context.interrupted.load(Ordering::Relaxed)
-        {
+        if matches!(outcome, Err(InstanceError::Interrupted)) && !is_interrupted() {
             self.check_alive()?;
         }
         outcome
@@ -112,10 +123,7 @@ impl Instance {
 }
 
 fn run(spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, InstanceError> {
-    finished(engine::run(spec, context, &mut |_| {}))
-}
-
-fn finished(outcome: Result<LoadOutcome, engine::RunError>) -> Result<LoadOutcome, InstanceError> {
+    let outcome = engine::run(spec, context, &mut |_| {});
     match outcome {
         Ok(outcome) if outcome.interrupted => Err(InstanceError::Interrupted),
         Err(engine::RunError::Interrupted) => Err(InstanceError::Interrupted),
