@@ -128,7 +128,7 @@ bench-faults: packages-faults ## Disturb runs and check what is left of them (as
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m faults --showdown $(target)/release/showdown $(FAULTS_OPTIONS)
 
-bench-explain: packages-bench ## Plant causes in servers and check that explain names them (as root; EXPLAIN_OPTIONS='--rounds 1')
+bench-explain: packages-bench ## Plant causes in servers and check that explain names them (as root; EXPLAIN_OPTIONS='--rounds 1'): docs/results/explain.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m explain --showdown $(target)/release/showdown $(EXPLAIN_OPTIONS)
 

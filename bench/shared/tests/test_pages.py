@@ -7,6 +7,7 @@ from pathlib import Path
 import aa.page
 import archive.__main__ as archive
 import concurrency.page
+import explain.__main__ as explain
 import faults.__main__ as faults
 import machines.__main__ as machines
 import peers.report
@@ -40,6 +41,7 @@ PAGES = {
     "aa": _aa,
     "archive": lambda: archive.PAGE.text(RESULTS),
     "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
+    "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
     "machines": lambda: machines.PAGE.text(RESULTS),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
