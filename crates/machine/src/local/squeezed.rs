@@ -4,12 +4,15 @@ use std::path::Path;
 use std::time::Instant;
 
 use host::process::ProcessTree;
-use host::squeeze::Squeeze;
+use host::squeeze::{Squeeze, Squeezer};
 use host::{CpuSet, Host};
 
 use super::error::LocalError;
 use crate::machine::ServerSqueeze;
 use crate::sampling::{LocalSampling, Sampling};
+
+/// A second of a CPU, in the unit of a squeezer.
+const NANOSECONDS: f64 = 1e9;
 
 /// Begins to take, in the control groups of the server's first process.
 pub(super) fn begin(
@@ -37,23 +40,22 @@ pub(super) fn begin(
         }
         ServerSqueeze::DiskReads { share, bytes_per_s } => {
             let squeeze = Squeeze::DiskReads { bytes_per_s: bytes_per_s * share };
-            let mut squeezer = host.squeeze(squeeze, first.pid, directory)?;
-            let (before, begin) = (squeezer.taken()?, Instant::now());
-            Ok(Box::new(LocalSampling(move || {
-                let taken = squeezer.taken()?.saturating_sub(before) as f64;
-                Ok(left(taken / begin.elapsed().as_secs_f64(), bytes_per_s))
-            })))
+            of_a_rate(host.squeeze(squeeze, first.pid, directory)?, bytes_per_s)
         }
     }
 }
 
 /// Begins to take this share of the time of CPUs.
 pub(super) fn burn(host: &Host, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<f64>>, LocalError> {
-    let mut burner = host.burn(cpus, share)?;
-    let (before, begin, count) = (burner.taken()?, Instant::now(), cpus.len());
+    of_a_rate(host.burn(cpus, share)?, cpus.len() as f64 * NANOSECONDS)
+}
+
+/// What is left of this much a second while a squeezer takes some of it.
+fn of_a_rate(mut squeezer: Squeezer, whole_per_s: f64) -> Result<Box<dyn Sampling<f64>>, LocalError> {
+    let (before, begin) = (squeezer.taken()?, Instant::now());
     Ok(Box::new(LocalSampling(move || {
-        let taken = burner.taken()?.saturating_sub(before) as f64;
-        Ok(left(taken, begin.elapsed().as_nanos() as f64 * count as f64))
+        let taken = squeezer.taken()?.saturating_sub(before) as f64;
+        Ok(left(taken / begin.elapsed().as_secs_f64(), whole_per_s))
     })))
 }
 
