@@ -8,6 +8,7 @@ import signal
 import sys
 
 from shared import cases, machine
+from shared.errors import BadRun
 from shared.results import ResultsPage
 from shared.whole_run import REPOSITORY, progress
 
@@ -33,6 +34,7 @@ def main() -> int:
     library = case.build_plant(options.work)
     # A round of all causes after another, so that a machine that changes favours none of them.
     due = [(name, number) for number in range(1, options.rounds + 1) for name in options.only if not store.has("cases", (name, number))]
+    code = 0
     try:
         for at, (name, number) in enumerate(due, start=1):
             asks = difference if name in difference.SHARES else case
@@ -42,9 +44,12 @@ def main() -> int:
             progress(f"{at}/{len(due)} {name}: {'named' if row['named'] else 'NOT NAMED'}, {row['seconds']} s: {said}")
     except KeyboardInterrupt:
         progress("stopped: run the same command to continue")
+    except BadRun as error:
+        progress(f"stopped: {error}")
+        code = 1
     commands = f"make bench-explain EXPLAIN_OPTIONS={shlex.quote(shlex.join(given))}"
     print(PAGE.save(store.rows("cases"), store.settings() | {"commands": commands}, options.results))
-    return 0
+    return code
 
 
 def _options() -> argparse.Namespace:

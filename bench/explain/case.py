@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shared import processes
+from shared.errors import BadRun
 from shared.whole_run import REPOSITORY
 
 from .causes import CAUSES, Cause
@@ -21,10 +22,10 @@ from .name_server import slow_name_server
 
 COLUMNS = [
     *("cause", "round", "resource", "word", "named", "decided", "sentence", "throughput_per_s"),
-    *("profiled", "rest", "watched", "watched_s", "seconds", "exit", "message"),
+    *("profiled", "waking", "rest", "watched", "watched_s", "seconds", "exit", "message"),
 ]
-"""`profiled` and `watched`: throughput while profiling and while watching waits, as a share of that without. `rest`: the share of
-the measured CPU time that no function explains. `watched_s`: after how long watching has ended by itself."""
+"""`profiled` and `watched`: throughput while profiling and while watching waits, as a share of that without. `waking` and
+`rest`: the shares of the measured CPU time that threads had before they ran, and that nothing explains. `watched_s`: after how long watching has ended by itself."""
 LOOKUP_S = 0.002
 """How long the slow name server takes."""
 PLANT = Path(__file__).with_name("plant.c")
@@ -53,9 +54,16 @@ def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> di
     with _burner(cause), _name_server(cause) as port, group(cause.room, home) as entering:
         command = [*asked, "--workload", _workload(cause, library, home, port, entering)]
         ran = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    check_alone(ran.stderr)
     seconds = time.monotonic() - began
     row = {"cause": name, "round": number, "seconds": f"{seconds:.0f}", "exit": ran.returncode}
     return row | outcome(cause, ran.stdout, ran.stderr)
+
+
+def check_alone(errors: str) -> None:
+    """Raises BadRun if another measurement ran beside: its case is none."""
+    if "another showdown is measuring" in errors:
+        raise BadRun("another showdown is measuring on this machine: wait until it has ended, and continue")
 
 
 def outcome(cause: Cause, answer: str, errors: str) -> dict[str, object]:
@@ -75,16 +83,17 @@ def outcome(cause: Cause, answer: str, errors: str) -> dict[str, object]:
 
 
 def costs(server: dict) -> dict[str, object]:
-    """What profiling and watching did to throughput, and which share of the CPU time no function explains."""
-
-    def share(value: float | None) -> str:
-        return "" if value is None else f"{value:.4f}"
-
+    """What profiling and watching did to throughput, and which shares of the CPU time are in no function."""
     profile, waits = server.get("profile") or {}, server.get("waits") or {}
-    rest = profile["rest_us"] / profile["cpu_us"] if profile.get("cpu_us") else None
+    cpu_us = profile.get("cpu_us") or None
+
+    def share(value: float | None, whole: float | None = 1.0) -> str:
+        return "" if value is None or whole is None else f"{value / whole:.4f}"
+
     return {
         "profiled": share(profile.get("throughput_ratio")),
-        "rest": share(rest),
+        "waking": share(profile.get("waking_us"), cpu_us),
+        "rest": share(profile.get("rest_us"), cpu_us),
         "watched": share(waits.get("throughput_ratio")),
         "watched_s": share(waits.get("stopped_after_s")),
     }

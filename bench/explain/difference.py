@@ -14,7 +14,7 @@ from pathlib import Path
 
 from shared.whole_run import REPOSITORY
 
-from .case import costs
+from .case import check_alone, costs
 
 WORKLOAD, SERVER = "cache", "memcached"
 LOAD = ("--on-op", "get", "--connections", "1")
@@ -43,6 +43,7 @@ def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> di
         turns = round(share / float(known.read_text()))
     began = time.monotonic()
     ran = _ask(f"{name}-{number}", turns, showdown, library, work)
+    check_alone(ran.stderr)
     row = {"cause": name, "round": number, "seconds": f"{time.monotonic() - began:.0f}", "exit": ran.returncode}
     return row | outcome(share, ran.stdout, ran.stderr)
 

@@ -84,7 +84,8 @@ def _costs(rows: Rows) -> str:
     for column, title, bar in (
         ("profiled", "throughput while profiling, of that without", "0.97 or more"),
         ("watched", "throughput while waits are watched, of that without", "0.90 or more"),
-        ("rest", "CPU time that no function explains, of the measured", "-0.05 to 0.05"),
+        ("waking", "CPU time that threads have before they run, of the measured", "none"),
+        ("rest", "CPU time that nothing explains, of the measured", "-0.05 to 0.05"),
     ):
         values = sorted(float(row[column]) for row in rows if row.get(column))
         if values:

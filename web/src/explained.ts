@@ -111,6 +111,7 @@ export interface CpuProfile {
   level: string;
   throughput_ratio?: number | null;
   frames: FrameCost[];
+  waking_us?: number | null;
   rest_us: number;
 }
 

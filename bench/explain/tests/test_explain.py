@@ -16,9 +16,21 @@ from explain import case, difference, page
 from explain.causes import CAUSES
 from explain.group import Room, files
 from explain.name_server import slow_name_server
+from shared.errors import BadRun
 from shared.whole_run import REPOSITORY
 
 RULES = REPOSITORY / "crates/explain/rules"
+
+
+class Looking(unittest.TestCase):
+    def test_waking_and_the_rest_are_shares_of_the_cpu_time(self):
+        found = case.costs({"profile": {"cpu_us": 20.0, "waking_us": 5.0, "rest_us": -1.0}})
+        self.assertEqual((found["waking"], found["rest"], found["watched"]), ("0.2500", "-0.0500", ""))
+
+    def test_a_second_measurement_ends_the_bench(self):
+        case.check_alone("note: memory is small\n")
+        with self.assertRaises(BadRun):
+            case.check_alone("note: another showdown is measuring on this machine (process 7); both results may be wrong\n")
 
 
 class Planting(unittest.TestCase):

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use archive::model::{CpuDifference, CpuProfile, FrameCost, FrameDifference, PlannedStudy, Unknown};
+use archive::model::{CpuDifference, CpuProfile, FrameCost, FrameDifference, PlannedStudy, Unknown, WAKING};
 use bakeoff::event::{Event, Observer};
 use bakeoff::held::{HeldServer as LoadedServer, HeldSlice};
 use profile::access::Ability;
@@ -18,6 +18,10 @@ use crate::watched::WatchedCpu;
 /// Samples of each CPU a second: a difference of functions needs many, and each costs about 19 µs (decision 0017), so 1 % of
 /// a CPU. It is not in step with work that is done each 10 ms.
 const SAMPLES_PER_S: u32 = 499;
+
+/// How many times as many samples a server gets whose CPUs are mostly idle, for few of them meet it. Each second of its CPU time
+/// then costs up to 3 %.
+const MOST_TIMES: f64 = 3.0;
 
 /// How long profiling loads this number of servers.
 pub fn longest(lengths: &PlannedStudy, servers: usize) -> Duration {
@@ -48,6 +52,8 @@ struct Passes {
     work: Vec<MeasuredWork>,
     /// Throughput of each profiled slice over that of the plain one of the same round.
     ratios: Vec<f64>,
+    /// Samples of each CPU a second, the same in all slices. None before the first one.
+    samples_per_s: Option<u32>,
 }
 
 /// Profiles servers in turns, on a machine where that much can be seen. Of a server that cannot be profiled, the error says why.
@@ -87,8 +93,11 @@ impl Passes {
         observe: &mut Observer<'_>,
     ) -> Result<Result<(), String>, HoldError> {
         let plain_before = if plain_first { Some(server.slice(length, observe)?) } else { None };
+        let cpus = server.cpus.len();
+        let samples_per_s =
+            *self.samples_per_s.get_or_insert_with(|| samples_per_s(plain_before.as_ref(), cpus));
         let options = CpuSamplerOptions {
-            samples_per_s: SAMPLES_PER_S,
+            samples_per_s,
             cpus: Some(server.cpus.clone()),
             ..CpuSamplerOptions::default()
         };
@@ -139,6 +148,7 @@ impl Passes {
             level: level.to_owned(),
             throughput_ratio: Sample::new(&self.ratios).ok().map(|ratios| ratios.median()),
             frames: frames.collect(),
+            waking_us: all.waking_us,
             rest_us: all.rest_us,
         };
         let costs = self.stacks.iter().zip(&self.work).filter_map(|(stacks, work)| costs(stacks, *work));
@@ -151,6 +161,13 @@ impl Passes {
             notes: self.stacks.into_iter().next().map_or_else(Vec::new, |first| first.notes),
         })
     }
+}
+
+/// How often to sample each of so many CPUs of a server whose plain slice this is.
+fn samples_per_s(plain: Option<&HeldSlice>, cpus: usize) -> u32 {
+    let busy = plain.map(|plain| plain.server_cpu().as_secs_f64() / plain.length.as_secs_f64() / cpus as f64);
+    let times = busy.map_or(1.0, |busy| (1.0 / busy).clamp(1.0, MOST_TIMES));
+    (f64::from(SAMPLES_PER_S) * times) as u32
 }
 
 /// What can be sampled here, in words.
@@ -176,22 +193,27 @@ pub fn not_seen(access: &Access) -> Vec<Unknown> {
 /// Where the second server uses more or less CPU time than the first. The error says why that cannot be told.
 pub fn compare(a: (&str, &ServerProfile), b: (&str, &ServerProfile)) -> Result<CpuDifference, String> {
     let found = difference(&a.1.costs, &b.1.costs).map_err(|error| error.to_string())?;
-    let frames = found.frames.into_iter().map(|difference| FrameDifference {
-        frame: difference.frame.name,
-        module: difference.frame.module,
-        a_us: difference.own.a_us,
-        b_us: difference.own.b_us,
-        low_us: difference.own.low_us,
-        high_us: difference.own.high_us,
-        is_significant: difference.own.is_significant,
+    let functions = found.frames.into_iter().map(|found| (found.frame.name, found.frame.module, found.own));
+    let waking = found.waking.map(|found| (WAKING.to_owned(), String::new(), found));
+    let frames = functions.chain(waking).map(|(frame, module, own)| FrameDifference {
+        frame,
+        module,
+        a_us: own.a_us,
+        b_us: own.b_us,
+        low_us: own.low_us,
+        high_us: own.high_us,
+        is_significant: own.is_significant,
     });
+    let mut frames: Vec<FrameDifference> = frames.collect();
+    let size = |difference: &FrameDifference| (difference.b_us - difference.a_us).abs();
+    frames.sort_by(|x, y| size(y).total_cmp(&size(x)));
     Ok(CpuDifference {
         sentence: cpu_in_words((a.0, found.cpu.a_us), (b.0, found.cpu.b_us)),
         a: a.0.to_owned(),
         b: b.0.to_owned(),
         a_cpu_us: found.cpu.a_us,
         b_cpu_us: found.cpu.b_us,
-        frames: frames.collect(),
+        frames,
     })
 }
 
@@ -207,6 +229,24 @@ fn cpu_in_words(a: (&str, f64), b: (&str, f64)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_idle_server_is_sampled_more_often() {
+        let plain = |cpu: u64| HeldSlice {
+            operations: 10,
+            failed: 0,
+            length: Duration::from_secs(1),
+            throughput_per_s: 10.0,
+            mean_response: Duration::from_millis(1),
+            client_utilisation: 0.1,
+            whole_cpu: Duration::from_millis(cpu),
+            whole_operations: 10,
+        };
+        let rates = [0, 100, 500, 1000, 2000].map(|cpu| samples_per_s(Some(&plain(cpu)), 1));
+        assert_eq!(rates, [1497, 1497, 998, 499, 499]);
+        assert_eq!(samples_per_s(Some(&plain(1000)), 2), 998);
+        assert_eq!(samples_per_s(None, 2), 499);
+    }
 
     #[test]
     fn the_server_that_costs_more_is_named_first() {

@@ -111,6 +111,7 @@ pub fn parse(text: &str, source: SampleSource, period: Duration) -> Result<Stack
         losses: Losses::default(),
         notes: Vec::new(),
         cost: Duration::ZERO,
+        running: None,
     })
 }
 

@@ -111,6 +111,8 @@ pub struct Stacks {
     pub notes: Vec<String>,
     /// The CPU time of the sampler itself.
     pub cost: Duration,
+    /// How long the threads ran, from switch to switch. None where that was not counted.
+    pub running: Option<Duration>,
 }
 
 impl Stacks {
@@ -154,8 +156,9 @@ impl Stacks {
             );
         }
         let has_kernel = profiles.iter().any(|profile| profile.has_kernel);
+        let running = profiles.iter().map(|profile| profile.running).sum();
         let (frames, threads) = builder.build();
-        Some(Self { length, has_kernel, frames, threads, losses, notes, cost, ..*first })
+        Some(Self { length, has_kernel, frames, threads, losses, notes, cost, running, ..*first })
     }
 }
 
@@ -198,6 +201,7 @@ impl StacksBuilder {
             losses: Losses::default(),
             notes: Vec::new(),
             cost,
+            running: None,
         }
     }
 

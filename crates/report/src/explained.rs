@@ -169,8 +169,7 @@ fn functions(out: &mut String, profile: &CpuProfile) {
             share(total_us)
         );
     }
-    let others: f64 = profile.frames.iter().skip(MAX_FUNCTIONS).map(|frame| frame.self_us).sum();
-    for (what, own) in [("other functions", others), ("not in a sample", profile.rest_us)] {
+    for (what, own) in profile.remainder(MAX_FUNCTIONS) {
         line!(out, "| {what} | {} | {} | | |", us(own), share(own));
     }
     out.push('\n');

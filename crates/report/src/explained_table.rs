@@ -86,8 +86,14 @@ fn of_server(server: &ExplainedServer) -> Vec<Row> {
                 rows.push(row([variant, part, &frame.frame], values, ["µs", &profile.folded, &frame.module]));
             }
         }
-        let values = [Some(profile.rest_us), None, None];
-        rows.push(row([variant, "own CPU time", "not in a sample"], values, ["µs", &profile.folded, ""]));
+        // All functions have a row.
+        for (what, us) in profile.remainder(profile.frames.len()).skip(1) {
+            rows.push(row(
+                [variant, "own CPU time", what],
+                [Some(us), None, None],
+                ["µs", &profile.folded, ""],
+            ));
+        }
     }
     rows.extend(server.waits.iter().flat_map(|waits| of_waits(variant, waits)));
     for part in server.slow_requests.iter().flat_map(|slow| &slow.parts) {

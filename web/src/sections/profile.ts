@@ -41,8 +41,13 @@ export function profileParts(profile: CpuProfile, flame: FlameData | undefined, 
 }
 
 /** The CPU time an operation that a sample of a flame graph stands for, microseconds. */
-export function usPerSample({ cpu_us, rest_us }: CpuProfile, { samples }: FlameData): number {
-  return (cpu_us - rest_us) / Math.max(1, samples);
+export function usPerSample(profile: CpuProfile, { samples }: FlameData): number {
+  return inSamples(profile) / Math.max(1, samples);
+}
+
+/** The CPU time an operation that samples account for, microseconds. */
+function inSamples({ cpu_us, waking_us, rest_us }: CpuProfile): number {
+  return cpu_us - (waking_us ?? 0) - rest_us;
 }
 
 /** What was omitted so that the page is small. */
@@ -111,13 +116,18 @@ function row(frame: FrameCost, cpu_us: number): Child[] {
 
 /** The functions that cost the most; all rows together are the measured CPU time. */
 function functions(profile: CpuProfile, variant: string): Child {
-  const { frames, cpu_us, rest_us } = profile;
+  const { frames, cpu_us, waking_us, rest_us } = profile;
   const shown = frames.slice(0, SHOWN);
-  const others = cpu_us - rest_us - shown.reduce((sum, { self_us }) => sum + self_us, 0);
+  const others = inSamples(profile) - shown.reduce((sum, { self_us }) => sum + self_us, 0);
   const sum = (name: string, own: number): Child[] => [name, us(own), percent(own / Math.max(cpu_us, Number.MIN_VALUE)), "", ""];
   return table(
     `Functions of ${variant} with the most CPU time of their own, for each operation`,
     ["Function", "Own", "Share", "With callees", "Share"],
-    [...shown.map((frame) => row(frame, cpu_us)), sum("other functions", others), sum("not in a sample", rest_us)],
+    [
+      ...shown.map((frame) => row(frame, cpu_us)),
+      sum("other functions", others),
+      ...(typeof waking_us === "number" ? [sum("waking up, before the thread runs", waking_us)] : []),
+      sum("not in a sample", rest_us),
+    ],
   );
 }

@@ -287,8 +287,8 @@ fn profile(file: String, folded: &str, cpu_us: f64) -> CpuProfile {
             costs.entry(*last).or_default().0 += count;
         }
     }
-    let rest_us = cpu_us * 0.01;
-    let us = |count: u64| (cpu_us - rest_us) * count as f64 / samples as f64;
+    let (waking_us, rest_us) = (cpu_us * 0.02, cpu_us * 0.01);
+    let us = |count: u64| (cpu_us - waking_us - rest_us) * count as f64 / samples as f64;
     let mut frames: Vec<FrameCost> = costs
         .into_iter()
         .map(|(name, (own, total))| FrameCost {
@@ -308,6 +308,7 @@ fn profile(file: String, folded: &str, cpu_us: f64) -> CpuProfile {
         level: "stacks of programs and of the kernel; no hardware counters".to_owned(),
         throughput_ratio: Some(0.985),
         frames,
+        waking_us: Some(waking_us),
         rest_us,
     }
 }

@@ -303,6 +303,9 @@ pub struct Unknown {
     pub why: String,
 }
 
+/// The name of [`CpuProfile::waking_us`] among functions.
+pub const WAKING: &str = "waking up, before the thread runs";
+
 /// Where the CPU time of a server goes, from samples in slices of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuProfile {
@@ -321,9 +324,14 @@ pub struct CpuProfile {
     /// Throughput of the profiled slices over that of the plain ones beside them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput_ratio: Option<f64>,
-    /// Frames, the most CPU time first. The sum of their own time and of `rest_us` is the measured CPU time an operation.
+    /// Frames, the most CPU time first. The sum of their own time, of `waking_us` and of `rest_us` is the measured CPU time an
+    /// operation.
     pub frames: Vec<FrameCost>,
-    /// Measured CPU time an operation that no sample accounts for, microseconds.
+    /// What the kernel counts as CPU time from a wake-up until the thread runs, an operation, microseconds. None where it was
+    /// not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waking_us: Option<f64>,
+    /// Measured CPU time an operation that nothing accounts for, microseconds.
     pub rest_us: f64,
 }
 
@@ -338,6 +346,16 @@ pub struct FrameCost {
     pub self_us: f64,
     /// CPU time an operation in the function and what it calls, microseconds.
     pub total_us: f64,
+}
+
+impl CpuProfile {
+    /// What is not in the functions that are shown, each with its name and its time an operation in microseconds. With those
+    /// functions they sum to the measured CPU time.
+    pub fn remainder(&self, shown: usize) -> impl Iterator<Item = (&'static str, f64)> {
+        let others = self.frames.iter().skip(shown).map(|frame| frame.self_us).sum();
+        let waking = self.waking_us.map(|us| (WAKING, us));
+        [("other functions", others)].into_iter().chain(waking).chain([("not in a sample", self.rest_us)])
+    }
 }
 
 impl FrameCost {
@@ -376,7 +394,7 @@ pub struct CpuDifference {
     pub a_cpu_us: f64,
     /// Measured CPU time an operation of `b`, microseconds.
     pub b_cpu_us: f64,
-    /// Frames, the largest difference first.
+    /// Frames and [`WAKING`], the largest difference first.
     pub frames: Vec<FrameDifference>,
 }
 

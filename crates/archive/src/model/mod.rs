@@ -42,7 +42,7 @@ pub use concurrency::{
 pub use explanation::{
     CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis,
     Figure, FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic,
-    Suspect, SuspectWord, Unknown,
+    Suspect, SuspectWord, Unknown, WAKING,
 };
 pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};

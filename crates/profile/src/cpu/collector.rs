@@ -37,6 +37,7 @@ pub(super) struct Collector {
     /// Bytes of a stack that are copied if all of them are in memory.
     pub stack_bytes: u32,
     pub cost: Duration,
+    pub running: Option<Duration>,
     pub losses: Losses,
     members: HashSet<u32>,
     names: ThreadNames,
@@ -56,6 +57,7 @@ impl Collector {
             period: Duration::ZERO,
             stack_bytes: 0,
             cost: Duration::ZERO,
+            running: None,
             losses: Losses::default(),
             members: HashSet::new(),
             names: ThreadNames::default(),
@@ -163,6 +165,7 @@ impl Collector {
             losses: self.losses,
             notes,
             cost: self.cost,
+            running: self.running,
         }
     }
 

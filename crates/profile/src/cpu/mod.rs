@@ -6,6 +6,7 @@
 mod collector;
 pub(crate) mod events;
 mod options;
+mod running;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,6 +17,7 @@ use host::process::thread_cpu_time;
 use self::collector::Collector;
 use self::events::Events;
 pub use self::options::CpuSamplerOptions;
+use self::running::RunningTime;
 use crate::background::{Background, Started};
 use crate::{ProcessSet, ProfileError, Stacks};
 
@@ -69,6 +71,7 @@ fn sample(
     collector.period = Duration::from_secs(1) / options.samples_per_s;
     // Files and symbols of the kernel are read before, and not while it samples.
     collector.prepare(&pids);
+    let running = RunningTime::count(&pids, events.has_kernel);
     let begin_cpu = thread_cpu_time();
     events.enable();
     let begin = Instant::now();
@@ -88,6 +91,7 @@ fn sample(
         events.drain(&mut |event| collector.take(event));
     }
     events.disable();
+    collector.running = running.and_then(|counted| counted.so_far());
     let length = begin.elapsed();
     events.drain(&mut |event| collector.take(event));
     collector.cost = thread_cpu_time().saturating_sub(begin_cpu);

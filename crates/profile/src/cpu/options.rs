@@ -5,7 +5,7 @@ use host::CpuSet;
 /// How CPU time is sampled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CpuSamplerOptions {
-    /// Samples of each CPU a second, 1 to 1000. The default 99 is not in step with work that is done each 10 ms.
+    /// Samples of each CPU a second, 1 to 2000. The default 99 is not in step with work that is done each 10 ms.
     pub samples_per_s: u32,
     /// Bytes of each stack that are copied, a multiple of 8 up to 56 KiB. The default is 32 KiB: a function of memcached has a
     /// buffer of 16 KiB on its stack. An ordinary user's buffers are small, and get half of the default at most.
@@ -24,7 +24,7 @@ impl CpuSamplerOptions {
     /// With values that the kernel accepts.
     pub(super) fn corrected(&self) -> Self {
         Self {
-            samples_per_s: self.samples_per_s.clamp(1, 1000),
+            samples_per_s: self.samples_per_s.clamp(1, 2000),
             stack_bytes: self.stack_bytes.clamp(8, 56 << 10) & !7,
             cpus: self.cpus.clone(),
         }

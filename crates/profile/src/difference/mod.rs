@@ -82,9 +82,11 @@ pub struct FrameDifference {
 pub struct ProfileDifference {
     /// Each function of either side, the largest difference of its own first.
     pub frames: Vec<FrameDifference>,
-    /// Of measured CPU time: the sum of the functions' own differences and of `rest`.
+    /// Of measured CPU time: the sum of the functions' own differences, of `waking` and of `rest`.
     pub cpu: CostDifference,
-    /// Of measured CPU time that is in no sample.
+    /// Of what the kernel counts from a wake-up until the thread runs. None where it was not measured on both sides.
+    pub waking: Option<CostDifference>,
+    /// Of measured CPU time that nothing explains.
     pub rest: CostDifference,
 }
 
@@ -134,7 +136,9 @@ pub fn difference(a: &[FrameCosts], b: &[FrameCosts]) -> Result<ProfileDifferenc
         };
         differences.push(FrameDifference { frame: (*frame).clone(), presence, own, total });
     }
-    correct(differences.iter_mut().map(|difference| &mut difference.own).collect());
+    let waking = [a, b].map(|side| side.iter().map(|costs| costs.waking_us).collect::<Option<Vec<f64>>>());
+    let mut waking = if let [Some(a), Some(b)] = &waking { Some(tested(a, b)?) } else { None };
+    correct(differences.iter_mut().map(|difference| &mut difference.own).chain(&mut waking).collect());
     correct(differences.iter_mut().map(|difference| &mut difference.total).collect());
     differences.sort_by(|x, y| {
         let size = |difference: &FrameDifference| (difference.own.us().abs(), difference.total.us().abs());
@@ -153,6 +157,7 @@ pub fn difference(a: &[FrameCosts], b: &[FrameCosts]) -> Result<ProfileDifferenc
     Ok(ProfileDifference {
         frames: differences,
         cpu: measured(|costs| costs.cpu_us)?,
+        waking,
         rest: measured(|costs| costs.rest_us)?,
     })
 }

@@ -53,6 +53,18 @@ fn functions_have_their_shares_and_stacks_reach_the_start_of_the_thread() {
 }
 
 #[test]
+fn how_long_threads_ran_is_counted_beside() {
+    let Some(stacks) = profile_to_the_end(&Program::build("burner")) else { return };
+    let running = stacks.running.expect("who may sample a program may count its time");
+    let cpus = std::thread::available_parallelism().expect("CPUs").get() as u32;
+    assert!(
+        running > Duration::ZERO && running <= stacks.length * cpus,
+        "{running:?} of {:?}",
+        stacks.length
+    );
+}
+
+#[test]
 fn a_stripped_function_has_one_address_and_a_note_says_why() {
     let program = Program::build("burner");
     program.strip();

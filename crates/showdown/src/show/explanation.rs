@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, SlowRequests, Suspect,
-    SuspectWord, TracedRequest, WaitProfile, thousands,
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, SlowRequests, Suspect, SuspectWord,
+    TracedRequest, WaitProfile, thousands,
 };
 
 use super::sentence::capitalised;
@@ -125,8 +125,7 @@ fn profile_text(profile: &CpuProfile) -> String {
         let times = [frame.self_us, frame.total_us].map(|us| [quantity(us, "µs"), share(us)]).concat();
         [frame.name().into_owned()].into_iter().chain(times).collect()
     }));
-    let others: f64 = profile.frames.iter().skip(MOST_FRAMES).map(|FrameCost { self_us, .. }| self_us).sum();
-    for (what, us) in [("other functions", others), ("not in a sample", profile.rest_us)] {
+    for (what, us) in profile.remainder(MOST_FRAMES) {
         rows.push(vec![what.to_owned(), quantity(us, "µs"), share(us), String::new(), String::new()]);
     }
     out.push_str(&table(&rows));

@@ -21,13 +21,14 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// The frames of a profile and what is in no sample are the measured CPU time.
+/// The frames of a profile, waking up and what is in no sample are the measured CPU time.
 fn assert_adds_up(profile: &Value) {
     let frames = profile["frames"].as_array().expect("frames");
     let own: f64 = frames.iter().map(|frame| number(&frame["self_us"])).sum();
-    let (rest, cpu) = (number(&profile["rest_us"]), number(&profile["cpu_us"]));
+    let (waking, rest) = (profile["waking_us"].as_f64().unwrap_or_default(), number(&profile["rest_us"]));
+    let cpu = number(&profile["cpu_us"]);
     assert!(!frames.is_empty() && cpu > 0.0, "{profile}");
-    assert!((own + rest - cpu).abs() < 1e-6 * cpu, "{own} and {rest} are not {cpu}");
+    assert!((own + waking + rest - cpu).abs() < 1e-6 * cpu, "{own}, {waking} and {rest} are not {cpu}");
 }
 
 /// Places of waits are those within operations and then those for work, and sum to the times of the whole.
