@@ -329,9 +329,14 @@ impl<'a> HeldServer<'a> {
     pub fn connect(&mut self, connections: u32) -> bool {
         let are_others = self.loads.spec().connections != connections;
         if are_others {
-            self.loads = phases(&self.spec, connections, self.context);
+            self.reconnect(connections);
         }
         are_others
+    }
+
+    /// Loads with this number of new connections from now on.
+    pub fn reconnect(&mut self, connections: u32) {
+        self.loads = phases(&self.spec, connections, self.context);
     }
 
     /// Loads it with a closed loop for this long.

@@ -126,7 +126,7 @@ fn explain_held(
                 let folded = writer.profile(&server.variant, &found.folded)?;
                 server.profile = Some(CpuProfile { folded, ..found.profile.clone() });
                 let named =
-                    |why: &String| Unknown { what: "names of functions".to_owned(), why: why.clone() };
+                    |why: &String| Unknown { what: "functions of the profile".to_owned(), why: why.clone() };
                 server.unknown.extend(found.notes.iter().map(named));
             }
             Err(why) => {

@@ -71,9 +71,10 @@ pub enum Perturbation {
         /// The share of each CPU's time.
         share: f64,
     },
-    /// The load has fewer connections: this share of them, 0 to 1, rounded, but one at least.
+    /// The load has fewer connections, all of them new: this share of them, 0 to 1, rounded, but one at least. Its plain slices
+    /// have new ones, too, for those that were loaded longer can be slower by a third.
     Connections {
-        /// The share that is left.
+        /// The share that is left; 1 in a plain slice.
         share: f64,
     },
     /// A second server with another value of a knob is loaded instead.
@@ -106,7 +107,8 @@ impl Perturbation {
             Self::Delay { call, operation, .. } => {
                 Some(Self::Delay { call: *call, share: 0.0, operation: *operation })
             }
-            Self::Burn { .. } | Self::Connections { .. } | Self::Knob { .. } | Self::Squeeze(_) => None,
+            Self::Connections { .. } => Some(Self::Connections { share: 1.0 }),
+            Self::Burn { .. } | Self::Knob { .. } | Self::Squeeze(_) => None,
         }
     }
 }

@@ -167,7 +167,13 @@ impl HeldServer for StudiedServer<'_, '_> {
             }
             _ => whole,
         };
-        if server.connect(connections) {
+        let are_new = if matches!(perturbation, Some(Perturbation::Connections { .. })) {
+            server.reconnect(connections);
+            true
+        } else {
+            server.connect(connections)
+        };
+        if are_new {
             server.slice(AFTER_CONNECTING, &mut |_| ())?;
         }
         let taking = match perturbation {

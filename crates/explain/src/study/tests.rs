@@ -118,7 +118,19 @@ fn pairs_alternate_their_order_and_plain_slices_come_first() {
         let orders: Vec<bool> = tried.pairs.iter().map(|pair| pair.plain_first).collect();
         assert!(orders.windows(2).all(|two| two[0] != two[1]), "{orders:?}");
     }
-    assert!(server.asked[5..].chunks(2).all(|pair| pair[0].is_none() != pair[1].is_none()));
+    let is_plain =
+        |asked: &Option<Perturbation>| matches!(asked, None | Some(Perturbation::Connections { share: 1.0 }));
+    assert!(server.asked[5..].chunks(2).all(|pair| is_plain(&pair[0]) != is_plain(&pair[1])));
+}
+
+#[test]
+fn fewer_connections_are_compared_with_as_new_ones() {
+    let mut server = Scripted::new().follows([0.1, 0.0, 1.0]);
+    server.facts.connections = 2;
+    studied(&mut server);
+    let is_new = |asked: &Option<Perturbation>| matches!(asked, Some(Perturbation::Connections { .. }));
+    let pairs: Vec<_> = server.asked[5..].chunks(2).filter(|pair| pair.iter().any(is_new)).collect();
+    assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair.iter().all(is_new)), "{pairs:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::code::address_space::{FileIndex, UserFrame};
 use crate::code::stack_reader::{Function, FunctionNames, StackReader};
 use crate::followed::follow;
 use crate::kernel_events::ThreadSample;
-use crate::stacks::{Frame, Losses, SampleSource, StacksBuilder};
+use crate::stacks::{Frame, FrameKind, Losses, SampleSource, StackCount, StacksBuilder};
 use crate::thread_names::ThreadNames;
 
 /// Most different stacks, about 100 MB. Others are counted as one.
@@ -20,6 +20,9 @@ const MOST_CUT: usize = 10_000;
 
 /// Share of samples from which on a file without symbols is worth a note.
 const NOTABLE_SHARE: f64 = 0.02;
+
+/// Functions of the kernel that enable interrupts again, by the beginning of their names.
+const ENABLING: [&str; 4] = ["_raw_spin_unlock_irq", "finish_task_switch", "handle_softirqs", "__do_softirq"];
 
 /// A stack that does not reach the start of its thread.
 struct CutStack {
@@ -140,7 +143,7 @@ impl Collector {
     pub(super) fn finish(mut self, length: Duration) -> Stacks {
         self.complete_cut();
         let names = self.reader.names(self.stacks.keys().flat_map(|(_, stack)| stack));
-        let mut notes = self.notes(&names);
+        let mut notes = self.unnamed(&names);
         let mut builder = StacksBuilder::default();
         for ((thread, stack), samples) in &self.stacks {
             let frames = stack.iter().rev().map(|function| self.reader.frame(&names, *function));
@@ -155,6 +158,8 @@ impl Collector {
             );
         }
         let (frames, threads) = builder.build();
+        let all = threads.iter().flat_map(|thread| &thread.stacks);
+        notes.extend(late_samples(self.source, &frames, all));
         Stacks {
             source: self.source,
             period: self.period,
@@ -170,7 +175,7 @@ impl Collector {
     }
 
     /// Files without symbols in which many samples are.
-    fn notes(&self, names: &FunctionNames) -> Vec<String> {
+    fn unnamed(&self, names: &FunctionNames) -> Vec<String> {
         let samples: u64 = self.stacks.values().sum();
         let mut unnamed: BTreeMap<FileIndex, u64> = BTreeMap::new();
         for ((_, stack), count) in &self.stacks {
@@ -192,6 +197,31 @@ impl Collector {
     }
 }
 
+/// A note on functions that samples of a timer meet in place of others, if they are many.
+fn late_samples<'s>(
+    source: SampleSource,
+    frames: &[Frame],
+    stacks: impl Iterator<Item = &'s StackCount>,
+) -> Option<String> {
+    let enables = |frame: &Frame| {
+        frame.kind == FrameKind::Kernel && ENABLING.iter().any(|name| frame.name.starts_with(name))
+    };
+    let (mut late, mut all) = (0, 0);
+    for stack in stacks {
+        all += stack.samples;
+        let is_late = stack.frames.last().is_some_and(|innermost| enables(&frames[*innermost as usize]));
+        late += if is_late { stack.samples } else { 0 };
+    }
+    let share = late as f64 / all.max(1) as f64;
+    (source == SampleSource::CpuClock && share > NOTABLE_SHARE).then(|| {
+        format!(
+            "{:.0} % of the samples are where the kernel enables interrupts (_raw_spin_unlock_irqrestore and the like), also for what came before with interrupts off, \
+             such as waking a thread on another CPU: a machine with hardware counters tells them apart",
+            100.0 * share
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +241,19 @@ mod tests {
         let stacks = collector.finish(Duration::from_secs(1));
         assert_eq!(stacks.samples(), samples + 1);
         assert!(stacks.frames.iter().any(|frame| frame.name == "[other stacks]"));
+    }
+
+    #[test]
+    fn samples_that_a_timer_takes_late_are_said() {
+        let kernel =
+            |name: &str| Frame { name: name.into(), module: "kernel".into(), kind: FrameKind::Kernel };
+        let frames = [kernel("_raw_spin_unlock_irqrestore"), kernel("tcp_v4_rcv")];
+        let stack = |frame, samples| StackCount { frames: vec![1, frame], samples };
+        let note = |source, late| late_samples(source, &frames, [stack(0, late), stack(1, 99)].iter());
+        assert_eq!(note(SampleSource::CpuClock, 1), None);
+        assert_eq!(note(SampleSource::Cycles, 99), None);
+        let said = note(SampleSource::CpuClock, 99).expect("half of them are late");
+        assert!(said.starts_with("50 % of the samples are where the kernel enables interrupts"), "{said}");
     }
 
     #[test]
