@@ -22,7 +22,7 @@ from .name_server import slow_name_server
 
 COLUMNS = [
     *("cause", "round", "resource", "word", "named", "decided", "sentence", "throughput_per_s"),
-    *("profiled", "waking", "rest", "watched", "watched_s", "seconds", "exit", "message"),
+    *("profiled", "waking", "rest", "watched", "watched_s", "seconds", "exit", "commit", "message"),
 ]
 """`profiled` and `watched`: throughput while profiling and while watching waits, as a share of that without. `waking` and
 `rest`: the shares of the measured CPU time that threads had before they ran, and that nothing explains. `watched_s`: after how long watching has ended by itself."""

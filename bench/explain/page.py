@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from shared.figures import Rows
 from shared.markdown import facts_table, plural, shell, table
 from shared.results import Settings
@@ -17,6 +19,7 @@ def render(rows: Rows, settings: Settings) -> str:
     pairs = [row for row in rows if row["cause"] in SHARES]
     rows = [row for row in rows if row["cause"] in CAUSES]
     lines = [_line(name, rows) for name in CAUSES]
+    commits = Counter(row["commit"] for row in [*rows, *pairs])
     return f"""# Explain
 
 Causes that were planted in real servers under a closed loop, and what `showdown explain --quick` said of them: {plural(len(rows), "case")}.
@@ -33,7 +36,7 @@ no experiment takes less of can only be *suspected*.
 
 {facts_table(settings)}
 
-The rows are in [cases.csv](explain/cases.csv). A stopped bench continues with the same command.
+Cases by the commit of showdown: {", ".join(f"{commit} {number}" for commit, number in commits.items())}. The rows are in [cases.csv](explain/cases.csv). A stopped bench continues with the same command.
 """
 
 
