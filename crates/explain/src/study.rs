@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use archive::model::{ExaminedResource, ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
 use stats::describe::Sample;
+use stats::elasticity::ElasticityEstimate;
 
 use crate::experiment::{Experiment, LOOKS, PlainRates, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
@@ -28,8 +29,14 @@ const LEAST_OPERATIONS: f64 = 100.0;
 /// elasticity to about ±0.3. Where it scatters more, as with swapping or garbage collection, slices are longer.
 const MOST_SCATTER: f64 = 0.08;
 
-/// Slices get this many times longer at most.
+/// Slices get this many times longer at most, for all reasons together.
 const LONGEST_TIMES: f64 = 8.0;
+
+/// Half the width of an interval that decides most words: the bounds of the words are this far apart, and from an elasticity of 0.
+const PRECISE: f64 = 0.25;
+
+/// Slices of an experiment whose pairs scatter get this many times longer at most.
+const LONGEST_BY_PAIRS: f64 = 4.0;
 
 /// A slice in which another program takes memory or a disk's time has this length at least: before and after it, the server gets
 /// used to it for as long.
@@ -39,7 +46,7 @@ const SHORTEST_SQUEEZED: Duration = Duration::from_secs(1);
 /// nothing else.
 const SHARE: f64 = 0.2;
 
-/// The longest that experiments load a server, without what lies between the slices.
+/// The longest that experiments load a server in slices of the planned length, without what lies between them.
 pub fn longest_experiments(lengths: &PlannedStudy) -> Duration {
     let pairs = lengths.experiments.saturating_mul(lengths.pairs).saturating_mul(LOOKS);
     lengths.slice.saturating_mul(pairs.saturating_mul(2))
@@ -155,6 +162,17 @@ fn length_of(tried: &Tried, usual: Duration) -> Duration {
     }
 }
 
+/// How many times longer the slices of the pairs that are left are to be, so that the interval gets precise enough: the few plain
+/// slices before do not show how much pairs scatter, for example where a server swaps. Its width decides, never its place, so the
+/// elasticity is not biased.
+fn times_longer(found: &ElasticityEstimate, all_pairs: u32) -> f64 {
+    let pairs = found.pairs as f64;
+    let left = f64::from(all_pairs) - pairs;
+    let half_width = (found.interval.high - found.interval.low) / 2.0;
+    let needed = pairs * (half_width / PRECISE).powi(2);
+    if left > 0.0 { ((needed - pairs) / left).clamp(1.0, LONGEST_BY_PAIRS) } else { 1.0 }
+}
+
 /// What a slice that failed has ended.
 fn ended_by(what: &str, error: &HoldError) -> Unknown {
     Unknown { what: what.to_owned(), why: error.to_string() }
@@ -263,24 +281,23 @@ impl Study<'_> {
     /// Pairs of slices until each word is decided, or the last look.
     fn run_experiments(&mut self, tried: &mut [Tried]) {
         let began = Instant::now();
-        let slices = self.lengths.pairs * LOOKS * 2;
+        let slices = self.all_pairs() * 2;
         let planned: Duration = tried.iter().map(|tried| length_of(tried, self.lengths.slice) * slices).sum();
         for _ in 0..LOOKS {
-            let is_open: Vec<bool> = tried
-                .iter()
-                .map(|tried| tried.estimate().is_none_or(|found| !words::is_decided(found.interval)))
-                .collect();
+            // The lengths of the slices; none for an experiment that is decided.
+            let slices: Vec<Option<Duration>> = tried.iter().map(|tried| self.next_length(tried)).collect();
             for _ in 0..self.lengths.pairs {
-                for (at, tried) in tried.iter_mut().enumerate().filter(|(at, _)| is_open[*at]) {
+                for (at, tried) in tried.iter_mut().enumerate() {
+                    let Some(length) = slices[at] else { continue };
                     if began.elapsed() > planned.saturating_mul(MOST_TIMES) {
                         return self.note_lateness();
                     }
                     let pair = tried.pairs.len() as u32 + 1;
-                    let of = self.lengths.pairs * LOOKS;
+                    let of = self.all_pairs();
                     (self.progress)(&StudyProgress::Pair { perturbation: tried.title(), pair, of });
                     // Neighbours in a round have different orders too.
                     let plain_first = (pair as usize + at) % 2 == 1;
-                    match self.pair(tried, plain_first) {
+                    match self.pair(tried, length, plain_first) {
                         Ok(pair) => tried.pairs.push(pair),
                         Err(error) => return self.note("the rest of the experiments", &error),
                     }
@@ -289,8 +306,30 @@ impl Study<'_> {
         }
     }
 
-    fn pair(&mut self, tried: &Tried, plain_first: bool) -> Result<PerturbedPair, HoldError> {
-        let length = length_of(tried, self.slice);
+    /// The most pairs of an experiment.
+    fn all_pairs(&self) -> u32 {
+        self.lengths.pairs * LOOKS
+    }
+
+    /// How long the next slices of this experiment are; none if its word is decided.
+    fn next_length(&self, tried: &Tried) -> Option<Duration> {
+        let usual = length_of(tried, self.slice);
+        match tried.estimate() {
+            Some(found) if words::is_decided(found.interval) => None,
+            Some(found) => {
+                let longest = length_of(tried, self.lengths.slice).mul_f64(LONGEST_TIMES);
+                Some(usual.mul_f64(times_longer(&found, self.all_pairs())).min(longest))
+            }
+            None => Some(usual),
+        }
+    }
+
+    fn pair(
+        &mut self,
+        tried: &Tried,
+        length: Duration,
+        plain_first: bool,
+    ) -> Result<PerturbedPair, HoldError> {
         let mut slice = |perturbation| self.server.slice(perturbation, length);
         let without = tried.perturbation.plain();
         let (plain, perturbed) = if plain_first {

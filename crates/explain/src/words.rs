@@ -3,11 +3,11 @@
 //! | word | condition |
 //! |---|---|
 //! | limits | the interval lies above 0.5, and those of all rivals below 0.25 |
-//! | shared | the interval lies above 0.25, and that of a rival too; or above 0.5, and that of a rival is not yet known to lie below 0.25 |
+//! | shared | the interval lies above 0.25: throughput follows it for certain, perhaps not alone |
 //! | cleared | the interval lies below 0.25 |
 //! | suspected | everything else |
 //!
-//! Resources of which one is a part of the other are no rivals. The bounds leave a gap, so that noise does not turn one word into
+//! Where no rival was tried, nothing is more than suspected. Resources of which one is a part of the other are no rivals. The bounds leave a gap, so that noise does not turn one word into
 //! its opposite.
 
 use archive::model::SuspectWord;
@@ -30,17 +30,12 @@ pub(crate) fn word(own: Option<ConfidenceInterval>, rivals: &[ConfidenceInterval
     let Some(own) = own else { return SuspectWord::Suspected };
     if own.high < CLEARED_BELOW {
         SuspectWord::Cleared
-    } else if own.low > LIMITS_ABOVE
-        && !rivals.is_empty()
-        && rivals.iter().all(|rival| rival.high < CLEARED_BELOW)
-    {
-        SuspectWord::Limits
-    } else if own.low > LIMITS_ABOVE && !rivals.is_empty()
-        || own.low > CLEARED_BELOW && rivals.iter().any(|rival| rival.low > CLEARED_BELOW)
-    {
-        SuspectWord::Shared
-    } else {
+    } else if own.low <= CLEARED_BELOW || rivals.is_empty() {
         SuspectWord::Suspected
+    } else if own.low > LIMITS_ABOVE && rivals.iter().all(|rival| rival.high < CLEARED_BELOW) {
+        SuspectWord::Limits
+    } else {
+        SuspectWord::Shared
     }
 }
 
@@ -65,7 +60,8 @@ mod tests {
             (Some(follows), vec![clear, wide], SuspectWord::Shared),
             (Some(follows), vec![clear, half], SuspectWord::Shared),
             (Some(half), vec![follows], SuspectWord::Shared),
-            (Some(half), vec![clear], SuspectWord::Suspected),
+            (Some(half), vec![clear], SuspectWord::Shared),
+            (Some(half), vec![], SuspectWord::Suspected),
             (Some(wide), vec![clear], SuspectWord::Suspected),
             (Some(clear), vec![follows], SuspectWord::Cleared),
             // Without a rival that was tried, nothing excludes that throughput follows another resource as well.

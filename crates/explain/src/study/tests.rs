@@ -4,6 +4,8 @@ use archive::model::{ExplainedServer, RunLength, SuspectWord};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
+use stats::confidence::{Confidence, ConfidenceInterval};
+use stats::ratio::IntervalMethod;
 
 use super::*;
 use crate::held_server::Perturbation;
@@ -195,6 +197,29 @@ fn slices_that_scatter_are_longer() {
         let longest = server.lengths.iter().max().expect("slices");
         assert_eq!(*longest, lengths().slice.mul_f64(times), "{noise}");
     }
+}
+
+#[test]
+fn slices_of_pairs_that_scatter_get_longer() {
+    let found = |half_width: f64, pairs| ElasticityEstimate {
+        value: 0.6,
+        interval: ConfidenceInterval { low: 0.6 - half_width, high: 0.6 + half_width },
+        pairs,
+        confidence: Confidence::P95,
+        method: IntervalMethod::StudentT,
+    };
+    let times = [(0.25, 6), (0.5, 6), (0.75, 6), (2.0, 6), (2.0, 18)];
+    let times = times.map(|(half_width, pairs)| times_longer(&found(half_width, pairs), 18));
+    assert_eq!(times, [1.0, 1.5, 4.0, 4.0, 1.0]);
+}
+
+#[test]
+fn what_throughput_follows_in_part_limits_perhaps_not_alone() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([0.4, 0.0, 0.0]);
+    server.noise = 0.002;
+    let explained = studied(&mut server);
+    assert_eq!(explained.suspects[0].word, SuspectWord::Shared);
+    assert!(explained.sentence.contains("and perhaps by something else as well"), "{}", explained.sentence);
 }
 
 #[test]
