@@ -17,6 +17,10 @@ use crate::held_server::{LoopFacts, Perturbation};
 /// How often the pairs of an experiment are looked at. The intervals are corrected for it.
 pub(crate) const LOOKS: u32 = 3;
 
+/// Of memory, this many times as much is taken: throughput follows what is not in memory, and that grows by less than memory
+/// shrinks. Of data of which 40 % are in memory, a fifth less of it leaves 32 %: throughput falls by 12 %, elasticity 0.56.
+const OF_MEMORY: f64 = 1.5;
+
 /// What can be tried of a resource. Rules name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -180,7 +184,7 @@ impl Experiment {
             Self::LongerSleeps => delay(DelayedCall::Sleep),
             Self::SlowerLookups => delay(DelayedCall::Lookup),
             Self::LongerLocks => delay(DelayedCall::Unlock),
-            Self::LessMemory => squeeze(ServerSqueeze::Memory { share }),
+            Self::LessMemory => squeeze(ServerSqueeze::Memory { share: share * OF_MEMORY }),
             Self::BusierDisk => match plain.read_bytes_per_s {
                 Some(bytes_per_s) if bytes_per_s > 0.0 => {
                     squeeze(ServerSqueeze::DiskReads { share, bytes_per_s })
