@@ -111,6 +111,21 @@ impl Perturbation {
             Self::Burn { .. } | Self::Knob { .. } | Self::Squeeze(_) => None,
         }
     }
+
+    /// The share of the resource that its slice had, of that of a plain one; 1 where it is not known to have changed.
+    ///
+    /// Memory is worth what need not be read again. Where most of the data is not in memory, less memory adds few reads, but each
+    /// operation waits for those that there are. So the resource is operations for each page that is read again.
+    pub(crate) fn left(&self, plain: &SliceReading, perturbed: &SliceReading) -> f64 {
+        match self {
+            Self::Squeeze(ServerSqueeze::Memory { .. }) => {
+                let refaults = plain.refaults_per_operation().zip(perturbed.refaults_per_operation());
+                let left = refaults.map(|(plain, perturbed)| plain / perturbed);
+                left.filter(|left| left.is_finite()).unwrap_or(1.0)
+            }
+            _ => perturbed.resource_left / plain.resource_left,
+        }
+    }
 }
 
 /// What a slice reports. Times and counts are of the slice alone, without its beginning and end.
@@ -143,6 +158,14 @@ pub struct SliceReading {
     pub statistics_problem: Option<String>,
     /// What its threads waited for; none where they were not sampled.
     pub threads: Option<ThreadStates>,
+}
+
+impl SliceReading {
+    /// Pages that were read again for each operation, because memory had not kept them. None where the kernel does not count them.
+    fn refaults_per_operation(&self) -> Option<f64> {
+        let per_s = self.telemetry.mean("memory.refaults", 0..=u64::MAX)?;
+        Some(per_s * self.length_s / self.operations as f64)
+    }
 }
 
 /// Why a slice has no reading.

@@ -14,6 +14,9 @@ use crate::delays::DelayedCall;
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 use crate::watched::Watched;
 
+/// Pages that its plain slices read again for each operation.
+const REFAULTS_PER_OPERATION: f64 = 0.1;
+
 /// A server with CPUs 0 and 1, and a client with CPUs 2 and 3. By itself nothing of it is saturated.
 pub(crate) struct Scripted {
     pub(crate) facts: LoopFacts,
@@ -249,6 +252,11 @@ impl HeldServer for Scripted {
             None => self.noise * (self.asked.len() as f64 * 2.399_963).sin(),
         };
         let ended_per_s = 1000.0 * left.powf(elasticity) * (1.0 + noise);
+        let kept = match perturbation {
+            Some(Perturbation::Squeeze(ServerSqueeze::Memory { .. })) => left,
+            _ => 1.0,
+        };
+        self.columns.insert("memory.refaults".to_owned(), ended_per_s * REFAULTS_PER_OPERATION / kept);
         let length_s = length.max(self.shortest).as_secs_f64();
         let operations = (ended_per_s * length_s).round();
         Ok(SliceReading {

@@ -342,7 +342,7 @@ impl Study<'_> {
         Ok(PerturbedPair {
             plain_per_s: plain.throughput_per_s,
             perturbed_per_s: perturbed.throughput_per_s,
-            resource_left: perturbed.resource_left / plain.resource_left,
+            resource_left: tried.perturbation.left(&plain, &perturbed),
             plain_first,
         })
     }

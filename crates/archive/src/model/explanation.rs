@@ -253,7 +253,7 @@ pub struct PerturbedPair {
     pub plain_per_s: f64,
     /// Operations per second of the perturbed slice.
     pub perturbed_per_s: f64,
-    /// The share of the resource that was left, as measured.
+    /// The share of the resource that was left, as measured. Of memory: of operations for each page that was read again.
     pub resource_left: f64,
     /// Whether the plain slice was the first of the two.
     pub plain_first: bool,

@@ -28,6 +28,13 @@ pub(super) fn read(root: &Root, out: &mut Readings) {
     if let Some(faults) = value("pgmajfault") {
         out.counter("memory.major_faults", "1/s", "Page faults that needed disk I/O", faults);
     }
+    // Linux before 5.9 has one counter, of files.
+    let refaults = ["workingset_refault_anon", "workingset_refault_file", "workingset_refault"];
+    let refaults: Vec<f64> = refaults.into_iter().filter_map(value).collect();
+    if !refaults.is_empty() {
+        let pages = refaults.into_iter().sum();
+        out.counter("memory.refaults", "1/s", "Pages read again that memory had not kept", pages);
+    }
 }
 
 #[cfg(test)]
@@ -37,11 +44,12 @@ mod tests {
 
     #[test]
     fn pages_become_bytes() {
-        let (_dir, root) = fake_root(&[("/proc/vmstat", "nr_free_pages 1\npswpout 3\npgmajfault 4\n")]);
+        let (_dir, root) = fake_root(&[("/proc/vmstat", "nr_free_pages 1\npswpout 3\npgmajfault 4\nworkingset_refault_anon 5\nworkingset_refault_file 6\n")]);
         let mut out = Readings::default();
         read(&root, &mut out);
         assert_eq!(out.raw("swap.out"), Some(3.0 * rustix::param::page_size() as f64));
         assert_eq!(out.raw("memory.major_faults"), Some(4.0));
+        assert_eq!(out.raw("memory.refaults"), Some(11.0));
         assert_eq!((out.raw("swap.in"), out.raw("memory.cached")), (None, None));
     }
 }
