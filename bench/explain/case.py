@@ -53,7 +53,7 @@ def run(name: str, number: int, showdown: Path, library: Path, work: Path) -> di
     began = time.monotonic()
     with _burner(cause), _name_server(cause) as port, group(cause.room, home) as entering:
         command = [*asked, "--workload", _workload(cause, library, home, port, entering)]
-        ran = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+        ran = processes.ask(command, home)
     check_alone(ran.stderr)
     seconds = time.monotonic() - began
     row = {"cause": name, "round": number, "seconds": f"{seconds:.0f}", "exit": ran.returncode}

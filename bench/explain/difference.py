@@ -12,6 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from shared import processes
 from shared.whole_run import REPOSITORY
 
 from .case import check_alone, costs
@@ -68,7 +69,7 @@ def _ask(name: str, turns: int, showdown: Path, library: Path, work: Path) -> su
     asked = [str(showdown), "plan", "explain", SERVER, PLANTED, "--workload", str(definition), *LOAD]
     plan.write_text(without_experiments(subprocess.run(asked, cwd=home, capture_output=True, text=True, check=True).stdout))
     asked = [str(showdown), "run", str(plan), "--yes", "--format", "json", "--progress", "none", "--runs", str(home / "runs")]
-    return subprocess.run(asked, cwd=home, capture_output=True, text=True, check=False)
+    return processes.ask(asked, home)
 
 
 def without_experiments(plan: str) -> str:

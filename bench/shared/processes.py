@@ -34,6 +34,17 @@ def stop(process: subprocess.Popen, signal_first: int = signal.SIGTERM, patience
         process.wait()
 
 
+def ask(argv: list[str], cwd: Path, patience_s: float = 60.0) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end and returns what it printed. If the bench is stopped meanwhile, the program is asked to end, for it
+    has servers of its own to stop."""
+    with subprocess.Popen(argv, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            output, errors = process.communicate()
+        finally:
+            stop(process, patience_s=patience_s)
+    return subprocess.CompletedProcess(argv, process.returncode, output, errors)
+
+
 def await_answer(name: str, process: subprocess.Popen, log: Path, ask: Callable[[], object], within_s: float = 10.0) -> None:
     """Waits until a server that the bench started answers; one that does not is stopped, and its log says why."""
     end = time.monotonic() + within_s
