@@ -370,7 +370,7 @@ export interface TrialPower {
 
 /** How a trial shared its block with other servers. */
 export type TrialTurns =
-  | { in_turns: { trials: number[]; slice_s: number; rounds: number; idle_cores: number } }
+  | { in_turns: { trials: number[]; slice_s: number; rounds: number; idle_cores?: number } }
   | { one_at_a_time: { why: string } };
 
 export interface Gate {

@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 use archive::model::{FORMAT, Facts, KnobValue, Plan, VariantFacts};
 use host::CpuSet;
 use load::engine::RunContext;
-use load::record::{SingleLimits, SingleOperation};
+use load::record::SingleLimits;
 use load::slices::DrawnSlice;
 use load::spec::{LoadSpec, Shape};
-use load::summary::Summary;
 use machine::{
     CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerObserver, ServerOrder,
     ServerSqueeze, SystemUnderTest,
@@ -29,10 +28,11 @@ use workload::{TypedValue, Workload};
 
 use crate::event::{Event, Observer};
 use crate::held_error::HeldError;
+use crate::held_slice::{HeldSlice, SingledSlice};
 use crate::run::Lab;
 use crate::run_plan::{RunPermissions, on_its_machines};
 use crate::run_plan_error::RunPlanError;
-use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, operations, warm_up};
+use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up};
 use crate::variant_point::variant_points;
 
 /// Least time at the beginning of a slice that is not measured.
@@ -46,8 +46,6 @@ const OVER_USUAL: u32 = 100;
 const SECOND: u32 = 1000;
 /// Libraries that the loader takes before the others.
 const PRELOAD: &str = "LD_PRELOAD";
-/// An operation is slow that takes longer than this share of all.
-pub const SLOW: f64 = 0.999;
 
 /// The servers of a plan, up at the same time, on machines that are prepared for them.
 pub struct HeldServers<'a> {
@@ -92,50 +90,6 @@ pub struct ResourceKnob {
     pub value: i64,
     /// The values that it accepts.
     pub range: RangeInclusive<i64>,
-}
-
-/// What was measured in a slice of load. The time at its beginning, in which it settles, is not in it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HeldSlice {
-    /// Operations that ended, failed ones included.
-    pub operations: u64,
-    /// Operations that failed.
-    pub failed: u64,
-    /// How long operations began.
-    pub length: Duration,
-    /// Operations that succeeded, a second.
-    pub throughput_per_s: f64,
-    /// Mean response time.
-    pub mean_response: Duration,
-    /// Share of its cores that the client used, 0 to 1.
-    pub client_utilisation: f64,
-    /// CPU time of the server from the begin of the slice to its end, with the time in which it settled.
-    pub whole_cpu: Duration,
-    /// Operations of that time, failed ones included.
-    pub whole_operations: u64,
-}
-
-/// A slice with single operations.
-#[derive(Clone, Debug)]
-pub struct SingledSlice {
-    /// As without.
-    pub slice: HeldSlice,
-    /// Median response time, microseconds.
-    pub median_us: f64,
-    /// The response time that [`SLOW`] of the operations do not exceed, microseconds.
-    pub slow_us: f64,
-    /// The slowest operations and some drawn at random, the slowest of each worker first.
-    pub singles: Vec<SingleOperation>,
-    /// Names of the operations, by the numbers of the single ones.
-    pub operations: Vec<String>,
-}
-
-impl HeldSlice {
-    /// CPU time of the server for the operations that were measured: their share of the whole.
-    pub fn server_cpu(&self) -> Duration {
-        let share = self.operations as f64 / self.whole_operations.max(1) as f64;
-        self.whole_cpu.mul_f64(share.min(1.0))
-    }
 }
 
 /// What came of a study.
@@ -361,27 +315,7 @@ impl<'a> HeldServer<'a> {
         let slice = self.loads.slice(Shape::closed(), &drawn, observe);
         let slice = self.checked(slice)?;
         let used = self.checked(self.meter.used())? - before;
-        let outcome = slice.outcome;
-        let summary = Summary::of(&outcome);
-        let response = outcome.total.merged(|op| &op.response_time);
-        let slice = HeldSlice {
-            operations: summary.requests,
-            failed: summary.requests.saturating_sub(outcome.total.succeeded()),
-            length: outcome.measured,
-            throughput_per_s: summary.throughput_per_s,
-            mean_response: Duration::from_secs_f64(response.mean().max(0.0) / 1e6),
-            client_utilisation: summary.client.utilisation,
-            whole_cpu: used.time,
-            whole_operations: operations(&outcome),
-        };
-        let quantile_us = |quantile| response.value_at_quantile(quantile) as f64;
-        Ok(SingledSlice {
-            slice,
-            median_us: quantile_us(0.5),
-            slow_us: quantile_us(SLOW),
-            singles: outcome.singles,
-            operations: outcome.operations,
-        })
+        Ok(SingledSlice::of(slice.outcome, used.time))
     }
 
     /// Records the telemetry of its machine; its columns begin with [`WATCH`].

@@ -34,6 +34,7 @@ mod gates;
 mod headline;
 pub mod held;
 mod held_error;
+pub mod held_slice;
 mod interrupted_run;
 pub mod limits;
 mod load_clients;

@@ -312,11 +312,7 @@ impl Tried {
         };
         format!(
             "{changed} changed throughput by {:+.1} %: elasticity {:.2} (interval {:.2} to {:.2}, {} pairs)",
-            throughput,
-            found.value,
-            found.low,
-            found.high,
-            found.pairs
+            throughput, found.value, found.low, found.high, found.pairs
         )
     }
 }

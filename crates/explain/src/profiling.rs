@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use archive::model::{CpuDifference, CpuProfile, FrameCost, FrameDifference, PlannedStudy, Unknown, WAKING};
 use bakeoff::event::{Event, Observer};
-use bakeoff::held::{HeldServer as LoadedServer, HeldSlice};
+use bakeoff::held::HeldServer as LoadedServer;
+use bakeoff::held_slice::HeldSlice;
 use profile::access::Ability;
 use profile::difference::difference;
 use profile::frames::{FrameCosts, MeasuredWork, costs};

@@ -9,7 +9,8 @@ use archive::model::{
     PlannedStudy, RequestFunction, RequestPart, RequestStep, SlowRequests, ThreadsMeanwhile, TracedRequest,
 };
 use bakeoff::event::{Event, Observer};
-use bakeoff::held::{HeldServer as LoadedServer, SLOW, SingledSlice};
+use bakeoff::held::HeldServer as LoadedServer;
+use bakeoff::held_slice::{SLOW, SingledSlice};
 use load::record::{SingleLimits, SingleOperation};
 use profile::stacks::Frame;
 use profile::waits::ThreadState;

@@ -15,6 +15,7 @@
 //! directory, with `/`.
 
 mod concurrency;
+mod cpu_profile;
 mod explanation;
 mod facts;
 mod fairness;
@@ -39,10 +40,10 @@ mod waits;
 pub use concurrency::{
     ChangedSetting, Concurrency, ConcurrencyLimit, ConcurrencyStep, RanOut, Recovery, StepAdvances, StepTimes,
 };
+pub use cpu_profile::{CpuDifference, CpuProfile, FrameCost, FrameDifference, WAKING};
 pub use explanation::{
-    CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis,
-    Figure, FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair, ServerStatistic,
-    Suspect, SuspectWord, Unknown, WAKING,
+    Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis, Figure, HeldLoad,
+    PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord, Unknown,
 };
 pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, VariantFacts};
 pub use fairness::{Caveat, Difference, DifferenceClass};

@@ -93,8 +93,9 @@ pub enum TrialTurns {
         slice_s: f64,
         /// Rounds: in each one, every server had one slice.
         rounds: u32,
-        /// CPU time that this server used while none was loaded, in cores.
-        idle_cores: f64,
+        /// CPU time that this server used while none was loaded, in cores; none after the first block, which decides.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle_cores: Option<f64>,
     },
     /// The servers ran one at a time.
     OneAtATime {

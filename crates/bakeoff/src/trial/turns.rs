@@ -109,23 +109,17 @@ fn load_in_turns(
     if turns.is_empty() || turns.iter().any(|turn| turn.is_interrupted()) {
         return None;
     }
-    let meters: Vec<_> = turns.iter().map(|turn| turn.member.cpu_meter()).collect();
-    for (turn, cores) in turns.iter_mut().zip(idle_cores(&meters)) {
-        match cores {
-            Ok(cores) => turn.idle_cores = cores,
-            Err(error) => turn.state = TurnState::Failed(error.into()),
+    // The first block decides for the run, so that its blocks are alike.
+    if block == 1 {
+        let why = disturbance(setup, &mut turns);
+        turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
+        if turns.is_empty() {
+            return None;
         }
-    }
-    turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
-    let why = disturbance(setup, &mut turns);
-    turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
-    if turns.is_empty() {
-        return None;
-    }
-    // The first block decides for the run, so that its blocks are alike. What the servers do later is recorded.
-    if let (Some(why), 1) = (why, block) {
-        let closed_loops = turns.iter().filter_map(|turn| turn.closed_loop_per_s());
-        return Some(OneAtATime { why, rate_per_s: cpu_rate::for_closed_loops(closed_loops) });
+        if let Some(why) = why {
+            let closed_loops = turns.iter().filter_map(|turn| turn.closed_loop_per_s());
+            return Some(OneAtATime { why, rate_per_s: cpu_rate::for_closed_loops(closed_loops) });
+        }
     }
     let mut rng = setup.block_rng(block);
     let mut rounds = Rounds::new(setup.plan, &warmed, &mut rng);
@@ -149,10 +143,19 @@ fn load_in_turns(
 /// Why servers of one machine must run one at a time; none if they leave each other alone. Servers on different machines cannot
 /// disturb each other.
 fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<String> {
+    let meters: Vec<_> = turns.iter().map(|turn| turn.member.cpu_meter()).collect();
+    for (turn, cores) in turns.iter_mut().zip(idle_cores(&meters)) {
+        match cores {
+            Ok(cores) => turn.idle_cores = Some(cores),
+            Err(error) => turn.state = TurnState::Failed(error.into()),
+        }
+    }
     let mut why = None;
     for (index, machine) in setup.machines.iter() {
         let mut on_it: Vec<&mut Turn<'_>> = Vec::new();
-        for turn in turns.iter_mut().filter(|turn| turn.member.machine() == index) {
+        let is_on_it =
+            |turn: &&mut &mut Turn<'_>| turn.member.machine() == index && turn.idle_cores.is_some();
+        for turn in turns.iter_mut().filter(is_on_it) {
             on_it.push(turn);
         }
         if on_it.len() < 2 {
@@ -160,7 +163,7 @@ fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<St
         }
         match machine.machine.available_memory_share() {
             Ok(available) => {
-                let servers = on_it.iter().map(|turn| (turn.name.as_str(), turn.idle_cores));
+                let servers = on_it.iter().filter_map(|turn| Some((turn.name.as_str(), turn.idle_cores?)));
                 why = why.or_else(|| why_one_at_a_time(available, servers));
             }
             Err(error) => fail_all(on_it.into_iter(), &Arc::new(error)),
@@ -173,8 +176,8 @@ fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<St
 struct Turn<'a> {
     name: String,
     member: TrialMember<'a>,
-    /// CPU time that it uses while no server is loaded, in cores.
-    idle_cores: f64,
+    /// CPU time that it uses while no server is loaded, in cores; none where it was not watched.
+    idle_cores: Option<f64>,
     state: TurnState<'a>,
 }
 
@@ -200,7 +203,7 @@ impl<'a> Turn<'a> {
             Ok(loads) => TurnState::Loaded(Box::new((loads, TrialMeasurement::without_warm_up()))),
             Err(error) => TurnState::Failed(error),
         };
-        Ok(Self { name, member, idle_cores: 0.0, state })
+        Ok(Self { name, member, idle_cores: None, state })
     }
 
     fn warm_up(&mut self, setup: &TrialSetup<'_>, observe: &mut Observer<'_>) -> Option<WarmedUp> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bakeoff::held::HeldSlice;
+use bakeoff::held_slice::HeldSlice;
 use load::clock::Nanos;
 use profile::stacks::FrameKind;
 use profile::threads::WaitKind;

@@ -104,7 +104,7 @@ pub fn trials() -> Vec<Trial> {
 
 fn turns() -> [TrialTurns; 2] {
     [
-        TrialTurns::InTurns { trials: vec![1, 2], slice_s: 0.05, rounds: 40, idle_cores: 0.001 },
+        TrialTurns::InTurns { trials: vec![1, 2], slice_s: 0.05, rounds: 40, idle_cores: Some(0.001) },
         TrialTurns::OneAtATime { why: text() },
     ]
 }

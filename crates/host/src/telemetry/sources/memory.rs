@@ -44,7 +44,10 @@ mod tests {
 
     #[test]
     fn pages_become_bytes() {
-        let (_dir, root) = fake_root(&[("/proc/vmstat", "nr_free_pages 1\npswpout 3\npgmajfault 4\nworkingset_refault_anon 5\nworkingset_refault_file 6\n")]);
+        let (_dir, root) = fake_root(&[(
+            "/proc/vmstat",
+            "nr_free_pages 1\npswpout 3\npgmajfault 4\nworkingset_refault_anon 5\nworkingset_refault_file 6\n",
+        )]);
         let mut out = Readings::default();
         read(&root, &mut out);
         assert_eq!(out.raw("swap.out"), Some(3.0 * rustix::param::page_size() as f64));
