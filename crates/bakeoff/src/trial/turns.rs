@@ -153,9 +153,8 @@ fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<St
     let mut why = None;
     for (index, machine) in setup.machines.iter() {
         let mut on_it: Vec<&mut Turn<'_>> = Vec::new();
-        let is_on_it =
-            |turn: &&mut &mut Turn<'_>| turn.member.machine() == index && turn.idle_cores.is_some();
-        for turn in turns.iter_mut().filter(is_on_it) {
+        let is_on_it = |turn: &Turn<'_>| turn.member.machine() == index && turn.idle_cores.is_some();
+        for turn in turns.iter_mut().filter(|turn| is_on_it(turn)) {
             on_it.push(turn);
         }
         if on_it.len() < 2 {
