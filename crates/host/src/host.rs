@@ -135,9 +135,14 @@ impl Host {
         ports::listen(ip)
     }
 
+    /// The CPUs that are online.
+    pub fn online_cpus(&self) -> CpuSet {
+        affinity::online(&self.root)
+    }
+
     /// The CPUs that are online and that this process may use (taskset, cpuset).
     pub fn allowed_cpus(&self) -> io::Result<CpuSet> {
-        Ok(CpuSet::of_this_thread()?.intersection(&affinity::online(&self.root)))
+        Ok(CpuSet::of_this_thread()?.intersection(&self.online_cpus()))
     }
 
     /// The cores of these CPUs, as input of [`affinity::split()`].

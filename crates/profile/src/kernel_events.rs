@@ -159,22 +159,12 @@ pub(crate) fn read_sample(sample: Sample) -> ThreadSample {
     ThreadSample { pid, tid, kernel: kernel.unwrap_or_default(), user }
 }
 
-/// The CPUs that the kernel uses.
-pub(crate) fn online_cpus() -> io::Result<CpuSet> {
-    let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
-    text.trim().parse().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
-}
-
 /// Why the kernel refused, and what to do.
 pub(crate) fn refusal(error: &io::Error) -> (String, String) {
     let (reason, remedy) = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
             let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-            let reason = match level.trim() {
-                "" => "the kernel does not permit perf_event_open".to_owned(),
-                level => format!("the kernel does not permit it, kernel.perf_event_paranoid is {level}"),
-            };
-            (reason, "run as root, or set kernel.perf_event_paranoid to 1 for your own processes")
+            prohibition(level.trim(), rustix::process::geteuid().is_root())
         }
         Some(rustix::io::Errno::NOSYS) => {
             ("this kernel or container has no perf_event_open".to_owned(), "profile outside the container")
@@ -189,4 +179,34 @@ pub(crate) fn refusal(error: &io::Error) -> (String, String) {
         _ => (error.to_string(), "see perf_event_open(2)"),
     };
     (reason, remedy.to_owned())
+}
+
+/// Why it is forbidden at this level of `kernel.perf_event_paranoid`, and what to do. A container's filter of system calls can forbid
+/// what the level permits, also to root.
+fn prohibition(level: &str, is_root: bool) -> (String, &'static str) {
+    let is_permitted_by_level = is_root || level.parse().is_ok_and(|level: i32| level <= 1);
+    if is_permitted_by_level || level.is_empty() {
+        let reason = "a container or a security module forbids perf_event_open".to_owned();
+        return (reason, "permit it (the capability PERFMON, and seccomp), or profile outside the container");
+    }
+    let reason = format!("the kernel does not permit it, kernel.perf_event_paranoid is {level}");
+    (reason, "run as root, or set kernel.perf_event_paranoid to 1 for your own processes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prohibition;
+
+    #[test]
+    fn what_forbids_it_is_named() {
+        for (level, is_root, reason) in [
+            ("2", false, "the kernel does not permit it, kernel.perf_event_paranoid is 2"),
+            ("4", false, "the kernel does not permit it, kernel.perf_event_paranoid is 4"),
+            ("2", true, "a container or a security module forbids perf_event_open"),
+            ("1", false, "a container or a security module forbids perf_event_open"),
+            ("", false, "a container or a security module forbids perf_event_open"),
+        ] {
+            assert_eq!(prohibition(level, is_root).0, reason, "level {level:?}, root: {is_root}");
+        }
+    }
 }

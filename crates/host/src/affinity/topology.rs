@@ -7,7 +7,17 @@ const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The CPUs that are online.
 pub(crate) fn online(root: &Root) -> CpuSet {
-    root.parse(format!("{CPUS}/online")).unwrap_or_else(|| [0].into_iter().collect())
+    let with_times = || root.read("/proc/stat").map(|stat| cpus_with_times(&stat));
+    // A container may have no /sys.
+    root.parse(format!("{CPUS}/online"))
+        .or_else(|| with_times().filter(|cpus| !cpus.is_empty()))
+        .unwrap_or_else(|| [0].into_iter().collect())
+}
+
+/// The CPUs of which `/proc/stat` has times, a line each. The line `cpu` is of all of them.
+fn cpus_with_times(stat: &str) -> CpuSet {
+    let number = |line: &str| line.strip_prefix("cpu")?.split(' ').next()?.parse().ok();
+    stat.lines().filter_map(number).collect()
 }
 
 /// A physical core: those of its hardware threads (CPUs) that this process may use.
@@ -65,6 +75,14 @@ mod tests {
         ]);
         let cores = cores(&root, &online(&root));
         assert_eq!(cores, [Core { node: 0, cpus: set("1,3") }, Core { node: 1, cpus: set("0,2") }]);
+    }
+
+    #[test]
+    fn a_container_without_sys_has_the_cpus_with_times() {
+        let (_dir, root) = fake_root(&[("/proc/stat", "cpu  12 3 4\ncpu0 6 1 2\ncpu3 6 2 2\nintr 12 3\n")]);
+        assert_eq!(online(&root), set("0,3"));
+        let (_dir, root) = fake_root(&[]);
+        assert_eq!(online(&root), set("0"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
+use host::Host;
 use perf_event_open::config::{Cpu, Opts, Proc, SampleOn, Target};
 use perf_event_open::count::Counter;
 use perf_event_open::event::hw::Hardware;
@@ -16,8 +17,8 @@ use perf_event_open::sample::record::Record;
 use super::options::CpuSamplerOptions;
 use crate::ProfileError;
 use crate::kernel_events::{
-    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, online_cpus, process_changes,
-    read_sample, refusal, with_user_stacks,
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, process_changes, read_sample,
+    refusal, with_user_stacks,
 };
 use crate::stacks::SampleSource;
 use crate::threads::read::threads_of;
@@ -220,7 +221,7 @@ fn machine_wide(
     opts: &Opts,
     options: &CpuSamplerOptions,
 ) -> io::Result<Vec<KernelEvent>> {
-    let online = online_cpus()?;
+    let online = Host::local().online_cpus();
     let cpus = options.cpus.as_ref().unwrap_or(&online);
     if source == SampleSource::Cycles {
         return KernelEvent::on_each(cpus, &MACHINE_BUFFERS, |target| counter(source, opts, target));

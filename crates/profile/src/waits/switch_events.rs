@@ -8,7 +8,7 @@
 
 use std::io;
 
-use host::CpuSet;
+use host::{CpuSet, Host};
 use perf_event_open::config::{Opts, SampleOn, Target};
 use perf_event_open::count::Counter;
 use perf_event_open::event::sw::Software;
@@ -18,8 +18,8 @@ use perf_event_open::sample::record::{Record, RecordId};
 
 use super::tracepoints::Waking;
 use crate::kernel_events::{
-    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, online_cpus, process_changes,
-    read_sample, timed_options, with_user_stacks,
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, process_changes, read_sample,
+    timed_options, with_user_stacks,
 };
 
 /// Bytes of a stack that the kernel copies.
@@ -89,7 +89,7 @@ pub(super) struct SwitchEvents {
 impl SwitchEvents {
     /// Opens the events of these CPUs. They do not count yet.
     pub(super) fn open(cpus: Option<&CpuSet>) -> io::Result<Self> {
-        let online = online_cpus()?;
+        let online = Host::local().online_cpus();
         let cpus = cpus.unwrap_or(&online);
         let mut opts = timed_options();
         opts.extra_record.task = true;

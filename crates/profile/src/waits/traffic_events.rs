@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::io;
 
-use host::CpuSet;
+use host::{CpuSet, Host};
 use perf_event_open::config::{Opts, SampleOn, Target};
 use perf_event_open::count::Counter;
 use perf_event_open::event::sw::Software;
@@ -14,8 +14,8 @@ use perf_event_open::sample::record::{Record, sample::Sample};
 use super::switch_events::STACK_BYTES;
 use super::tracepoints::{SocketSend, TcpRead, Waking};
 use crate::kernel_events::{
-    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, online_cpus, process_changes,
-    read_sample, timed_options, with_user_stacks,
+    KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, process_changes, read_sample,
+    timed_options, with_user_stacks,
 };
 
 /// Sizes of a buffer of small records, as powers of two of pages.
@@ -51,7 +51,7 @@ impl TrafficEvents {
     /// Opens the events of servers on these CPUs that listen at these ports. They do not count yet. The error says why they
     /// cannot be opened.
     pub(super) fn open(cpus: Option<&CpuSet>, ports: &[u16]) -> Result<Self, String> {
-        let online = online_cpus().map_err(|error| error.to_string())?;
+        let online = Host::local().online_cpus();
         let cpus = cpus.unwrap_or(&online);
         let (read, waking) = (TcpRead::find()?, Waking::find()?);
         // Reads of clients on the same CPUs are others'.
