@@ -112,6 +112,7 @@ export interface CpuProfile {
   throughput_ratio?: number | null;
   frames: FrameCost[];
   waking_us?: number | null;
+  kernel_us?: number | null;
   rest_us: number;
 }
 

@@ -315,7 +315,7 @@ impl<'a> HeldServer<'a> {
         let slice = self.loads.slice(Shape::closed(), &drawn, observe);
         let slice = self.checked(slice)?;
         let used = self.checked(self.meter.used())? - before;
-        Ok(SingledSlice::of(slice.outcome, used.time))
+        Ok(SingledSlice::of(slice.outcome, &used))
     }
 
     /// Records the telemetry of its machine; its columns begin with [`WATCH`].

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use host::process::CpuUsed;
 use load::engine::LoadOutcome;
 use load::record::SingleOperation;
 use load::summary::Summary;
@@ -28,6 +29,8 @@ pub struct HeldSlice {
     pub client_utilisation: f64,
     /// CPU time of the server from the begin of the slice to its end, with the time in which it settled.
     pub whole_cpu: Duration,
+    /// The part of it in the kernel: by clock ticks, so good for slices that are together long.
+    pub whole_kernel: Duration,
     /// Operations of that time, failed ones included.
     pub whole_operations: u64,
 }
@@ -56,8 +59,8 @@ impl HeldSlice {
 }
 
 impl SingledSlice {
-    /// The slice with this outcome, in which the server used so much CPU time.
-    pub(crate) fn of(outcome: LoadOutcome, whole_cpu: Duration) -> Self {
+    /// The slice with this outcome, in which the server used this CPU time.
+    pub(crate) fn of(outcome: LoadOutcome, used: &CpuUsed) -> Self {
         let summary = Summary::of(&outcome);
         let response = outcome.total.merged(|op| &op.response_time);
         let slice = HeldSlice {
@@ -67,7 +70,8 @@ impl SingledSlice {
             throughput_per_s: summary.throughput_per_s,
             mean_response: Duration::from_secs_f64(response.mean().max(0.0) / 1e6),
             client_utilisation: summary.client.utilisation,
-            whole_cpu,
+            whole_cpu: used.time,
+            whole_kernel: used.time.mul_f64(1.0 - used.user_share()),
             whole_operations: operations(&outcome),
         };
         let quantile_us = |quantile| response.value_at_quantile(quantile) as f64;

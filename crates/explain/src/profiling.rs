@@ -51,6 +51,8 @@ pub struct ServerProfile {
 struct Passes {
     stacks: Vec<Stacks>,
     work: Vec<MeasuredWork>,
+    /// CPU time in the kernel.
+    kernel: Duration,
     /// Throughput of each profiled slice over that of the plain one of the same round.
     ratios: Vec<f64>,
     /// Samples of each CPU a second, the same in all slices. None before the first one.
@@ -81,7 +83,7 @@ pub fn profile(
             }
         }
     }
-    Ok(passes.into_iter().map(|passes| passes?.profile(level_in_words(level))).collect())
+    Ok(passes.into_iter().map(|passes| passes?.profile(level)).collect())
 }
 
 impl Passes {
@@ -124,10 +126,11 @@ impl Passes {
             self.ratios.push(profiled.throughput_per_s / plain.throughput_per_s);
         }
         self.work.push(MeasuredWork { cpu: profiled.whole_cpu, operations: profiled.whole_operations });
+        self.kernel += profiled.whole_kernel;
         self.stacks.push(stacks);
     }
 
-    fn profile(self, level: &str) -> Result<ServerProfile, String> {
+    fn profile(self, level: Level) -> Result<ServerProfile, String> {
         let merged = Stacks::merged(&self.stacks).ok_or("no sample was taken")?;
         let whole = MeasuredWork {
             cpu: self.work.iter().map(|work| work.cpu).sum(),
@@ -140,17 +143,20 @@ impl Passes {
             self_us: cost.self_us,
             total_us: cost.total_us,
         });
+        let kernel_us = (level == Level::UserStacks)
+            .then(|| self.kernel.as_secs_f64() * 1e6 / whole.operations.max(1) as f64);
         let profile = CpuProfile {
             folded: String::new(),
             samples: merged.samples(),
             period_us: merged.period.as_secs_f64() * 1e6,
             cpu_us: all.cpu_us,
             lost: merged.losses.lost,
-            level: level.to_owned(),
+            level: level_in_words(level).to_owned(),
             throughput_ratio: Sample::new(&self.ratios).ok().map(|ratios| ratios.median()),
             frames: frames.collect(),
             waking_us: all.waking_us,
-            rest_us: all.rest_us,
+            kernel_us,
+            rest_us: all.rest_us - kernel_us.unwrap_or_default(),
         };
         let costs = self.stacks.iter().zip(&self.work).filter_map(|(stacks, work)| costs(stacks, *work));
         Ok(ServerProfile {
@@ -241,6 +247,7 @@ mod tests {
             mean_response: Duration::from_millis(1),
             client_utilisation: 0.1,
             whole_cpu: Duration::from_millis(cpu),
+            whole_kernel: Duration::ZERO,
             whole_operations: 10,
         };
         let rates = [0, 100, 500, 1000, 2000].map(|cpu| samples_per_s(Some(&plain(cpu)), 1));

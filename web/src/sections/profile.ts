@@ -46,8 +46,8 @@ export function usPerSample(profile: CpuProfile, { samples }: FlameData): number
 }
 
 /** The CPU time an operation that samples account for, microseconds. */
-function inSamples({ cpu_us, waking_us, rest_us }: CpuProfile): number {
-  return cpu_us - (waking_us ?? 0) - rest_us;
+function inSamples({ cpu_us, waking_us, kernel_us, rest_us }: CpuProfile): number {
+  return cpu_us - (waking_us ?? 0) - (kernel_us ?? 0) - rest_us;
 }
 
 /** What was omitted so that the page is small. */
@@ -116,7 +116,7 @@ function row(frame: FrameCost, cpu_us: number): Child[] {
 
 /** The functions that cost the most; all rows together are the measured CPU time. */
 function functions(profile: CpuProfile, variant: string): Child {
-  const { frames, cpu_us, waking_us, rest_us } = profile;
+  const { frames, cpu_us, waking_us, kernel_us, rest_us } = profile;
   const shown = frames.slice(0, SHOWN);
   const others = inSamples(profile) - shown.reduce((sum, { self_us }) => sum + self_us, 0);
   const sum = (name: string, own: number): Child[] => [name, us(own), percent(own / Math.max(cpu_us, Number.MIN_VALUE)), "", ""];
@@ -127,6 +127,7 @@ function functions(profile: CpuProfile, variant: string): Child {
       ...shown.map((frame) => row(frame, cpu_us)),
       sum("other functions", others),
       ...(typeof waking_us === "number" ? [sum("waking up, before the thread runs", waking_us)] : []),
+      ...(typeof kernel_us === "number" ? [sum("in the kernel, whose functions were not seen", kernel_us)] : []),
       sum("not in a sample", rest_us),
     ],
   );

@@ -309,6 +309,7 @@ fn profile(file: String, folded: &str, cpu_us: f64) -> CpuProfile {
         throughput_ratio: Some(0.985),
         frames,
         waking_us: Some(waking_us),
+        kernel_us: None,
         rest_us,
     }
 }

@@ -25,13 +25,16 @@ pub struct CpuProfile {
     /// Throughput of the profiled slices over that of the plain ones beside them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput_ratio: Option<f64>,
-    /// Frames, the most CPU time first. The sum of their own time, of `waking_us` and of `rest_us` is the measured CPU time an
-    /// operation.
+    /// Frames, the most CPU time first. The sum of their own time, of `waking_us`, `kernel_us` and `rest_us` is the measured CPU
+    /// time an operation.
     pub frames: Vec<FrameCost>,
     /// What the kernel counts as CPU time from a wake-up until the thread runs, an operation, microseconds. None where it was
     /// not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waking_us: Option<f64>,
+    /// CPU time an operation in the kernel where its functions are not sampled, microseconds: by clock ticks. None where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_us: Option<f64>,
     /// Measured CPU time an operation that nothing accounts for, microseconds.
     pub rest_us: f64,
 }
@@ -55,7 +58,9 @@ impl CpuProfile {
     pub fn remainder(&self, shown: usize) -> impl Iterator<Item = (&'static str, f64)> {
         let others = self.frames.iter().skip(shown).map(|frame| frame.self_us).sum();
         let waking = self.waking_us.map(|us| (WAKING, us));
-        [("other functions", others)].into_iter().chain(waking).chain([("not in a sample", self.rest_us)])
+        let kernel = self.kernel_us.map(|us| ("in the kernel, whose functions were not seen", us));
+        let rest = [("not in a sample", self.rest_us)];
+        [("other functions", others)].into_iter().chain(waking).chain(kernel).chain(rest)
     }
 }
 

@@ -46,8 +46,7 @@ impl CpuAccount {
             return None;
         }
         let each_us = cpu_s * 1e6 / self.operations as f64;
-        let ticks = (used.user + used.system).as_secs_f64();
-        let user_share = if ticks > 0.0 { used.user.as_secs_f64() / ticks } else { 0.0 };
+        let user_share = used.user_share();
         Some(CpuTimePerOperation {
             rate_per_s,
             cpu_s,

@@ -29,6 +29,7 @@ fn watched() -> SingledSlice {
             mean_response: Duration::from_millis(1),
             client_utilisation: 0.1,
             whole_cpu: Duration::from_secs(1),
+            whole_kernel: Duration::ZERO,
             whole_operations: 1000,
         },
         median_us: 1000.0,

@@ -38,6 +38,14 @@ impl CpuUsed {
     }
 }
 
+impl CpuUsed {
+    /// The share of it in user mode, 0 to 1; 0 where no tick was counted.
+    pub fn user_share(&self) -> f64 {
+        let ticks = (self.user + self.system).as_secs_f64();
+        if ticks > 0.0 { self.user.as_secs_f64() / ticks } else { 0.0 }
+    }
+}
+
 fn ticks(count: u64) -> Duration {
     Duration::from_secs(count) / (rustix::param::clock_ticks_per_second() as u32).max(1)
 }

@@ -21,14 +21,16 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// The frames of a profile, waking up and what is in no sample are the measured CPU time.
+/// The frames of a profile, waking up, a kernel that was not seen, and what is in no sample are the measured CPU time.
 fn assert_adds_up(profile: &Value) {
     let frames = profile["frames"].as_array().expect("frames");
     let own: f64 = frames.iter().map(|frame| number(&frame["self_us"])).sum();
-    let (waking, rest) = (profile["waking_us"].as_f64().unwrap_or_default(), number(&profile["rest_us"]));
+    let [waking, kernel] = ["waking_us", "kernel_us"].map(|name| profile[name].as_f64().unwrap_or_default());
+    let rest = number(&profile["rest_us"]);
     let cpu = number(&profile["cpu_us"]);
     assert!(!frames.is_empty() && cpu > 0.0, "{profile}");
-    assert!((own + waking + rest - cpu).abs() < 1e-6 * cpu, "{own}, {waking} and {rest} are not {cpu}");
+    let sum = own + waking + kernel + rest;
+    assert!((sum - cpu).abs() < 1e-6 * cpu, "{own}, {waking}, {kernel} and {rest} are not {cpu}");
 }
 
 /// Places of waits are those within operations and then those for work, and sum to the times of the whole.

@@ -86,6 +86,7 @@ fn server() -> ExplainedServer {
             throughput_ratio: Some(0.98),
             frames: vec![FrameCost { frame: text(), module: text(), self_us: 1.0, total_us: 2.0 }],
             waking_us: Some(0.2),
+            kernel_us: Some(0.3),
             rest_us: 0.1,
         }),
         waits: Some(WaitProfile {
