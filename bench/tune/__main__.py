@@ -10,11 +10,14 @@ from pathlib import Path
 
 from shared import machine, series
 from shared.ledger import Ledger
+from shared.showdown import NoAnswer
 from shared.whole_run import REPOSITORY, progress
 
 from . import kills, page, searches
 
 KILLS = "kills"
+AT_ONCE_S = 10
+"""A search that fails sooner has measured nothing, and would fail again: the series ends."""
 
 
 def main() -> int:
@@ -35,6 +38,8 @@ def _round(options: argparse.Namespace, ledgers: dict[str, Ledger], end: float) 
     for search in searches.ALL:
         if search.name in options.only and time.monotonic() < end:
             row = searches.run(showdown, search, commit, options.work, options.time)
+            if row["error"] and row["seconds"] < AT_ONCE_S:
+                raise NoAnswer(row["error"])
             ledgers["searches"].append(row)
             progress(f"{search.name}: {row['sentence'] or row['error']} ({row['seconds']} s)")
 
