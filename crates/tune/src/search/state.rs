@@ -1,5 +1,7 @@
 //! The state of a search, and how it measures: time that is left, groups of candidates beside a reference, refusals.
 
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 use super::decide::{self, Gains, Spread};
@@ -16,13 +18,15 @@ pub(super) struct Search<'l> {
     pub(super) lab: &'l mut dyn TuningLab,
     pub(super) limits: SearchLimits,
     pub(super) found: Found,
+    /// Candidates that are tried if those before leave time.
+    waiting: VecDeque<Candidate>,
     /// Trials so far, for the time that one takes.
     trials: usize,
 }
 
 impl<'l> Search<'l> {
     pub(super) fn new(lab: &'l mut dyn TuningLab, limits: &SearchLimits) -> Self {
-        Self { lab, limits: *limits, found: Found::default(), trials: 0 }
+        Self { lab, limits: *limits, found: Found::default(), waiting: VecDeque::new(), trials: 0 }
     }
 
     /// Measures the baseline beside itself.
@@ -71,23 +75,33 @@ impl<'l> Search<'l> {
         self.lab.elapsed() + all <= self.limits.budget
     }
 
-    /// Divides candidates into those that weaken something and the others, and leaves out those for which there is no time.
+    /// Divides candidates into those that weaken something and the others. Those wait for which there may be no time.
     pub(super) fn take(&mut self, candidates: Vec<Candidate>) {
         let (free, weaker): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|candidate| candidate.tuning.is_free());
         let each = self.time_for(self.limits.screen).mul_f64(1.0 + 1.0 / MOST_BESIDE as f64);
         let time = self.time_to_search().mul_f64(0.7);
         let most = ((time.as_secs_f64() / each.as_secs_f64().max(1e-9)) as usize).max(1);
-        for (at, candidate) in free.into_iter().enumerate() {
-            if at < most {
-                self.found.tried.push(Tried::new(candidate));
-            } else {
-                let why = format!("there is no time for {}: pass a longer --for", candidate.name());
-                let (tuning, title) = (candidate.tuning.id, candidate.tuning.title);
-                self.found.not_tried.push(NotTried { tuning, title, why });
-            }
-        }
+        self.waiting = free.into();
+        self.admit(most);
         self.found.weaker = weaker.into_iter().map(Tried::new).collect();
+    }
+
+    /// Takes up to this many of those that wait; returns which they are.
+    fn admit(&mut self, most: usize) -> Range<usize> {
+        let from = self.found.tried.len();
+        let admitted = self.waiting.drain(..most.min(self.waiting.len()));
+        self.found.tried.extend(admitted.map(Tried::new));
+        from..self.found.tried.len()
+    }
+
+    /// Takes as many of those that wait as can be screened beside each other, with this number of trials to follow before the
+    /// confirmation. Returns which they are: none if there is no time for one.
+    pub(super) fn admit_in_time(&mut self, following: u32) -> Range<usize> {
+        let blocks = self.limits.screen;
+        let fits = |of: &usize| self.has_time_for(blocks * (*of as u32 + 1) + following);
+        let most = (1..=MOST_BESIDE).rev().find(fits).unwrap_or(0);
+        self.admit(most)
     }
 
     /// Runs a stage and counts its trials.
@@ -185,6 +199,16 @@ impl<'l> Search<'l> {
 
     /// What was found.
     pub(super) fn finish(mut self) -> Found {
+        let is_cut = self.found.is_interrupted || self.found.ended.is_some();
+        let not_tried = self.waiting.into_iter().map(|candidate| {
+            let why = if is_cut {
+                "the search ended before it was tried".to_owned()
+            } else {
+                format!("there is no time for {}: pass a longer --for", candidate.name())
+            };
+            NotTried { tuning: candidate.tuning.id, title: candidate.tuning.title, why }
+        });
+        self.found.not_tried.extend(not_tried);
         for tried in self.found.tried.iter_mut().chain(&mut self.found.weaker).filter(|tried| tried.is_open())
         {
             tried.end(Outcome::Dropped, "the search ended before it was decided");

@@ -33,11 +33,28 @@ impl Search<'_> {
             self.measure("screening", group, blocks)?;
         }
         self.drop_losers();
+        self.screen_more()?;
         self.race()?;
         let stack = self.stack()?;
         let stack = self.drop_one_at_a_time(stack)?;
         let settings = self.confirm(&stack)?;
         self.try_weaker(&settings)
+    }
+
+    /// Screens those that wait, in the time that is left by those that could not win.
+    fn screen_more(&mut self) -> Result<(), LabError> {
+        loop {
+            let open = self.open().len().min(MOST_RACED) as u32;
+            // What has been found is raced, and combined if it is several.
+            let race = if open > 0 { self.limits.screen * (open + 1) } else { 0 };
+            let drop = if open > 1 { self.limits.drop.0 * (open + 1) } else { 0 };
+            let admitted: Vec<usize> = self.admit_in_time(race + drop).collect();
+            if admitted.is_empty() {
+                return Ok(());
+            }
+            self.measure("screening", &admitted, self.limits.screen)?;
+            self.drop_losers();
+        }
     }
 
     fn drop_losers(&mut self) {

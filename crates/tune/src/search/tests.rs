@@ -298,6 +298,17 @@ fn a_budget_that_is_too_short_is_refused_with_what_it_takes() {
 }
 
 #[test]
+fn the_time_that_losers_leave_is_used_for_those_that_wait() {
+    let limits = SearchLimits::of(Duration::from_mins(5), 1e10);
+    let mut lab = ScriptedLab::new(11, &[("c9", 0.1)]);
+    lab.noise = 0.002;
+    let candidates: Vec<Candidate> = (0..10).map(|at| candidate(&format!("c{at}"))).collect();
+    let found = search(&mut lab, &limits, &mut |_| (candidates.clone(), Vec::new())).unwrap();
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["c9"], "{:?}", lab.said);
+    assert!(lab.elapsed < 5.0 * 60.0 * 1.05, "{}", lab.elapsed);
+}
+
+#[test]
 fn what_there_is_no_time_for_is_said() {
     let limits = SearchLimits::of(Duration::from_mins(4), 1e10);
     let mut lab = ScriptedLab::new(10, &[]);
