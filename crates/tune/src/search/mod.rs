@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | equal servers | the baseline twice | the noise of this host; the figures that call for tunings |
 //! | screening | all candidates beside the baseline, three blocks | who cannot win is dropped |
+//! | screening goes on | candidates that wait, in the time that losers leave | the same |
 //! | race | the best six, three blocks more at a time | the same, with more blocks |
 //! | stack | the best, then the best two, … | who adds to those before |
 //! | drop one | the stack, and the stack without each | single claims, by Holm's correction |
