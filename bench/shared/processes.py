@@ -34,10 +34,10 @@ def stop(process: subprocess.Popen, signal_first: int = signal.SIGTERM, patience
         process.wait()
 
 
-def ask(argv: list[str], cwd: Path, patience_s: float = 60.0) -> subprocess.CompletedProcess[str]:
+def ask(argv: list[str], cwd: Path | None, env: dict[str, str] | None = None, patience_s: float = 60.0) -> subprocess.CompletedProcess[str]:
     """Runs a program to its end and returns what it printed. If the bench is stopped meanwhile, the program is asked to end, for it
     has servers of its own to stop."""
-    with subprocess.Popen(argv, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(argv, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             output, errors = process.communicate()
         finally:

@@ -4,6 +4,7 @@ however the series ends. What a round is, and what the page says, is left to the
 from __future__ import annotations
 
 import argparse
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,8 @@ def parse(parser: argparse.ArgumentParser, *binaries: str) -> argparse.Namespace
 
 def run(options: argparse.Namespace, target: str, one_round: Callable[[float], None], text: Callable[[], str]) -> int:
     """Runs rounds until the time is over. A round gets the end on the monotonic clock, and starts nothing after it."""
+    # What a round has started is stopped, however the series ends.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     end = time.monotonic() + (0 if options.report_only else 60 * options.minutes)
     try:
         while time.monotonic() < end:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 from pathlib import Path
 
+from . import processes
 from .errors import BadRun
 
 ENGINE = "showdown"
@@ -27,7 +27,7 @@ def ask(showdown: Path, arguments: list[str], directory: Path | None = None) -> 
     """
     argv = [showdown.name, *arguments]
     environment = os.environ | {"PATH": f"{showdown.parent}{os.pathsep}{os.environ['PATH']}"}
-    ran = subprocess.run(argv, cwd=directory, env=environment, capture_output=True, text=True)
+    ran = processes.ask(argv, directory, environment)
     if ran.returncode not in (0, NO_VERDICT):
         raise NoAnswer(f"{shlex.join(argv)}: {ran.stderr.strip() or ran.returncode}")
     return ran.stdout
