@@ -1,6 +1,5 @@
 //! The state of a search, and how it measures: time that is left, groups of candidates beside a reference, refusals.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -19,14 +18,14 @@ pub(super) struct Search<'l> {
     pub(super) limits: SearchLimits,
     pub(super) found: Found,
     /// Candidates that are tried if those before leave time.
-    waiting: VecDeque<Candidate>,
+    waiting: Vec<Candidate>,
     /// Trials so far, for the time that one takes.
     trials: usize,
 }
 
 impl<'l> Search<'l> {
     pub(super) fn new(lab: &'l mut dyn TuningLab, limits: &SearchLimits) -> Self {
-        Self { lab, limits: *limits, found: Found::default(), waiting: VecDeque::new(), trials: 0 }
+        Self { lab, limits: *limits, found: Found::default(), waiting: Vec::new(), trials: 0 }
     }
 
     /// Measures the baseline beside itself.
@@ -82,7 +81,7 @@ impl<'l> Search<'l> {
         let each = self.time_for(self.limits.screen).mul_f64(1.0 + 1.0 / MOST_BESIDE as f64);
         let time = self.time_to_search().mul_f64(0.7);
         let most = ((time.as_secs_f64() / each.as_secs_f64().max(1e-9)) as usize).max(1);
-        self.waiting = free.into();
+        self.waiting = free;
         self.admit(most);
         self.found.weaker = weaker.into_iter().map(Tried::new).collect();
     }
