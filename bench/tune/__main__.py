@@ -13,7 +13,7 @@ from shared.ledger import Ledger
 from shared.showdown import NoAnswer
 from shared.whole_run import REPOSITORY, progress
 
-from . import kills, page, searches
+from . import gains, kills, page, searches
 
 KILLS = "kills"
 AT_ONCE_S = 10
@@ -37,10 +37,14 @@ def _round(options: argparse.Namespace, ledgers: dict[str, Ledger], end: float) 
         progress(f"killed after {row['after_s']} s: {row['setting_then']}, then {row['setting_after']}")
     for search in searches.ALL:
         if search.name in options.only and time.monotonic() < end:
-            row = searches.run(showdown, search, commit, options.work, options.time)
-            if row["error"] and row["seconds"] < AT_ONCE_S:
-                raise NoAnswer(row["error"])
+            record, error, seconds = searches.run(showdown, search, options.work, options.time)
+            if error and seconds < AT_ONCE_S:
+                raise NoAnswer(error)
+            row = searches.row(search, record, error, commit, seconds)
             ledgers["searches"].append(row)
+            if search in searches.SERVERS:
+                for tried in gains.of_record(search.name, record, str(row["at"]), commit):
+                    ledgers["gains"].append(tried)
             progress(f"{search.name}: {row['sentence'] or row['error']} ({row['seconds']} s)")
 
 

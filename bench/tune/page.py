@@ -8,9 +8,9 @@ from shared import binomial
 from shared.ledger import Ledger
 from shared.markdown import plural, table
 
-from . import kills, rules, searches
+from . import gains, kills, rules, searches
 
-COLUMNS = {"searches": searches.COLUMNS, "kills": kills.COLUMNS}
+COLUMNS = {"searches": searches.COLUMNS, "gains": gains.COLUMNS, "kills": kills.COLUMNS}
 Rows = list[dict[str, str]]
 
 
@@ -18,6 +18,7 @@ def write(ledgers: dict[str, Ledger]) -> str:
     """The whole page."""
     rows = ledgers["searches"].rows()
     killed = ledgers["kills"].rows()
+    against = gains.against_published(ledgers["gains"].rows())
     dates = sorted({row["at"][:10] for row in rows + killed})
     return f"""# Searches for tunings
 
@@ -34,6 +35,13 @@ A server of known behaviour is slowed twice. Two tunings undo that: {", ".join(f
 ## Real servers
 
 {table(["search", "tried", "not tried", "kept", "took", "answer"], _servers(rows)) if _servers(rows) else "None searched yet."}
+
+## Published gains
+
+What others have published is in `tunings/`. The figure is a tuning's own share of what was confirmed; of one that was dropped before, its mean gain over the
+baseline in screening and race, the best of many. Tunings that weaken durability are tried in a table of their own and never kept.
+
+{table(["tuning", "published", "search", "measured here", "seen", "why"], against) if against else "None tried yet."}
 
 ## Killed searches
 

@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from shared.ledger import Ledger
-from tune import kills, page, rules, searches
+from tune import gains, kills, page, rules, searches
 
 
 def _record(kept: list[str], low: float, high: float) -> dict:
@@ -46,6 +46,24 @@ class Page(unittest.TestCase):
         self.assertIn("| no headline on a server at its best | 0 of 1, 0%", text)
         self.assertIn("| nginx | 0 | 0 | – | 1 min | no trial is valid |", text)
         self.assertIn("After `showdown undo`: 0 changed settings, 0 running processes.", text)
+
+    def test_a_gain_is_beside_what_was_published_and_a_tuning_that_was_not_tried_has_its_reason(self):
+        record = {
+            "tried": [{"tuning": "nginx-reuseport", "outcome": "dropped", "screened": 1.003, "blocks": 6, "why": "it gains nothing"}],
+            "weaker": [{"tuning": "mariadb-flush-at-commit", "outcome": "dropped", "screened": None, "blocks": 3, "why": "durability", "own": {"ratio": 1.3, "low": 1.2, "high": 1.4}}],
+            "not_tried": [{"tuning": "nginx-aio-threads", "why": "no disk reads"}, {"tuning": "nginx-sendfile", "why": "none published"}],
+        }
+        with tempfile.TemporaryDirectory() as directory:
+            ledger = Ledger(Path(directory) / "gains.csv", gains.COLUMNS)
+            for row in gains.of_record("nginx", record, "2026-11-25", "abc"):
+                ledger.append(row)
+            rows = ledger.rows()
+        lines = {line[0]: line[2:] for line in gains.against_published(rows)}
+        self.assertEqual(len(rows), 4)
+        self.assertEqual(lines["nginx-reuseport"], ["nginx", "1.003 × in 6 blocks", "no", "it gains nothing"])
+        self.assertEqual(lines["mariadb-flush-at-commit"], ["nginx", "1.300 × (1.200–1.400)", "yes", "durability"])
+        self.assertEqual(lines["nginx-aio-threads"], ["nginx", "–", "not tried", "no disk reads"])
+        self.assertNotIn("nginx-sendfile", lines)
 
 
 if __name__ == "__main__":

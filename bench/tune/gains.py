@@ -1,0 +1,58 @@
+"""What each tuning gained in the searches of real servers, beside what others have published of it (`expected` of its rule)."""
+
+from __future__ import annotations
+
+import tomllib
+
+from shared.whole_run import REPOSITORY
+
+COLUMNS = "at commit search tuning outcome own low high screened blocks why".split()
+NOT_TRIED = "not tried"
+Rows = list[dict[str, str]]
+
+
+def of_record(search: str, record: dict, at: str, commit: str) -> list[dict[str, object]]:
+    """A row of each tuning that was tried, of each weaker one, and of each that was not tried."""
+    common = {"at": at, "commit": commit, "search": search}
+    rows = []
+    for one in record.get("tried", []) + record.get("weaker", []):
+        own = one.get("own") or {}
+        figures = {"own": own.get("ratio"), "low": own.get("low"), "high": own.get("high"), "screened": one.get("screened")}
+        shown = {name: f"{figure:.4f}" if figure else "" for name, figure in figures.items()}
+        rows.append({**common, "tuning": one["tuning"], "outcome": one["outcome"], **shown, "blocks": one["blocks"], "why": one["why"]})
+    for one in record.get("not_tried", []):
+        rows.append(dict.fromkeys(COLUMNS, "") | common | {"tuning": one["tuning"], "outcome": NOT_TRIED, "why": one["why"]})
+    return rows
+
+
+def published() -> dict[str, dict]:
+    """What has been published, by the name of the tuning."""
+    rules = {path.stem: tomllib.loads(path.read_text()) for path in sorted((REPOSITORY / "tunings").glob("*.toml"))}
+    return {name: rule["expected"] for name, rule in rules.items() if "expected" in rule}
+
+
+def against_published(rows: Rows) -> list[list[str]]:
+    """A line of each published gain and search: what was published, what was measured here, and why it was kept or not."""
+    lines = []
+    for tuning, expected in published().items():
+        for row in (row for row in rows if row["tuning"] == tuning):
+            lines.append([tuning, _range(expected), row["search"], _measured(row), _seen(row), row["why"]])
+    return lines
+
+
+def _range(expected: dict) -> str:
+    known = [expected["source"], *(str(expected[key]) for key in ("hardware", "year") if key in expected)]
+    return f"{expected['low']:g}–{expected['high']:g} × ({', '.join(known)})"
+
+
+def _measured(row: dict[str, str]) -> str:
+    if row["own"]:
+        return f"{float(row['own']):.3f} × ({float(row['low']):.3f}–{float(row['high']):.3f})"
+    return f"{float(row['screened']):.3f} × in {row['blocks']} blocks" if row["screened"] else "–"
+
+
+def _seen(row: dict[str, str]) -> str:
+    """A gain is seen where it was kept, or is certain: a tuning that weakens durability is never kept."""
+    if row["outcome"] == NOT_TRIED:
+        return NOT_TRIED
+    return "yes" if row["outcome"] == "kept" or (row["low"] and float(row["low"]) > 1) else "no"
