@@ -13,14 +13,14 @@ pub struct SearchLimits {
     pub equal: u32,
     /// Blocks of the screening, and of each round of the race: three at least, which a run needs for its verdict.
     pub screen: u32,
-    /// Rounds of the race.
+    /// Most rounds of the race.
     pub rounds: u32,
-    /// Blocks of the stack.
-    pub stack: u32,
+    /// Fewest and most blocks of the stack.
+    pub stack: (u32, u32),
     /// Fewest and most blocks of dropping one at a time.
     pub drop: (u32, u32),
-    /// Blocks of the confirmation.
-    pub confirm: u32,
+    /// Fewest and most blocks of the confirmation.
+    pub confirm: (u32, u32),
     /// Memory of the machine, bytes.
     pub memory_bytes: f64,
 }
@@ -28,12 +28,28 @@ pub struct SearchLimits {
 impl SearchLimits {
     /// Those of an ordinary search.
     pub fn of(budget: Duration, memory_bytes: f64) -> Self {
-        Self { budget, equal: 6, screen: 3, rounds: 2, stack: 4, drop: (6, 12), confirm: 10, memory_bytes }
+        Self {
+            budget,
+            equal: 6,
+            screen: 3,
+            rounds: 6,
+            stack: (4, 16),
+            drop: (6, 24),
+            confirm: (10, 24),
+            memory_bytes,
+        }
     }
 
     /// Those of a quick one: it shows large gains only.
     pub fn quick(budget: Duration, memory_bytes: f64) -> Self {
-        Self { equal: 3, rounds: 1, stack: 3, drop: (4, 6), confirm: 6, ..Self::of(budget, memory_bytes) }
+        Self {
+            equal: 3,
+            rounds: 2,
+            stack: (3, 6),
+            drop: (4, 6),
+            confirm: (6, 12),
+            ..Self::of(budget, memory_bytes)
+        }
     }
 }
 

@@ -44,7 +44,7 @@ impl<'l> Search<'l> {
         let learnt = format!("two equal servers seem to differ by {:.1} %", noise * 100.0);
         self.learnt("equal servers", &trials, learnt);
         self.found.equal = EqualServers { estimate: decide::estimate(&gains), noise, trials: trials.clone() };
-        let needed = self.time_for(2 * self.limits.screen + 2 * self.limits.confirm);
+        let needed = self.time_for(2 * self.limits.screen + self.trials_to_confirm());
         if self.lab.elapsed() + needed > self.limits.budget {
             let needed_s = (self.lab.elapsed() + needed).as_secs() + 1;
             return Err(SearchError::TooShort { budget_s: self.limits.budget.as_secs(), needed_s });
@@ -59,8 +59,8 @@ impl<'l> Search<'l> {
 
     /// The time until what comes after screening and race must begin.
     pub(super) fn time_to_search(&self) -> Duration {
-        let after = 2 * self.limits.confirm + 3 * self.limits.drop.0;
-        let confirm_only = 2 * self.limits.confirm;
+        let confirm_only = self.trials_to_confirm() + self.trials_of_weaker();
+        let after = confirm_only + 3 * self.limits.drop.0;
         let left = |reserve: u32| {
             self.limits.budget.saturating_sub(self.lab.elapsed()).saturating_sub(self.time_for(reserve))
         };
@@ -70,20 +70,70 @@ impl<'l> Search<'l> {
 
     /// Whether there is time for this number of trials before the confirmation.
     pub(super) fn has_time_for(&self, trials: u32) -> bool {
-        let all = self.time_for(trials + 2 * self.limits.confirm);
-        self.lab.elapsed() + all <= self.limits.budget
+        self.has_time_for_last(trials + self.trials_to_confirm())
+    }
+
+    /// Whether there is time for this number of trials before what weakens something.
+    fn has_time_for_last(&self, trials: u32) -> bool {
+        self.lab.elapsed() + self.time_for(trials + self.trials_of_weaker()) <= self.limits.budget
+    }
+
+    fn trials_to_confirm(&self) -> u32 {
+        2 * self.limits.confirm.0
+    }
+
+    /// Trials of what weakens something, each beside the stack.
+    fn trials_of_weaker(&self) -> u32 {
+        let count = self.found.weaker.len();
+        self.limits.drop.0 * (count + count.div_ceil(MOST_BESIDE)) as u32
+    }
+
+    /// Blocks of this many servers, before this number of trials and the confirmation: as many as show a gain with this noise, if
+    /// there is time for them.
+    pub(super) fn blocks_in_time(
+        &self,
+        spread: Spread,
+        (fewest, most): (u32, u32),
+        servers: u32,
+        following: u32,
+    ) -> u32 {
+        let needed = decide::blocks_for(spread.sd, fewest, most);
+        let fits = |blocks: &u32| self.has_time_for(blocks * servers + following);
+        (fewest..=needed).rev().find(fits).unwrap_or(fewest)
+    }
+
+    /// Blocks of the confirmation: likewise, and decided before its first one.
+    pub(super) fn blocks_to_confirm(&self, spread: Spread) -> u32 {
+        let (fewest, most) = self.limits.confirm;
+        let needed = decide::blocks_for(spread.sd, fewest, most);
+        (fewest..=needed).rev().find(|blocks| self.has_time_for_last(blocks * 2)).unwrap_or(fewest)
+    }
+
+    /// The noise of one block of a stack.
+    pub(super) fn spread_of_stack(&self, stack: &[usize]) -> Spread {
+        self.spread(stack.iter().any(|at| self.found.tried[*at].candidate.is_of_kernel()))
     }
 
     /// Divides candidates into those that weaken something and the others. Those wait for which there may be no time.
     pub(super) fn take(&mut self, candidates: Vec<Candidate>) {
         let (free, weaker): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|candidate| candidate.tuning.is_free());
+        self.take_weaker(weaker);
         let each = self.time_for(self.limits.screen).mul_f64(1.0 + 1.0 / MOST_BESIDE as f64);
         let time = self.time_to_search().mul_f64(0.7);
         let most = ((time.as_secs_f64() / each.as_secs_f64().max(1e-9)) as usize).max(1);
         self.waiting = free;
         self.admit(most);
+    }
+
+    /// Takes those that weaken something. They are no part of the headline, and get a quarter of the time.
+    fn take_weaker(&mut self, mut weaker: Vec<Candidate>) {
+        let each = self.time_for(self.limits.drop.0).as_secs_f64().max(1e-9);
+        let beside_stack = (self.limits.budget.as_secs_f64() / 4.0 / each) as usize;
+        let most = beside_stack.saturating_sub(1).max(1);
+        let late = weaker.split_off(most.min(weaker.len()));
         self.found.weaker = weaker.into_iter().map(Tried::new).collect();
+        self.found.not_tried.extend(late.into_iter().map(no_time));
     }
 
     /// Takes up to this many of those that wait; returns which they are.
@@ -200,12 +250,9 @@ impl<'l> Search<'l> {
     pub(super) fn finish(mut self) -> Found {
         let is_cut = self.found.is_interrupted || self.found.ended.is_some();
         let not_tried = self.waiting.into_iter().map(|candidate| {
-            let why = if is_cut {
-                "the search ended before it was tried".to_owned()
-            } else {
-                format!("there is no time for {}: pass a longer --for", candidate.name())
-            };
-            NotTried { tuning: candidate.tuning.id, title: candidate.tuning.title, why }
+            let NotTried { tuning, title, why } = no_time(candidate);
+            let why = if is_cut { "the search ended before it was tried".to_owned() } else { why };
+            NotTried { tuning, title, why }
         });
         self.found.not_tried.extend(not_tried);
         for tried in self.found.tried.iter_mut().chain(&mut self.found.weaker).filter(|tried| tried.is_open())
@@ -214,4 +261,9 @@ impl<'l> Search<'l> {
         }
         self.found
     }
+}
+
+fn no_time(candidate: Candidate) -> NotTried {
+    let why = format!("there is no time for {}: pass a longer --for", candidate.name());
+    NotTried { tuning: candidate.tuning.id, title: candidate.tuning.title, why }
 }

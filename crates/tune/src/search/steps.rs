@@ -44,11 +44,10 @@ impl Search<'_> {
     /// Screens those that wait, in the time that is left by those that could not win.
     fn screen_more(&mut self) -> Result<(), LabError> {
         loop {
-            let open = self.open().len().min(MOST_RACED) as u32;
+            let open = self.open().len().min(MOST_RACED);
             // What has been found is raced, and combined if it is several.
-            let race = if open > 0 { self.limits.screen * (open + 1) } else { 0 };
-            let drop = if open > 1 { self.limits.drop.0 * (open + 1) } else { 0 };
-            let admitted: Vec<usize> = self.admit_in_time(race + drop).collect();
+            let race = if open > 0 { self.limits.screen * (open as u32 + 1) } else { 0 };
+            let admitted: Vec<usize> = self.admit_in_time(race + self.trials_of_stack(open)).collect();
             if admitted.is_empty() {
                 return Ok(());
             }
@@ -73,18 +72,20 @@ impl Search<'_> {
         for at in self.open().into_iter().skip(MOST_RACED) {
             self.found.tried[at].end(Outcome::Dropped, "others gained more in the screening");
         }
-        for _ in 0..self.limits.rounds {
-            let open = self.open();
-            let is_settled = open.iter().all(|at| {
+        for round in 0..self.limits.rounds {
+            let is_settled = |at: &usize| {
                 let tried = &self.found.tried[*at];
                 let spread = self.spread(tried.candidate.is_of_kernel());
                 tried.gains.0.len() > 3 && decide::is_promising(&tried.gains, spread)
-            });
-            let trials = self.limits.screen * (open.len() as u32 + 1);
-            if open.is_empty() || is_settled || !self.has_time_for(trials) {
+            };
+            let unsettled: Vec<usize> = self.open().into_iter().filter(|at| !is_settled(at)).collect();
+            let trials = self.limits.screen * (unsettled.len() as u32 + 1);
+            // Without one round there is nothing to combine.
+            let following = if round == 0 { 0 } else { self.trials_of_stack(self.open().len()) };
+            if unsettled.is_empty() || !self.has_time_for(trials + following) {
                 break;
             }
-            self.measure("race", &open, self.limits.screen)?;
+            self.measure("race", &unsettled, self.limits.screen)?;
             self.drop_losers();
         }
         // Of a tuning's levels, the best one.
@@ -108,6 +109,12 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// Fewest trials of combining this number of candidates: the stack, and dropping one at a time.
+    fn trials_of_stack(&self, candidates: usize) -> u32 {
+        let count = candidates.min(MOST_STACKED) as u32;
+        if count < 2 { 0 } else { self.limits.stack.0 * count + self.limits.drop.0 * (count + 1) }
+    }
+
     /// Stacks the promising candidates, the best first; returns those that add to the ones before.
     fn stack(&mut self) -> Result<Vec<usize>, LabError> {
         let mut stack: Vec<usize> = Vec::new();
@@ -125,10 +132,7 @@ impl Search<'_> {
                 self.found.tried[at].end(Outcome::Dropped, "others gained more in the race");
             }
         }
-        let fits = self.has_time_for(
-            self.limits.stack * stack.len() as u32 + self.limits.drop.0 * (stack.len() as u32 + 1),
-        );
-        if stack.len() > 1 && !fits {
+        if stack.len() > 1 && !self.has_time_for(self.trials_of_stack(stack.len())) {
             for at in stack.drain(1..) {
                 self.found.tried[at]
                     .end(Outcome::Dropped, "there was no time to combine it: pass a longer --for");
@@ -139,7 +143,10 @@ impl Search<'_> {
         }
         let of: Vec<Settings> = (1..=stack.len()).map(|count| self.settings(&stack[..count])).collect();
         self.lab.say(&format!("stack: {} together", stack.len()));
-        let trials = match self.run("stack", &of, self.limits.stack) {
+        let count = stack.len() as u32;
+        let drop = self.limits.drop.0 * (count + 1);
+        let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.stack, count, drop);
+        let trials = match self.run("stack", &of, blocks) {
             Err(LabError::Refused(why)) => return Ok(self.only_the_first(&stack, &why)),
             trials => trials?,
         };
@@ -155,7 +162,10 @@ impl Search<'_> {
                 let gain = gains.mean().exp_m1() * 100.0;
                 let gain =
                     if gain.is_finite() { format!("{gain:+.1} %") } else { "no valid block".to_owned() };
-                tried.end(Outcome::Dropped, format!("it adds less than 1 % to the others: {gain}"));
+                tried.end(
+                    Outcome::Dropped,
+                    format!("that it adds more than 1 % to the others is not shown: {gain}"),
+                );
             }
         }
         let learnt = format!("{} of {} add to each other", kept.len(), stack.len());
@@ -179,11 +189,7 @@ impl Search<'_> {
         let without = |one: usize| -> Vec<usize> { stack.iter().copied().filter(|at| *at != one).collect() };
         let parts = stack.iter().map(|at| self.settings(&without(*at)));
         let of: Vec<Settings> = std::iter::once(self.settings(&stack)).chain(parts).collect();
-        let (fewest, most) = self.limits.drop;
-        let mut blocks = decide::blocks_for(self.spread(false).sd, fewest, most);
-        while blocks > fewest && !self.has_time_for(blocks * of.len() as u32) {
-            blocks -= 1;
-        }
+        let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.drop, of.len() as u32, 0);
         self.lab.say(&format!("drop one: the stack without each of {}", stack.len()));
         let trials = self.run("drop one", &of, blocks)?;
         let gains: Vec<Gains> = (1..of.len()).map(|at| Gains(trials.gains(0, at))).collect();
@@ -220,7 +226,8 @@ impl Search<'_> {
         }
         let settings = self.settings(stack);
         self.lab.say("confirmation: the stack and the baseline on fresh blocks");
-        let trials = self.run("confirmation", &[Settings::new(), settings.clone()], self.limits.confirm)?;
+        let blocks = self.blocks_to_confirm(self.spread_of_stack(stack));
+        let trials = self.run("confirmation", &[Settings::new(), settings.clone()], blocks)?;
         let gains = trials.gains(1, 0);
         let threshold = decide::threshold(self.found.equal.noise);
         let headline = decide::estimate(&gains).map(|estimate| Headline {

@@ -318,3 +318,26 @@ fn what_there_is_no_time_for_is_said() {
     assert!(lab.elapsed < 4.0 * 60.0 * 1.05, "{}", lab.elapsed);
     assert!(lab.said.iter().any(|said| said.starts_with("screening: ")), "{:?}", lab.said);
 }
+
+#[test]
+fn on_a_noisy_host_the_time_that_is_left_becomes_blocks() {
+    let names: Vec<String> = (0..10).map(|at| format!("placebo-{at}")).collect();
+    let names = names.iter().map(String::as_str).chain(["three", "fifteen"]);
+    let candidates: Vec<Candidate> = names.map(candidate).collect();
+    let (mut small, mut large, mut placebos) = (0, 0, 0);
+    let runs = 100;
+    for seed in 0..runs {
+        let mut lab = ScriptedLab::new(seed, &[("three", 0.03), ("fifteen", 0.15)]);
+        lab.noise = 0.03;
+        let found = run(&mut lab, &candidates);
+        let kept = with_outcome(&found, Outcome::Kept);
+        small += usize::from(kept.contains(&"three"));
+        large += usize::from(kept.contains(&"fifteen"));
+        placebos += kept.iter().filter(|id| id.starts_with("placebo")).count();
+        let blocks = found.confirmation.map_or(0, |found| found.trials.gains(1, 0).len());
+        assert!(blocks > 10 || lab.elapsed > 19.0 * 60.0, "{blocks} blocks after {} s", lab.elapsed);
+        assert!(lab.elapsed < 20.0 * 60.0 * 1.02, "{} s", lab.elapsed);
+    }
+    // With a fixed number of blocks it was 13 of 100 of the small gain (decision 0021).
+    assert!(large == runs as usize && small >= 30 && placebos <= 1, "{large}, {small}, {placebos}");
+}
