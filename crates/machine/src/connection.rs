@@ -1,5 +1,8 @@
 //! The controller's end of the connection to one agent: requests and replies, and whether the host is still there.
 
+mod channels;
+mod wait;
+
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::process::{ChildStdin, ChildStdout};
@@ -7,12 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use host::CpuSet;
 use load::clock::Nanos;
 use serde_json::Value;
 
+use self::wait::{WaitError, wait};
 use crate::clock::{self, ClockOffset, EXCHANGES, Exchange};
 use crate::error::MachineError;
 use crate::frame::{FrameDecoder, encode};
@@ -21,9 +25,9 @@ use crate::program_channel::{ChannelLink, ProgramInput, ProgramOutput};
 use crate::protocol::servers::Interrupt;
 use crate::protocol::{
     AgentProgram, Call, CallError, FromAgent, FromProgram, HOST_SILENCE, Hello, PING_PERIOD, PROTOCOL,
-    ReadClocks, StartProgram, ToAgent, ToProgram,
+    ReadClocks, StartProgram, ToAgent,
 };
-use crate::transport::{LOOK, LinkError, LinkPipes, LinkProcess, OpenError, OpenProgress, Transport};
+use crate::transport::{LinkError, LinkPipes, LinkProcess, OpenError, OpenProgress, Transport};
 
 /// From the marker to the agent's first frame.
 const HELLO: Duration = Duration::from_secs(30);
@@ -375,51 +379,5 @@ impl Shared {
     fn lost(&self) -> (String, String) {
         let lost = lock(&self.pending).lost.clone();
         lost.unwrap_or_else(|| ("its link ended".to_owned(), "start again".to_owned()))
-    }
-}
-
-impl ChannelLink for Shared {
-    fn send(&self, channel: u64, message: ToProgram) {
-        // What is too long for a frame is no line of a program.
-        if let Ok(frame) = encode(&ToAgent::Program { channel, message }) {
-            Self::send(self, &frame);
-        }
-    }
-
-    fn forget(&self, channel: u64) {
-        lock(&self.pending).programs.remove(&channel);
-    }
-
-    fn failed(&self, program: &'static str, why: &str) -> std::io::Error {
-        let (host, why) = (self.host.clone(), why.to_owned());
-        std::io::Error::other(MachineError::Program { host, program, why })
-    }
-
-    fn lost(&self) -> std::io::Error {
-        let (reason, remedy) = Self::lost(self);
-        std::io::Error::other(MachineError::Lost { host: self.host.clone(), reason, remedy })
-    }
-}
-
-enum WaitError {
-    Late,
-    Gone,
-    Interrupted,
-}
-
-fn wait<T>(
-    from: &mpsc::Receiver<T>,
-    longest: Duration,
-    is_interrupted: impl Fn() -> bool,
-) -> Result<T, WaitError> {
-    let until = Instant::now() + longest;
-    loop {
-        match from.recv_timeout(LOOK) {
-            Ok(value) => return Ok(value),
-            Err(RecvTimeoutError::Disconnected) => return Err(WaitError::Gone),
-            Err(RecvTimeoutError::Timeout) if is_interrupted() => return Err(WaitError::Interrupted),
-            Err(RecvTimeoutError::Timeout) if Instant::now() > until => return Err(WaitError::Late),
-            Err(RecvTimeoutError::Timeout) => {}
-        }
     }
 }

@@ -1,11 +1,14 @@
 //! Sources on the network as a user describes them: a table `[power.NAME]` of the file of targets, or `KIND=ADDRESS` on the command
 //! line. Secrets are named, never written.
 
+mod texts;
+
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use url::{Host, Url};
 
+use self::texts::{bare, host_and_port, one_part, percent, shown};
 use crate::boundary::Boundary;
 use crate::network::{
     HttpClient, Login, LoginUse, Outlet, Pdu, PduModel, Redfish, ServerTrust, Shelly, SnmpClient,
@@ -347,52 +350,6 @@ fn secret(key: &str, variable: Option<&str>, file: Option<&PathBuf>) -> Result<O
         (Some(name), None) => Ok(Some(SecretPlace::Variable(name.to_owned()))),
         (None, file) => Ok(file.cloned().map(SecretPlace::File)),
     }
-}
-
-/// A share such as `1 %`.
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    let number = number.filter(|percent| *percent > 0.0 && *percent <= 100.0);
-    number.ok_or_else(|| format!("uncertainty: {text:?} is not a share of the reading: write it as \"1 %\""))
-}
-
-/// A part of a path.
-fn one_part(text: &str) -> Result<String, String> {
-    let is_part = !text.is_empty()
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.~:".contains(c))
-        && text != "..";
-    if is_part { Ok(text.to_owned()) } else { Err(format!("chassis: {text:?} is not the Id of a chassis")) }
-}
-
-/// `10.0.0.9`, `pdu.example:1161` or `[fe80::1]:161`.
-fn host_and_port(text: &str, port: u16, example: &str) -> Result<(Host, u16), String> {
-    let refused = || {
-        format!(
-            "address: {text:?} is no host: write it as {example:?}, with a port as {:?}",
-            format!("{example}:{port}")
-        )
-    };
-    // The rules of a URL's host: no user, no path, nothing that begins like an option.
-    let (host, port) = match text.rsplit_once(':') {
-        Some((host, number)) if !host.contains(':') || host.ends_with(']') => {
-            (host, number.parse().map_err(|_| refused())?)
-        }
-        _ => (text, port),
-    };
-    if host.starts_with('-') || host.contains(['/', '@', '=']) {
-        return Err(refused());
-    }
-    let host = Host::parse(host).map_err(|_| refused())?;
-    Ok((host, port))
-}
-
-fn shown(host: &Host, port: u16) -> String {
-    format!("{host}:{port}")
-}
-
-/// The host without the brackets of IPv6.
-fn bare(host: &Host) -> String {
-    host.to_string().trim_matches(['[', ']']).to_owned()
 }
 
 impl SourceDescription {

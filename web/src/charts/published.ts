@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { number, tick } from "../derive/format";
-import type { PublishedFigure, VariantCost } from "../model";
+import type { PublishedFigure, VariantCost } from "../costs";
 import { figure } from "./figure";
 import { draw, ticksFor } from "./plot";
 

@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import { number, tick } from "../derive/format";
 import type { SeriesStyle } from "../derive/palette";
-import type { LevelFigures, MeteredVariant } from "../model";
+import type { LevelFigures, MeteredVariant } from "../costs";
 import { figure, legend } from "./figure";
 import { draw, ticksFor } from "./plot";
 

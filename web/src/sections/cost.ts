@@ -3,7 +3,8 @@
 import { publishedChart } from "../charts/published";
 import { breakable, el, table, type Child } from "../dom";
 import { MISSING, capital, number, quantity } from "../derive/format";
-import type { Cost, CostPower, PublishedFigure, Report, VariantCost } from "../model";
+import type { Cost, CostPower, PublishedFigure, VariantCost } from "../costs";
+import type { Report } from "../model";
 import { figure, sentenceList, workOf } from "./costfigure";
 import type { Section } from "./section";
 

@@ -2,7 +2,7 @@
 
 import { breakable, el, type Child } from "../dom";
 import { MISSING, number, sentenceCase } from "../derive/format";
-import type { CostFigure } from "../model";
+import type { CostFigure } from "../costs";
 
 /** What a throughput in this unit counts. */
 export function workOf(unit: string | undefined): string {

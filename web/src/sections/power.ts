@@ -4,7 +4,8 @@
 import { wattsChart } from "../charts/watts";
 import { breakable, el, table, type Child } from "../dom";
 import { MISSING, capital, number, time } from "../derive/format";
-import type { MeteredVariant, Report } from "../model";
+import type { MeteredVariant } from "../costs";
+import type { Report } from "../model";
 import { seriesStyles } from "../derive/palette";
 import { figure, sentenceList, workOf } from "./costfigure";
 import type { Section } from "./section";

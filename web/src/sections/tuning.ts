@@ -3,7 +3,8 @@
 import { source } from "../charts/figure";
 import { number, quantity, sentenceCase } from "../derive/format";
 import { breakable, el, table, type Child } from "../dom";
-import type { BeforeAfter, Report, TriedTuning, TuningRatio, TuningRecord } from "../model";
+import type { Report } from "../model";
+import type { BeforeAfter, TriedTuning, TuningRatio, TuningRecord } from "../tuned";
 import { terms } from "../terms";
 import type { Section } from "./section";
 

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import type { Report, TriedTuning, TuningRecord } from "../../src/model";
+import type { Report } from "../../src/model";
+import type { TriedTuning, TuningRecord } from "../../src/tuned";
 import { fixture, pageWith } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
 import { ATTACK } from "./variations";

@@ -1,7 +1,8 @@
 // Unusual runs, made from the fixtures: interrupted, hostile, long, or with two modes.
 
 import type { Concurrency, ConcurrencyStep, StepTimes } from "../../src/concurrency";
-import type { CostFigure, MeteredVariant, Power, Report, Telemetry, Trial } from "../../src/model";
+import type { CostFigure, MeteredVariant, Power } from "../../src/costs";
+import type { Report, Telemetry, Trial } from "../../src/model";
 import { fixture } from "../fixture/read";
 
 /** An interrupted run: no verdict, no facts, and a last trial without a value. */

@@ -1,5 +1,8 @@
 //! The loop of a process: begins transfers when they are due, reads each when it is its turn, gives up and begins again, and
-//! reports once a second. Sockets are left to `download`, pipes to `process`.
+//! reports once a second. Orders are in [`orders`]. Sockets are left to `download`, pipes to `process`.
+
+mod orders;
+mod own_use;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -8,6 +11,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use wire::http1::HeadCache;
 
+use self::own_use::{cpu_us, memory_bytes};
 use super::download::{Download, Progress};
 use super::record::{Advances, TransferSecond};
 use super::slot::{Ramp, Slot, Stage};
@@ -160,81 +164,6 @@ impl<'a> Worker<'a> {
     fn pause(&self) -> Duration {
         let longest = if self.ramp.is_some() { SHORTEST_TURN } else { self.nap };
         longest.min(self.next_probe.since(Nanos::now()).into())
-    }
-
-    fn obey(&mut self, order: TransferOrder) {
-        match order {
-            TransferOrder::Hold { transfers, from, until } => {
-                let most = self.slots.len() as u32 - PROBE_SLOTS;
-                let to = transfers.min(most);
-                for client in to..self.clients {
-                    self.leave(PROBE_SLOTS + client);
-                }
-                self.clients = self.clients.min(to);
-                self.ramp = Some(Ramp { from, until, first: self.clients, to });
-                self.is_held = false;
-            }
-            TransferOrder::Probe { per_s } => {
-                self.probe_gap = (per_s > 0.0).then(|| Nanos((1e9 / per_s) as u64));
-                // The probes of the processes are spread over the gap.
-                let first = self.probe_gap.map(|gap| {
-                    let part = gap.0 / u64::from(self.processes) * u64::from(self.process);
-                    Nanos::now().after(Duration::from_nanos(part))
-                });
-                self.next_probe = first.unwrap_or(Nanos::NEVER);
-            }
-            TransferOrder::Mark => {
-                self.is_held = true;
-                for slot in &mut self.slots[PROBE_SLOTS as usize..] {
-                    slot.is_marked = slot.stage == Stage::InProgress;
-                    (slot.advances, slot.bytes_since_mark) = (0, 0);
-                }
-            }
-            TransferOrder::Advances => {}
-        }
-    }
-
-    fn advances(&self) -> Advances {
-        let marked = || self.slots.iter().filter(|slot| slot.is_marked);
-        let with = |advances| marked().filter(|slot| slot.advances == advances).count() as u64;
-        Advances {
-            transfers: marked().count() as u64,
-            never: with(0),
-            once: with(1),
-            fewest_bytes: marked().map(|slot| u64::from(slot.bytes_since_mark)).min().unwrap_or_default(),
-        }
-    }
-
-    /// Begins the attempts that are due; returns whether more are.
-    fn begin_due(&mut self, now: Nanos) -> bool {
-        let mut turns = 0;
-        while let Some(ramp) = self.ramp {
-            if self.clients >= ramp.to {
-                self.ramp = None;
-                break;
-            }
-            let due = ramp.due(self.clients);
-            if due > now {
-                break;
-            }
-            if turns == TURNS {
-                return true;
-            }
-            turns += 1;
-            let slot = PROBE_SLOTS + self.clients;
-            self.clients += 1;
-            self.begin(slot, due);
-        }
-        while let Some(gap) = self.probe_gap.filter(|_| self.next_probe <= now) {
-            let due = self.next_probe;
-            self.next_probe = due.after(gap.into());
-            let free = (0..PROBE_SLOTS).find(|&slot| self.slots[slot as usize].stage == Stage::Idle);
-            match free {
-                Some(slot) => self.begin(slot, due),
-                None => self.count_probe(false),
-            }
-        }
-        false
     }
 
     /// Gives the transfers their turns; returns whether more are due.
@@ -442,18 +371,4 @@ impl<'a> Worker<'a> {
         self.second.memory_bytes = memory_bytes();
         self.second.cpu_us = cpu - std::mem::replace(&mut self.cpu_us, cpu);
     }
-}
-
-/// CPU time of this process since its start, in user mode and in the kernel.
-fn cpu_us() -> u64 {
-    use nix::sys::resource::{UsageWho, getrusage};
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return 0 };
-    let us = |time: nix::sys::time::TimeVal| (time.tv_sec() * 1_000_000 + time.tv_usec()).cast_unsigned();
-    us(usage.user_time()) + us(usage.system_time())
-}
-
-/// Memory of this process that is in no file; 0 where the kernel does not say.
-fn memory_bytes() -> u64 {
-    let status = procfs::process::Process::myself().and_then(|process| process.status());
-    status.ok().and_then(|status| status.rssanon).unwrap_or_default() * 1024
 }

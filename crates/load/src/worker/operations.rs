@@ -6,10 +6,12 @@
 //! [`pacing`](super::pacing) decides what is due when.
 //!
 //! A system call empties the processor's return predictor, so that each return after one costs about 25 cycles.
-//! Therefore everything between receiving and sending is inlined into the worker's loop. Failures are in [`breakage`],
-//! and cold.
+//! Therefore everything between receiving and sending is inlined into the worker's loop. A turn to read is in [`reading`];
+//! greetings and failures are in [`greeting`] and [`breakage`], and cold.
 
 mod breakage;
+mod greeting;
+mod reading;
 
 use std::time::Duration;
 
@@ -18,7 +20,6 @@ use rustix::io::Errno;
 use super::clock::Clock;
 use super::connection::{Connection, ConnectionCounts, ConnectionPhase, Job};
 use super::driver_session::DriverSession;
-use super::link::Received;
 use super::meter::{EndedOperation, Meter};
 use super::own_cpu::has_own_cpu;
 use super::pacing::{Assignment, ConnectionId, Pacer};
@@ -28,7 +29,7 @@ use super::transport::Dialer;
 use super::wall_clock::{Arrival, WallClock};
 use crate::clock::Nanos;
 use crate::connecting::ConnectionError;
-use crate::driver::{Demand, Driver, Fault, Step};
+use crate::driver::{Driver, Fault, Step};
 use crate::record::{ErrorKind, Errors, SingleOperation, Singles};
 use crate::spec::LoadSpec;
 
@@ -36,13 +37,8 @@ use crate::spec::LoadSpec;
 const WIRE_BUFFER: usize = 64 * 1024;
 /// Longer than the wire buffer by more than a TLS record, see [`super::link::Link::receive`].
 const INPUT_BUFFER: usize = WIRE_BUFFER + 32 * 1024;
-/// Bytes received at once where the driver needs only the front: more than the length of most headers.
-const FRONT: usize = 1024;
 /// Most bytes discarded at once. Discarding takes time too, and the schedule waits meanwhile.
 const DISCARDED_AT_ONCE: usize = 512 * 1024;
-/// Most reads of a connection in one turn, before the other connections have theirs.
-const READS_A_TURN: u32 = 2;
-
 /// All connections of one worker.
 pub(super) struct Operations<D: Driver> {
     /// Reports the events of the connections' sockets.
@@ -195,66 +191,6 @@ impl<D: Driver> Operations<D> {
         self.read(id, woken);
     }
 
-    /// Reads until there is nothing more, or the turn is over.
-    #[inline(always)]
-    fn read(&mut self, id: ConnectionId, woken: Nanos) {
-        let generation = self.connections[id as usize].transport.generation();
-        for _ in 0..READS_A_TURN {
-            if self.connections[id as usize].transport.generation() != generation {
-                return;
-            }
-            let demand = self.demand(id);
-            let transport = &mut self.connections[id as usize].transport;
-            let received = match demand {
-                Demand::All => transport.receive(&mut self.input, &mut self.wire),
-                Demand::Front => transport.receive(&mut self.input[..FRONT], &mut self.wire),
-                Demand::Skip(bytes) => {
-                    let most = self.discarded.len();
-                    transport
-                        .discard(&mut self.discarded[..usize::try_from(bytes).map_or(most, |n| n.min(most))])
-                }
-            };
-            match received {
-                Ok(Received::Data(count, stamp)) if matches!(demand, Demand::Skip(_)) => {
-                    self.on_discarded(id, count, stamp, woken);
-                }
-                Ok(Received::Data(count, stamp)) => self.on_data(id, count, stamp, woken),
-                Ok(Received::Nothing) => return,
-                Ok(Received::Closed) => return self.on_closed(id, woken),
-                Err(error) => return self.broken(id, &error),
-            }
-        }
-        let connection = &mut self.connections[id as usize];
-        if !connection.queued && connection.transport.has_more() {
-            connection.queued = true;
-            self.queued.push(id);
-        }
-    }
-
-    /// Which of the next bytes the driver needs.
-    #[inline(always)]
-    fn demand(&self, id: ConnectionId) -> Demand {
-        let connection = &self.connections[id as usize];
-        match &connection.dialogue {
-            Some(dialogue) if connection.phase == ConnectionPhase::Busy && !self.dialer.is_tls() => {
-                self.session.demand(dialogue)
-            }
-            _ => Demand::All,
-        }
-    }
-
-    /// Bytes of a reply that the driver does not need were discarded.
-    fn on_discarded(&mut self, id: ConnectionId, count: usize, stamp: Option<Stamp>, woken: Nanos) {
-        self.tick();
-        let arrival = self.arrival(id, stamp, woken);
-        let connection = &mut self.connections[id as usize];
-        self.meter.stats.operations[connection.operation as usize].bytes_received += count as u64;
-        let dialogue = connection.dialogue.as_mut().expect("a busy connection has a dialogue");
-        self.session.skip(dialogue, count as u64);
-        let step = self.session.receive(dialogue, &[], &mut self.meter.stats.counters);
-        self.follow(id, step, arrival);
-    }
-
     /// How the bytes came that were read last, which may end the operation of their connection.
     #[inline(always)]
     fn arrival(&self, id: ConnectionId, stamp: Option<Stamp>, woken: Nanos) -> Arrival {
@@ -286,37 +222,6 @@ impl<D: Driver> Operations<D> {
         let dialogue = connection.dialogue.as_mut().expect("a connection in use has a dialogue");
         let step = self.session.receive(dialogue, &self.input[..count], &mut self.meter.stats.counters);
         self.follow(id, step, arrival);
-    }
-
-    #[inline(always)]
-    fn greet_if_open(&mut self, id: ConnectionId) {
-        let connection = &self.connections[id as usize];
-        if connection.phase == ConnectionPhase::Opening && connection.transport.is_open() {
-            self.greet(id);
-        }
-    }
-
-    /// The TLS handshake is over: the greeting begins, or continues where it requested TLS.
-    #[cold]
-    fn on_secured(&mut self, id: ConnectionId) {
-        let connection = &mut self.connections[id as usize];
-        match connection.dialogue.as_mut().filter(|_| connection.phase == ConnectionPhase::Greeting) {
-            None => self.greet_if_open(id),
-            Some(dialogue) => {
-                let step = self.session.secured(dialogue, &mut self.meter.stats.counters);
-                self.begin_greeting(id, step);
-            }
-        }
-    }
-
-    #[cold]
-    fn greet(&mut self, id: ConnectionId) {
-        let connection = &mut self.connections[id as usize];
-        self.counts.shift(&mut connection.phase, ConnectionPhase::Greeting);
-        self.meter.note_open(self.counts.open());
-        let dialogue = connection.dialogue.insert(self.session.dialogue());
-        let step = self.session.greet(dialogue, &mut self.meter.stats.counters);
-        self.begin_greeting(id, step);
     }
 
     /// Begins the connection's operation.
@@ -374,35 +279,6 @@ impl<D: Driver> Operations<D> {
             (Step::Secure, _) => self.fail(id, &Fault::protocol("TLS in the middle of an operation")),
             (Step::Done { reuse }, _) => self.succeed(id, reuse, arrival),
             (Step::Failed(fault), _) => self.fail(id, &fault),
-        }
-    }
-
-    /// Follows a step of the greeting that no bytes of the server led to.
-    #[cold]
-    fn begin_greeting(&mut self, id: ConnectionId, step: Step) {
-        self.follow(id, step, Arrival { received: self.now, unread: Nanos(0), is_stamped: false });
-    }
-
-    #[cold]
-    fn secure(&mut self, id: ConnectionId) {
-        let now = self.tick();
-        if let Err(error) = self.connections[id as usize].transport.secure(&self.dialer, now) {
-            self.broken(id, &error);
-        }
-    }
-
-    /// The connection is ready for operations: the one it was opened for, or the next one.
-    #[cold]
-    fn on_greeted(&mut self, id: ConnectionId) {
-        let connection = &mut self.connections[id as usize];
-        self.counts.shift(&mut connection.phase, ConnectionPhase::Idle);
-        connection.failures = 0;
-        self.deadlines[id as usize] = Nanos::NEVER;
-        if let Some(job) = &mut connection.job {
-            job.ready = job.ready.after(self.now.since(connection.begun).into());
-            self.begin(id);
-        } else {
-            self.offer(id, self.now);
         }
     }
 

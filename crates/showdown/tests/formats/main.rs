@@ -10,6 +10,7 @@ mod hosts;
 mod page;
 mod plans;
 mod power;
+mod selftests;
 mod tuning_record;
 mod tunings;
 
@@ -41,11 +42,11 @@ fn the_files_of_a_run_are_documented() {
 #[test]
 fn the_selftest_is_documented() {
     let page = Page::read();
-    let reports: Vec<Value> = documents::selftests().iter().map(json).collect();
+    let reports: Vec<Value> = selftests::selftests().iter().map(json).collect();
     page.assert_documents("`showdown selftest --format json`", &reports);
-    let reports: Vec<Value> = documents::selftests_of_clients().iter().map(json).collect();
+    let reports: Vec<Value> = selftests::selftests_of_clients().iter().map(json).collect();
     page.assert_documents("`showdown selftest --clients --format json`", &reports);
-    page.assert_documents("The account of a known server", &[json(&documents::account())]);
+    page.assert_documents("The account of a known server", &[json(&selftests::account())]);
 }
 
 #[test]

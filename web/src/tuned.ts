@@ -1,0 +1,40 @@
+// The types of `tuning.json`: what a search for tunings has tried and kept. The fields are documented in
+// `crates/archive/src/model/tuning.rs`.
+
+export interface TuningRecord {
+  sentence: string;
+  equal: TuningRatio | null;
+  headline: TuningRatio | null;
+  before_after: BeforeAfter[];
+  tried: TriedTuning[];
+  weaker: TriedTuning[];
+  not_tried: { tuning: string; title: string; why: string }[];
+  steps: { name: string; run: string; learnt: string }[];
+  take_home: { file: string; lines: string[] }[];
+  ended: string | null;
+}
+
+export interface TuningRatio {
+  ratio: number;
+  low: number;
+  high: number;
+  blocks: number;
+}
+
+export interface BeforeAfter {
+  what: string;
+  unit: string;
+  before: number;
+  after: number;
+  ratio: TuningRatio | null;
+}
+
+export interface TriedTuning {
+  tuning: string;
+  title: string;
+  settings: Record<string, string>;
+  outcome: "kept" | "dropped" | "refused";
+  why: string;
+  own: TuningRatio | null;
+  mechanism: { figure: string; ratio: number | null; moved: boolean } | null;
+}
