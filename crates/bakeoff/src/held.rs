@@ -29,7 +29,7 @@ use workload::{TypedValue, Workload};
 use crate::event::{Event, Observer};
 use crate::held_error::HeldError;
 use crate::held_slice::{HeldSlice, SingledSlice};
-use crate::run::Lab;
+use crate::lab::Lab;
 use crate::run_plan::{RunPermissions, on_its_machines};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up};

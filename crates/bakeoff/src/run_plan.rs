@@ -12,6 +12,7 @@ use workload::{Catalogue, LookupError, ServerVariant, Workload};
 use crate::breaking_point::BreakingPoint;
 use crate::event::{Event, Observer};
 use crate::interrupted_run::InterruptedRun;
+use crate::lab::FinishedRun;
 use crate::load_clients::LoadClients;
 use crate::machine_lab::MachineLab;
 use crate::network_survey::measure_networks;
@@ -21,7 +22,7 @@ use crate::plan_error::PlanError;
 use crate::plan_hosts;
 use crate::plan_variant::server_variant;
 use crate::preset::telemetry_period;
-use crate::run::{FinishedRun, resume_blocks, run_blocks};
+use crate::run::{resume_blocks, run_blocks};
 use crate::run_machines::{RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
 use crate::run_power::{RunMeter, RunPower};
@@ -38,6 +39,8 @@ pub struct RunPermissions<'a> {
     pub meters: &'a [RunMeter],
     /// What finds breaking points, in commands that measure them.
     pub breaking_point: Option<&'a dyn BreakingPoint>,
+    /// About what every variant reaches, from earlier runs: where their first trials begin to search.
+    pub guess: Option<f64>,
 }
 
 /// Runs the trials of a plan; the run directory is created in `root`.
@@ -132,9 +135,17 @@ pub fn on_its_machines<T>(
         }
     };
     let context = &of_clients;
-    let breaking_point = permissions.breaking_point;
-    let mut lab =
-        MachineLab { workload, machines, variants, context, power, breaking_point, one_at_a_time: None };
+    let RunPermissions { breaking_point, guess, .. } = permissions;
+    let mut lab = MachineLab {
+        workload,
+        machines,
+        variants,
+        context,
+        power,
+        breaking_point,
+        guess,
+        one_at_a_time: None,
+    };
     let result = run(&mut lab, observe);
     let unrestored = close_kernel_settings(&lab.machines, &prepared, observe);
     Ok((result?, unrestored))

@@ -18,10 +18,13 @@ use host::Host;
 use load::engine::RunContext;
 use workload::VariantText;
 
-use crate::lab::{LabError, Settings, StageTrials, TrialReading, TuningLab};
+use crate::lab::{CONFIRMATION, LabError, Settings, StageTrials, TrialReading, TuningLab};
 
 /// Time under load of a server in a block of a quick search.
 const QUICK_TURNS: Duration = Duration::from_secs(1);
+/// Time under load of a server in a block of another search. Candidates differ by little, and a block costs the same starts and
+/// warm-ups whatever it measures.
+const TURNS: Duration = Duration::from_secs(3);
 /// A closed loop of a quick search.
 const QUICK_LOOP: Duration = Duration::from_millis(600);
 
@@ -48,6 +51,8 @@ pub struct BakeoffLab<'a> {
     begun: Instant,
     /// The measure of all stages, which the first one decides.
     measure: Option<Measure>,
+    /// What the baseline reached last: where the trials of later stages begin to search.
+    reached: Option<f64>,
     /// Kernel settings that could not be restored.
     pub unrestored: Vec<String>,
 }
@@ -73,6 +78,7 @@ impl<'a> BakeoffLab<'a> {
             observe,
             begun: Instant::now(),
             measure: None,
+            reached: None,
             unrestored: Vec::new(),
         }
     }
@@ -103,15 +109,25 @@ impl<'a> BakeoffLab<'a> {
         }
         if self.is_quick {
             shorten(&mut plan);
+        } else if let (Measure::Capacity { .. }, Some(turns)) = (&plan.measure, &mut plan.turns) {
+            turns.load = TURNS;
         }
         Ok(plan)
     }
 
+    /// Where the first trials of a stage begin to search. Those of the answer begin from nothing, as its report has their latency
+    /// over load, which the approach does not save.
+    fn guess(&self, stage: &str, plan: &Plan) -> Option<f64> {
+        let is_capacity = matches!(plan.measure, Measure::Capacity { .. });
+        self.reached.filter(|_| is_capacity && stage != CONFIRMATION)
+    }
+
     /// Runs a plan in a thread of its own: a run keeps its thread on the client's CPUs, and the next plan is to see all of them.
-    fn run(&mut self, plan: &Plan) -> Result<FinishedRun, String> {
+    fn run(&mut self, plan: &Plan, guess: Option<f64>) -> Result<FinishedRun, String> {
         let Self { permissions, root, context, observe, .. } = self;
+        let permissions = RunPermissions { guess, ..*permissions };
         let run = || {
-            run_plan(plan, *permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)))
+            run_plan(plan, permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)))
                 .map_err(|error| error.to_string())
         };
         thread::scope(|scope| scope.spawn(run).join())
@@ -131,9 +147,9 @@ impl<'a> BakeoffLab<'a> {
 }
 
 impl TuningLab for BakeoffLab<'_> {
-    fn blocks(&mut self, _: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+    fn blocks(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
         let plan = self.plan(of, blocks).map_err(|why| self.refused(why))?;
-        let finished = self.run(&plan).map_err(|why| self.refused(why))?;
+        let finished = self.run(&plan, self.guess(stage, &plan)).map_err(|why| self.refused(why))?;
         if self.context.interrupted.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
         }
@@ -144,12 +160,15 @@ impl TuningLab for BakeoffLab<'_> {
         self.measure.get_or_insert_with(|| plan.measure.clone());
         let name = finished.dir.file_name().map(|name| name.to_string_lossy().into_owned());
         let trials = run.trials.iter().filter_map(|record| reading(&run, &plan, &record.trial));
-        Ok(StageTrials {
+        let trials = StageTrials {
             run: name.unwrap_or_default(),
             higher_is_better: finished.verdict.higher_is_better,
             sentence: finished.verdict.sentence.clone(),
             trials: trials.collect(),
-        })
+        };
+        // The first of a stage is the baseline, or what it has become.
+        self.reached = trials.mean(0, |trial| trial.value).or(self.reached);
+        Ok(trials)
     }
 
     fn elapsed(&self) -> Duration {

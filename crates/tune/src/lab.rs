@@ -7,6 +7,9 @@ use std::time::Duration;
 /// Values of knobs and kernel settings by their names, beside those of the baseline.
 pub type Settings = BTreeMap<String, String>;
 
+/// The stage whose trials are the answer.
+pub const CONFIRMATION: &str = "confirmation";
+
 /// Runs trials.
 pub trait TuningLab {
     /// Runs this many blocks, each with one fresh trial of each of these settings. The empty settings are the baseline.

@@ -26,9 +26,10 @@ use profile::{
 use workload::{Catalogue, OperationCount, ServerVariant, Workload};
 
 use super::MachineLab;
+use crate::lab::FinishedRun;
 use crate::plan_variant::server_variant;
+use crate::run::run_blocks;
 use crate::run::tests::{PLAN, planned_host};
-use crate::run::{FinishedRun, run_blocks};
 use crate::run_machines::{RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
 use crate::variant_point::{VariantPoint, variant_points};
@@ -279,6 +280,7 @@ fn run_on(
     let variants = variant_points(plan).iter().map(variant).collect();
     let context = RunContext::default();
     let mut lab = MachineLab {
+        guess: None,
         workload,
         machines: RunMachines::new(
             plan,

@@ -10,10 +10,11 @@ use archive::model::{
     Plan, PlannedHost, RunKind, Trial, TrialStatus,
 };
 
-use super::{FinishedRun, Lab, TrialSlot, resume_blocks, run_blocks};
+use super::{resume_blocks, run_blocks};
 use crate::event::{Event, Observer};
 use crate::first_block::tests::{client_gate, closed_loop};
 use crate::interrupted_run::{InterruptedRun, ResumeError};
+use crate::lab::{FinishedRun, Lab, TrialSlot};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{FinishedTrial, blank};
 use crate::wording::wording;

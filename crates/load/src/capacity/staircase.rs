@@ -3,8 +3,8 @@
 //!
 //! | stage | what happens |
 //! |---|---|
-//! | approach | each server's rate climbs while it meets the objective and falls while it misses it, in strides that are halved at each turn, and doubled where several lead in one direction (PEST: Taylor and Creelman, Journal of the Acoustical Society of America 41, 1967) |
-//! | rounds | each round has one slice of every server. All rates follow the machine: together they climb where most servers met the objective, and fall where most missed it. A server whose outcome differs from the others' moves against them. One that has the same outcome several times in a row is not near its capacity: it is approached again |
+//! | approach | without an earlier capacity: each server's rate climbs while it meets the objective and falls while it misses it, in strides that are halved at each turn, and doubled where several lead in one direction (PEST: Taylor and Creelman, Journal of the Acoustical Society of America 41, 1967) |
+//! | rounds | a round has one slice of every server. It counts for those near their capacities: two at least, if there are two. Their rates follow the machine: together they climb where most met the objective, and fall where most missed it. A server whose outcome differs from the others' moves against them. One that has the same outcome several times in a row is not near its capacity: it is approached again, while the others go on |
 //!
 //! The capacity is the rate at which half of the slices miss the objective (an exceed ratio of 50 % in RFC 9971). Half,
 //! because on a noisy machine a slice in which something else held up the server says nothing about its capacity, and up
@@ -29,7 +29,7 @@ const LOWEST_SHARE: f64 = 1e-3;
 const CLIENT_LIMITED_TRIES: usize = 3;
 /// Factor between the first rates.
 const STRIDE: f64 = 1.5;
-/// Factor between the first rates where an earlier search of the same server has found its capacity.
+/// Factor between the rates of a server that is approached again.
 const STRIDE_NEAR: f64 = 1.12;
 /// The approach ends with this factor. It is about how far the speed of a shared machine is off from one slice to the next.
 const FOLLOWING: f64 = 1.06;
@@ -39,13 +39,15 @@ const LONG_WAY: u32 = 3;
 /// approach far off, the steps of the rounds are too short to get back in time: of blocks of 24 rounds in which one server was
 /// disturbed at first, 18 % were wrong by more than a fifth in a simulation, with this rule 2 % (decision 0009).
 const FAR: u32 = 5;
+/// The same for the first slices of a server that begins at an earlier capacity: the machine may have another speed now.
+const FAR_AT_FIRST: u32 = 3;
 /// How far, as a logarithm, a server moves against the others at first, and at the least. Wide steps scatter the rates, so
 /// that the rounds tell more.
 const APART_FIRST: f64 = 0.1;
 const APART_LEAST: f64 = 0.05;
 /// After about this many rounds the steps apart are half as wide.
 const APART_ROUNDS: f64 = 4.0;
-/// Rounds whose level is further from the median one, as a logarithm, do not count.
+/// What a server does further from its median level, as a logarithm, does not count.
 const NEARBY: f64 = 0.5;
 /// A capacity needs this many rounds.
 const FEWEST_ROUNDS: usize = 6;
@@ -55,7 +57,7 @@ const FEWEST_ROUNDS: usize = 6;
 pub enum FirstGuess {
     /// Throughput of a closed loop with the same connections, operations a second.
     ClosedLoop(f64),
-    /// Capacity of an earlier trial of the same server, operations a second. The rates change in smaller strides.
+    /// Capacity of an earlier trial of the same server, operations a second. The rounds count at once.
     EarlierTrial(f64),
 }
 
@@ -118,7 +120,9 @@ struct ServerRate {
     in_row: u32,
     given_up: bool,
     client_limited_in_row: usize,
-    /// Slices that missed the objective, and those in which the client was the limit: of the rounds, once there are any.
+    /// Whether it has been near its capacity.
+    has_counted: bool,
+    /// Slices that missed the objective, and those in which the client was the limit: since it was near, once it has been.
     misses: u32,
     client_limited: u32,
 }
@@ -127,9 +131,9 @@ impl Staircase {
     /// One server for each guess.
     pub fn new(guesses: &[FirstGuess]) -> Self {
         let server = |guess: &FirstGuess| {
-            let (rate, stride) = match *guess {
-                FirstGuess::ClosedLoop(throughput) => (FIRST_SHARE * throughput, STRIDE),
-                FirstGuess::EarlierTrial(capacity) => (capacity, STRIDE_NEAR),
+            let (rate, stride, in_row) = match *guess {
+                FirstGuess::ClosedLoop(throughput) => (FIRST_SHARE * throughput, STRIDE, 0),
+                FirstGuess::EarlierTrial(capacity) => (capacity, FOLLOWING, FAR - FAR_AT_FIRST),
             };
             let rate = rate.max(f64::MIN_POSITIVE).ln();
             ServerRate {
@@ -138,9 +142,10 @@ impl Staircase {
                 stride: stride.ln(),
                 last_missed: None,
                 turned: false,
-                in_row: 0,
+                in_row,
                 given_up: false,
                 client_limited_in_row: 0,
+                has_counted: false,
                 misses: 0,
                 client_limited: 0,
             }
@@ -153,64 +158,69 @@ impl Staircase {
         self.servers.iter().map(|server| (!server.given_up).then(|| server.rate.exp())).collect()
     }
 
-    /// Whether every server is near its capacity, so that the rounds count.
+    /// Whether every server is near its capacity, so that the rounds count for all.
     pub fn is_near(&self) -> bool {
         self.servers.iter().all(ServerRate::is_near)
     }
 
-    /// Rounds that count so far.
+    /// Rounds so far that count for each server.
     pub fn rounds(&self) -> usize {
-        self.rounds.len()
+        let rounds = self.rounds_nearby();
+        let taking_part = self.servers.iter().enumerate().filter(|(_, server)| !server.given_up);
+        taking_part.map(|(index, _)| responses(&rounds, index)).min().unwrap_or(0)
     }
 
     /// Records a round at [`Staircase::rates`]: an outcome for each server that has a rate.
     pub fn record(&mut self, outcomes: &[Option<StepOutcome>]) {
-        let is_counting = self.is_near();
-        if is_counting && self.rounds.is_empty() {
-            self.servers.iter_mut().for_each(|server| (server.misses, server.client_limited) = (0, 0));
-        }
+        let is_counting: Vec<bool> = self.servers.iter_mut().map(ServerRate::begins_to_count).collect();
         let missed: Vec<Option<bool>> = self
             .servers
             .iter_mut()
             .zip(outcomes)
             .map(|(server, outcome)| server.missed((*outcome)?))
             .collect();
-        if is_counting {
-            self.record_round(&missed);
-            self.servers.iter_mut().for_each(ServerRate::approach_again_if_far);
-        } else {
-            for (server, missed) in self.servers.iter_mut().zip(missed) {
+        self.record_round(&is_counting, &missed);
+        for ((server, is_counting), missed) in self.servers.iter_mut().zip(is_counting).zip(missed) {
+            if is_counting {
+                server.approach_again_if_far();
+            } else {
                 server.approach(missed);
             }
         }
     }
 
-    fn record_round(&mut self, missed: &[Option<bool>]) {
-        let taking_part = self.servers.iter().filter(|server| !server.given_up).count();
-        let known: Vec<f64> = missed.iter().flatten().map(|missed| f64::from(u8::from(*missed))).collect();
-        if known.len() < taking_part || known.is_empty() {
+    /// Records what the servers near their capacities did, and moves these. A slice that says nothing ends the round for all of
+    /// them.
+    fn record_round(&mut self, is_counting: &[bool], missed: &[Option<bool>]) {
+        let of_round = || missed.iter().zip(is_counting).filter(|(_, is_counting)| **is_counting);
+        let known: Vec<f64> =
+            of_round().filter_map(|(missed, _)| *missed).map(|missed| f64::from(u8::from(missed))).collect();
+        if known.is_empty() || known.len() < of_round().count() {
             return;
         }
         let share = known.iter().sum::<f64>() / known.len() as f64;
         let after = self.rounds.len() as f64;
         let apart = (APART_FIRST * APART_ROUNDS / (APART_ROUNDS + after)).max(APART_LEAST);
-        let mut round = Vec::with_capacity(missed.len());
-        for (server, missed) in self.servers.iter_mut().zip(missed) {
-            round.push(missed.map(|failed| Response { level: server.rate, failed }));
-            if let Some(missed) = missed {
-                let against_others = share - f64::from(u8::from(*missed));
-                server.rate += FOLLOWING.ln() * (1.0 - 2.0 * share) + apart * against_others;
-                server.rate = server.rate.max(server.lowest);
-            }
+        let mut round = vec![None; missed.len()];
+        for (index, server) in self.servers.iter_mut().enumerate().filter(|(index, _)| is_counting[*index]) {
+            let Some(failed) = missed[index] else { continue };
+            round[index] = Some(Response { level: server.rate, failed });
+            let against_others = share - f64::from(u8::from(failed));
+            server.rate += FOLLOWING.ln() * (1.0 - 2.0 * share) + apart * against_others;
+            server.rate = server.rate.max(server.lowest);
         }
-        self.rounds.push(round);
+        if self.compares(&round) {
+            self.rounds.push(round);
+        }
     }
 
     /// What the rounds say of each server.
     pub fn capacities(&self) -> Vec<SlicedCapacity> {
         let rounds = self.rounds_nearby();
-        let found = if rounds.len() >= FEWEST_ROUNDS { thresholds(&rounds) } else { Vec::new() };
-        let of_server = |(index, server): (usize, &ServerRate)| match found.get(index).copied().flatten() {
+        let found = thresholds(&rounds);
+        let enough = |index: usize| responses(&rounds, index) >= FEWEST_ROUNDS;
+        let found = |index: usize| found.get(index).copied().flatten().filter(|_| enough(index));
+        let of_server = |(index, server): (usize, &ServerRate)| match found(index) {
             _ if server.given_up && server.client_limited > server.misses => SlicedCapacity::Unknown,
             _ if server.given_up => SlicedCapacity::NoRateMeets,
             Some(rate) if server.client_limited > server.misses => SlicedCapacity::AtLeast(rate.exp()),
@@ -220,19 +230,29 @@ impl Staircase {
         self.servers.iter().enumerate().map(of_server).collect()
     }
 
-    /// The rounds at whose levels most others were too. A disturbance may end an approach far off; what the slices there say is
-    /// not of the capacity, and two servers with different outcomes there would weigh much.
+    /// The rounds without what servers did far from where they were in most rounds, and without those that then compare nothing. A
+    /// disturbance may end an approach far off; what the slices there say is not of the capacity, and two servers with different
+    /// outcomes there would weigh much.
     fn rounds_nearby(&self) -> Vec<Vec<Option<Response>>> {
         let median = |server: usize| {
             let levels = self.rounds.iter().filter_map(|round| Some(round[server]?.level));
             Some(Sample::new(&levels.collect::<Vec<f64>>()).ok()?.median())
         };
         let medians: Vec<Option<f64>> = (0..self.servers.len()).map(median).collect();
-        let is_nearby = |(response, median): (&Option<Response>, &Option<f64>)| {
-            response.zip(*median).is_none_or(|(response, median)| (response.level - median).abs() <= NEARBY)
+        let nearby = |(response, median): (&Option<Response>, &Option<f64>)| {
+            let median = (*median)?;
+            response.filter(|response| (response.level - median).abs() <= NEARBY)
         };
-        let rounds = self.rounds.iter().filter(|round| round.iter().zip(&medians).all(is_nearby));
-        rounds.cloned().collect()
+        let of_round = |round: &Vec<Option<Response>>| -> Vec<Option<Response>> {
+            round.iter().zip(&medians).map(nearby).collect()
+        };
+        self.rounds.iter().map(of_round).filter(|round| self.compares(round)).collect()
+    }
+
+    /// Whether a round compares servers, if there are several.
+    fn compares(&self, round: &[Option<Response>]) -> bool {
+        let taking_part = self.servers.iter().filter(|server| !server.given_up).count();
+        round.iter().flatten().count() >= taking_part.clamp(1, 2)
     }
 
     /// The 95 % interval of each capacity, operations a second: how far it scatters over the parts of the search. None where
@@ -250,6 +270,15 @@ impl Staircase {
 impl ServerRate {
     fn is_near(&self) -> bool {
         self.given_up || self.stride <= FOLLOWING.ln()
+    }
+
+    /// Whether the next slice counts, as the server is near its capacity and takes part.
+    fn begins_to_count(&mut self) -> bool {
+        let counts = !self.given_up && self.is_near();
+        if counts && !self.has_counted {
+            (self.misses, self.client_limited, self.has_counted) = (0, 0, true);
+        }
+        counts
     }
 
     /// Whether a slice missed the objective. None where it says nothing.
@@ -288,206 +317,10 @@ impl ServerRate {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_distr::{Distribution, StandardNormal};
-    use rand_pcg::Pcg64;
-
-    use super::*;
-
-    /// Runs rounds until this many count, against servers that meet the objective up to these rates.
-    fn run(
-        guesses: &[FirstGuess],
-        rounds: usize,
-        mut meets: impl FnMut(usize, f64) -> StepOutcome,
-    ) -> Staircase {
-        let mut staircase = Staircase::new(guesses);
-        for _ in 0..10 * rounds + 100 {
-            if staircase.rounds() == rounds || staircase.rates().iter().all(Option::is_none) {
-                break;
-            }
-            let outcomes: Vec<_> = staircase
-                .rates()
-                .into_iter()
-                .enumerate()
-                .map(|(server, rate)| rate.map(|rate| meets(server, rate)))
-                .collect();
-            staircase.record(&outcomes);
-        }
-        staircase
-    }
-
-    fn up_to(capacity: f64, rate: f64) -> StepOutcome {
-        if rate <= capacity { StepOutcome::Met } else { StepOutcome::Missed }
-    }
-
-    fn found(capacity: SlicedCapacity) -> f64 {
-        match capacity {
-            SlicedCapacity::Found(rate) => rate,
-            other => panic!("no capacity: {other:?}"),
-        }
-    }
-
-    #[test]
-    fn the_capacities_of_servers_that_differ_by_far_are_found() {
-        let capacities = [10_000.0, 2_500.0, 40_000.0];
-        let guesses = [11_000.0, 30_000.0, 900.0].map(FirstGuess::ClosedLoop);
-        let staircase = run(&guesses, 40, |server, rate| up_to(capacities[server], rate));
-        for (capacity, is) in staircase.capacities().into_iter().zip(capacities) {
-            let ratio = found(capacity) / is;
-            assert!((0.96..1.04).contains(&ratio), "{ratio}");
-        }
-    }
-
-    #[test]
-    fn the_ratio_is_right_on_a_machine_whose_speed_changes_by_far_more() {
-        let rng = &mut Pcg64::seed_from_u64(4);
-        let normal = |rng: &mut Pcg64| -> f64 { StandardNormal.sample(rng) };
-        let mut errors = Vec::new();
-        for _ in 0..60 {
-            let mut machine = 0.1 * normal(rng);
-            let staircase = run(&[FirstGuess::EarlierTrial(1_000.0); 2], 48, |server, rate| {
-                machine = 0.9 * machine + 0.05 * normal(rng);
-                let speed = (machine + 0.05 * normal(rng)).exp();
-                if rng.random_bool(0.03) {
-                    return StepOutcome::Missed;
-                }
-                up_to([1_000.0, 1_100.0][server] * speed, rate)
-            });
-            let capacities = staircase.capacities();
-            errors.push((found(capacities[1]) / found(capacities[0]) / 1.1).ln());
-        }
-        let mean = errors.iter().sum::<f64>() / 60.0;
-        let deviation = (errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / 59.0).sqrt();
-        assert!(deviation < 0.04 && mean.abs() < 3.0 * deviation / 60_f64.sqrt(), "{mean} {deviation}");
-    }
-
-    #[test]
-    fn an_objective_that_no_rate_meets_has_no_capacity_and_the_other_server_has_one() {
-        let guesses = [FirstGuess::ClosedLoop(1_000.0); 2];
-        let staircase = run(&guesses, 20, |server, rate| up_to([0.0, 900.0][server], rate));
-        let capacities = staircase.capacities();
-        assert_eq!(capacities[0], SlicedCapacity::NoRateMeets);
-        assert!((found(capacities[1]) / 900.0 - 1.0).abs() < 0.05);
-    }
-
-    #[test]
-    fn a_client_that_cannot_offer_more_is_the_limit() {
-        let staircase = run(&[FirstGuess::ClosedLoop(5_000.0)], 20, |_, rate| {
-            if rate <= 5_000.0 { StepOutcome::Met } else { StepOutcome::ClientLimited }
-        });
-        let capacity = staircase.capacities()[0];
-        assert!(
-            matches!(capacity, SlicedCapacity::AtLeast(rate) if (4_000.0..6_000.0).contains(&rate)),
-            "{capacity:?}"
-        );
-    }
-
-    #[test]
-    fn a_client_that_is_late_now_and_then_does_no_harm() {
-        let mut slices = 0;
-        let staircase = run(&[FirstGuess::ClosedLoop(5_000.0); 2], 40, |_, rate| {
-            slices += 1;
-            if slices % 5 == 0 { StepOutcome::ClientLimited } else { up_to(5_000.0, rate) }
-        });
-        for capacity in staircase.capacities() {
-            assert!((found(capacity) / 5_000.0 - 1.0).abs() < 0.04, "{capacity:?}");
-        }
-    }
-
-    #[test]
-    fn an_earlier_capacity_saves_rounds() {
-        let slices = |guess| {
-            let mut count = 0;
-            let mut first = None;
-            let staircase = run(&[guess], 20, |_, rate| {
-                count += 1;
-                first.get_or_insert(rate);
-                up_to(10_000.0, rate)
-            });
-            assert!((found(staircase.capacities()[0]) / 10_000.0 - 1.0).abs() < 0.04);
-            (count, first.expect("a slice"))
-        };
-        let (from_closed_loop, _) = slices(FirstGuess::ClosedLoop(20_000.0));
-        let (from_earlier, first) = slices(FirstGuess::EarlierTrial(9_900.0));
-        assert!((first - 9_900.0).abs() < 1e-6, "{first}");
-        assert!(from_earlier < from_closed_loop, "{from_earlier} and {from_closed_loop}");
-    }
-
-    /// A block of 24 rounds in which a machine holds up one server, or all, for a while at its beginning.
-    #[test]
-    fn a_disturbance_at_the_beginning_does_not_spoil_the_block() {
-        for first in [FirstGuess::ClosedLoop(1_200.0), FirstGuess::EarlierTrial(600.0)] {
-            for disturbed in [&[0][..], &[1], &[0, 1]] {
-                let rng = &mut Pcg64::seed_from_u64(9);
-                let mut wrong = 0;
-                for _ in 0..100 {
-                    let (mut slices, mut machine) = (0, 0.0);
-                    let (from, length) = (rng.random_range(0..15), rng.random_range(4..20));
-                    let staircase = run(&[first; 2], 24, |server, rate| {
-                        slices += 1;
-                        let noise: f64 = StandardNormal.sample(rng);
-                        machine = 0.9 * machine + 0.03 * noise;
-                        let is_held_up =
-                            (from..from + length).contains(&slices) && disturbed.contains(&server);
-                        up_to(1_000.0 * (machine + 0.05 * noise - f64::from(is_held_up)).exp(), rate)
-                    });
-                    let capacities = staircase.capacities();
-                    wrong += usize::from((found(capacities[1]) / found(capacities[0])).ln().abs() > 0.1);
-                }
-                assert!(wrong <= 8, "{first:?}, {disturbed:?}: {wrong} of 100 are off by more than a tenth");
-            }
-        }
-    }
-
-    #[test]
-    fn a_client_that_is_the_limit_at_every_rate_says_nothing_of_the_server() {
-        let staircase = run(&[FirstGuess::ClosedLoop(5_000.0)], 20, |_, _| StepOutcome::ClientLimited);
-        assert_eq!(staircase.capacities(), [SlicedCapacity::Unknown]);
-    }
-
-    proptest::proptest! {
-        /// Whatever the slices of the first seconds said, the rates come back to the capacity.
-        #[test]
-        fn every_beginning_is_recovered_from(
-            begin in proptest::collection::vec(proptest::collection::vec(0_u8..3, 2), 0..20),
-            guess in 50.0..20_000.0_f64,
-        ) {
-            let rng = &mut Pcg64::seed_from_u64(10);
-            let mut begin = begin.into_iter();
-            let mut now = begin.next();
-            let mut asked = 0;
-            let staircase = run(&[FirstGuess::ClosedLoop(guess); 2], 60, |server, rate| {
-                let scripted = now.as_ref().map(|round| round[server]);
-                asked += 1;
-                if asked % 2 == 0 {
-                    now = begin.next();
-                }
-                match scripted {
-                    None => {
-                        let noise: f64 = StandardNormal.sample(rng);
-                        up_to(1_000.0 * (0.1 * noise).exp(), rate)
-                    }
-                    Some(0) => StepOutcome::Met,
-                    Some(1) => StepOutcome::Missed,
-                    Some(_) => StepOutcome::ClientLimited,
-                }
-            });
-            for (capacity, rate) in staircase.capacities().into_iter().zip(staircase.rates()) {
-                // A server that met the objective at no rate for so long was given up.
-                if let Some(rate) = rate {
-                    proptest::prop_assert!((rate / 1_000.0).ln().abs() < 0.25, "{rate}");
-                    let found = capacity.rate_per_s().expect("a capacity");
-                    proptest::prop_assert!((found / 1_000.0).ln().abs() < 0.25, "{found}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_few_slices_say_nothing() {
-        let staircase = run(&[FirstGuess::EarlierTrial(1.0)], 3, |_, rate| up_to(1.0, rate));
-        assert_eq!(staircase.capacities(), [SlicedCapacity::Unknown]);
-    }
+/// Rounds that have a response of this server.
+fn responses(rounds: &[Vec<Option<Response>>], index: usize) -> usize {
+    rounds.iter().filter(|round| round[index].is_some()).count()
 }
+
+#[cfg(test)]
+mod tests;

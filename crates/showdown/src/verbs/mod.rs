@@ -18,6 +18,7 @@ pub mod meters;
 pub mod options;
 pub mod power;
 pub mod published;
+pub mod question;
 pub mod resume;
 pub mod run_failure;
 pub mod run_report;

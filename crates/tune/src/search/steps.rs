@@ -3,13 +3,15 @@
 use super::decide::{self, Gains, Spread};
 use super::outcome::{Confirmation, Headline, MechanismMove, Outcome};
 use super::state::{MOST_BESIDE, Search};
-use crate::lab::{LabError, Settings, StageTrials, TrialReading};
+use crate::lab::{CONFIRMATION, LabError, Settings, StageTrials, TrialReading};
 use crate::tuning::{Moves, Tuning};
 
 /// Most candidates that are raced.
 const MOST_RACED: usize = 6;
 /// Most tunings of a stack.
 const MOST_STACKED: usize = 5;
+/// Those for which time is kept while it is not known who is left: of six that are raced, four or five are noise.
+const USUALLY_STACKED: usize = 2;
 /// A mechanism has moved when its figure has changed by more than this.
 const LEAST_MOVE: f64 = 0.02;
 /// Growth of memory, as a share of the machine's, that is no price for a gain.
@@ -47,7 +49,8 @@ impl Search<'_> {
             let open = self.open().len().min(MOST_RACED);
             // What has been found is raced, and combined if it is several.
             let race = if open > 0 { self.limits.screen * (open as u32 + 1) } else { 0 };
-            let admitted: Vec<usize> = self.admit_in_time(race + self.trials_of_stack(open)).collect();
+            let admitted: Vec<usize> =
+                self.admit_in_time(race + self.trials_of_stack(open.min(USUALLY_STACKED))).collect();
             if admitted.is_empty() {
                 return Ok(());
             }
@@ -81,7 +84,8 @@ impl Search<'_> {
             let unsettled: Vec<usize> = self.open().into_iter().filter(|at| !is_settled(at)).collect();
             let trials = self.limits.screen * (unsettled.len() as u32 + 1);
             // Without one round there is nothing to combine.
-            let following = if round == 0 { 0 } else { self.trials_of_stack(self.open().len()) };
+            let following =
+                if round == 0 { 0 } else { self.trials_of_stack(self.open().len().min(USUALLY_STACKED)) };
             if unsettled.is_empty() || !self.has_time_for(trials + following) {
                 break;
             }
@@ -132,11 +136,10 @@ impl Search<'_> {
                 self.found.tried[at].end(Outcome::Dropped, "others gained more in the race");
             }
         }
-        if stack.len() > 1 && !self.has_time_for(self.trials_of_stack(stack.len())) {
-            for at in stack.drain(1..) {
-                self.found.tried[at]
-                    .end(Outcome::Dropped, "there was no time to combine it: pass a longer --for");
-            }
+        while stack.len() > 1 && !self.has_time_for(self.trials_of_stack(stack.len())) {
+            let last = stack.pop().expect("several are left");
+            self.found.tried[last]
+                .end(Outcome::Dropped, "there was no time to combine it: pass a longer --for");
         }
         if stack.len() < 2 {
             return Ok(stack);
@@ -227,7 +230,7 @@ impl Search<'_> {
         let settings = self.settings(stack);
         self.lab.say("confirmation: the stack and the baseline on fresh blocks");
         let blocks = self.blocks_to_confirm(self.spread_of_stack(stack));
-        let trials = self.run("confirmation", &[Settings::new(), settings.clone()], blocks)?;
+        let trials = self.run(CONFIRMATION, &[Settings::new(), settings.clone()], blocks)?;
         let gains = trials.gains(1, 0);
         let threshold = decide::threshold(self.found.equal.noise);
         let headline = decide::estimate(&gains).map(|estimate| Headline {
@@ -255,7 +258,7 @@ impl Search<'_> {
         for at in stack {
             let moved = mechanism(&self.found.tried[*at].candidate.tuning, &trials, 1, 0);
             let tried = &mut self.found.tried[*at];
-            "confirmation".clone_into(&mut tried.step);
+            CONFIRMATION.clone_into(&mut tried.step);
             if stack.len() == 1 {
                 tried.own = headline.as_ref().map(|headline| headline.estimate.clone());
                 tried.mechanism = moved;
@@ -275,7 +278,7 @@ impl Search<'_> {
                 tried.end(Outcome::Dropped, why.clone());
             }
         }
-        self.learnt("confirmation", &trials, learnt);
+        self.learnt(CONFIRMATION, &trials, learnt);
         let kept = if holds { settings.clone() } else { Settings::new() };
         self.found.confirmation = Some(Confirmation { settings, trials, headline });
         Ok(kept)

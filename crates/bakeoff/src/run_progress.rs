@@ -1,0 +1,358 @@
+//! A run under way: its trials in order, each written to the run directory as soon as it has ended, and the verdict.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use archive::model::{
+    Facts, Gate, GateOutcome, Plan, QuantileCurve, RunKind, Trial, TrialStatus, VariantFacts,
+};
+use archive::{ArchiveError, RunWriter, TrialWriter};
+use load::record::Micros;
+
+use crate::changes;
+use crate::event::{Event, Observer};
+use crate::fact_check::FactCheck;
+use crate::first_block;
+use crate::gates;
+use crate::interrupted_run::ResumeError;
+use crate::lab::{FinishedRun, Lab, TrialSlot};
+use crate::looks;
+use crate::machine_differences::unlike;
+use crate::outlook::Outlook;
+use crate::replay::Replay;
+use crate::run_plan_error::RunPlanError;
+use crate::stopping::{complete_blocks, due};
+use crate::trial::{FinishedTrial, add_times, curve};
+use crate::trial_order::{ScheduledTrial, up_together};
+use crate::variant_point::VariantPoint;
+use crate::verdict::{comparisons_so_far, verdict};
+use crate::verdict_input::VerdictInput;
+use crate::wording;
+
+/// Longest time that a trial waits for the hypervisor to leave the CPUs.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+/// How the trials of a run ended.
+enum RunEnd {
+    /// None is left to run.
+    Complete,
+    /// A look settled the question.
+    Settled {
+        /// Complete blocks at the look.
+        look: u32,
+    },
+    /// The user interrupted between two trials.
+    Interrupted,
+    /// A variant cannot be measured, for this reason.
+    Stopped(String),
+}
+
+/// A run under way.
+pub struct RunProgress<'a> {
+    /// With what the first block has decided.
+    plan: Plan,
+    writer: &'a RunWriter,
+    variant_points: Vec<VariantPoint>,
+    facts: Facts,
+    /// In a resumed run.
+    check: Option<FactCheck>,
+    /// The trials that have ended, and the order of the others.
+    replay: Replay,
+    /// Merged response times of the valid trials of each variant at each point.
+    merged: Vec<Option<Micros>>,
+    begun: Instant,
+    /// Time spent waiting for CPUs.
+    waited: Duration,
+}
+
+impl<'a> RunProgress<'a> {
+    /// A run with these facts. `replay` has the trials that have ended, and `merged` their response times: as many entries as
+    /// there are variants and points.
+    pub fn new(
+        plan: Plan,
+        writer: &'a RunWriter,
+        facts: Facts,
+        check: Option<FactCheck>,
+        variant_points: Vec<VariantPoint>,
+        replay: Replay,
+        merged: Vec<Option<Micros>>,
+    ) -> Self {
+        let (begun, waited) = (Instant::now(), Duration::ZERO);
+        Self { plan, writer, facts, check, variant_points, replay, merged, begun, waited }
+    }
+
+    /// Runs the trials and writes the verdict.
+    pub fn complete(
+        mut self,
+        lab: &mut dyn Lab,
+        interrupted: &AtomicBool,
+        observe: &mut Observer<'_>,
+    ) -> Result<FinishedRun, RunPlanError> {
+        let dir = self.writer.dir().to_owned();
+        let cut_off = |source| RunPlanError::CutOff { dir: dir.clone(), source };
+        observe(Event::RunBegins {
+            run: self.writer.id().as_str().to_owned(),
+            dir: dir.display().to_string(),
+            trials: self.plan.blocks * self.variant_points.len() as u32,
+            kept: self.replay.kept.all().len() as u32,
+        });
+        self.writer.facts(&self.facts).map_err(cut_off)?;
+        let ended = self.run(lab, interrupted, observe)?;
+        if matches!(ended, RunEnd::Complete) {
+            self.tell_missed_aim(observe);
+        }
+        let is_cut = self.replay.kept.all().any(|trial| trial.status == TrialStatus::Interrupted);
+        let curves: Vec<QuantileCurve> =
+            self.merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
+        let look = match ended {
+            RunEnd::Settled { look } => Some(look),
+            RunEnd::Complete | RunEnd::Interrupted | RunEnd::Stopped(_) => None,
+        };
+        let verdict = verdict(&VerdictInput {
+            interrupted: is_cut || matches!(ended, RunEnd::Interrupted | RunEnd::Stopped(_)),
+            ..self.verdict_input(look, &curves)
+        });
+        self.writer.verdict(&verdict).map_err(cut_off)?;
+        observe(Event::Verdict { sentence: verdict.sentence.clone() });
+        let interrupted = interrupted.load(Ordering::Relaxed);
+        let stopped = match ended {
+            RunEnd::Stopped(why) => Some(why),
+            RunEnd::Complete | RunEnd::Settled { .. } | RunEnd::Interrupted => None,
+        };
+        Ok(FinishedRun { dir, verdict, interrupted, stopped, unrestored: Vec::new() })
+    }
+
+    /// Runs blocks until the stopping rule ends the run.
+    fn run(
+        &mut self,
+        lab: &mut dyn Lab,
+        interrupted: &AtomicBool,
+        observe: &mut Observer<'_>,
+    ) -> Result<RunEnd, RunPlanError> {
+        let mut block = self.replay.next_block;
+        loop {
+            if block > 1 && self.replace_measure(observe)? {
+                block = 1;
+            }
+            let due = due(block, &self.plan, &self.variant_points, &self.replay.kept);
+            if due.is_empty() || block > self.plan.blocks + self.plan.spare_blocks {
+                break;
+            }
+            if let Some(look) = self.settled() {
+                return Ok(RunEnd::Settled { look });
+            }
+            if block > self.plan.blocks {
+                let trials = (self.replay.kept.all().len() + due.len()) as u32;
+                observe(Event::BlockAdded { block, trials });
+            }
+            let scheduled = self.replay.order.next_block(&due);
+            for together in up_together(&self.plan, &self.variant_points, &scheduled) {
+                if interrupted.load(Ordering::Relaxed) {
+                    return Ok(RunEnd::Interrupted);
+                }
+                if let Some(why) = self.run_trials(&together, lab, observe)? {
+                    return Ok(RunEnd::Stopped(why));
+                }
+            }
+            self.tell_precision(observe);
+            block += 1;
+        }
+        Ok(RunEnd::Complete)
+    }
+
+    /// Once the first block is complete: whether the client was the limit of the planned measure, so that the run begins
+    /// again with its fallback. The plan then has no fallback any more, whatever the answer.
+    fn replace_measure(&mut self, observe: &mut Observer<'_>) -> Result<bool, RunPlanError> {
+        let first: Vec<&Trial> = self.replay.kept.all().filter(|trial| trial.block == 1).collect();
+        if self.plan.fallback.is_none() || first.iter().any(|trial| trial.status == TrialStatus::Interrupted)
+        {
+            return Ok(false);
+        }
+        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
+        let replacement = first_block::replacement(&self.plan, &self.facts, &first);
+        let is_replaced = replacement.is_some();
+        if let Some((measure, replaced)) = replacement {
+            observe(Event::MeasureReplaced { sentence: wording::replaced(&measure, &replaced) });
+            // The trials go before the plan changes: a run that is killed in between begins with its first block.
+            let folders = self.replay.kept.indexed().map(|(index, trial)| {
+                archive::layout::trial_folder(trial.number, &self.variant_points[index].name(&self.plan))
+            });
+            self.writer.discard(&folders.collect::<Vec<_>>()).map_err(cut_off)?;
+            (self.plan.measure, self.plan.replaced) = (measure, Some(replaced));
+            self.replay = Replay::of_new_run(&self.plan, &self.variant_points);
+            self.merged.fill(None);
+        }
+        self.plan.fallback = None;
+        self.writer.plan(&self.plan).map_err(cut_off)?;
+        Ok(is_replaced)
+    }
+
+    /// Keeps the rate that the first trials of CPU time have chosen, for all others.
+    fn keep_rate<'t>(
+        &mut self,
+        finished: impl IntoIterator<Item = &'t FinishedTrial>,
+    ) -> Result<(), ArchiveError> {
+        let trials = finished.into_iter().map(|finished| &finished.trial);
+        let Some(measure) = first_block::measure_with_rate(&self.plan, trials) else { return Ok(()) };
+        self.plan.measure = measure;
+        self.writer.plan(&self.plan)
+    }
+
+    fn verdict_input<'s>(&'s self, look: Option<u32>, curves: &'s [QuantileCurve]) -> VerdictInput<'s> {
+        VerdictInput {
+            plan: &self.plan,
+            facts: &self.facts,
+            variant_points: &self.variant_points,
+            trials: &self.replay.kept,
+            look,
+            interrupted: false,
+            curves,
+        }
+    }
+
+    /// The look that is due now and settles the question, if there is one.
+    fn settled(&self) -> Option<u32> {
+        let complete = complete_blocks(0, &self.variant_points, &self.replay.kept);
+        let look = looks::due(&self.plan, complete as u32)?;
+        let comparisons = comparisons_so_far(&self.verdict_input(Some(look), &[]));
+        looks::is_settled(&self.plan, &comparisons).then_some(look)
+    }
+
+    /// How precise the ratios of a comparison are by now.
+    fn outlook(&self) -> Option<Outlook> {
+        let input = self.verdict_input(None, &[]);
+        (self.plan.kind == RunKind::Compare).then(|| Outlook::of(&input, &comparisons_so_far(&input)))?
+    }
+
+    /// Tells how precise the ratios are by now, and will be.
+    fn tell_precision(&self, observe: &mut Observer<'_>) {
+        if let Some(outlook) = self.outlook() {
+            let expected = outlook.expected(&self.plan);
+            observe(Event::Precision {
+                half_width: outlook.half_width(),
+                elapsed_s: self.begun.elapsed().as_secs_f64(),
+                within: self.plan.within,
+                expected_half_width: expected.map(|expected| expected.half_width),
+                left_s: expected.map(|expected| expected.left.as_secs_f64()),
+            });
+        }
+    }
+
+    /// Tells what the aim of the plan would have needed, if the run has missed it.
+    fn tell_missed_aim(&self, observe: &mut Observer<'_>) {
+        let (Some(outlook), Some(within)) = (self.outlook(), self.plan.within) else { return };
+        let half_width = outlook.half_width();
+        if half_width > within {
+            let needed = outlook.needed(within);
+            observe(Event::AimMissed {
+                within,
+                half_width,
+                blocks: needed.map(|needed| needed.blocks),
+                longer_s: needed.map(|needed| needed.left.as_secs_f64()),
+            });
+        }
+    }
+
+    /// Runs trials whose servers are up together, or one trial, and writes them to the run directory. Returns the reason if a
+    /// variant cannot be measured.
+    fn run_trials(
+        &mut self,
+        together: &[ScheduledTrial],
+        lab: &mut dyn Lab,
+        observe: &mut Observer<'_>,
+    ) -> Result<Option<String>, RunPlanError> {
+        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
+        self.wait_for_cpus(lab, observe);
+        let name = |scheduled: &ScheduledTrial| self.variant_points[scheduled.variant_point].name(&self.plan);
+        let mut writers = Vec::new();
+        for scheduled in together {
+            let (number, block, name) = (scheduled.number, scheduled.block, name(scheduled));
+            writers.push(self.writer.begin_trial(number, &name).map_err(cut_off)?);
+            observe(Event::TrialBegins { number, block, name });
+        }
+        let slots = together.iter().zip(&writers).map(|(scheduled, writer)| {
+            let variant_point = &self.variant_points[scheduled.variant_point];
+            let before = self.replay.kept.of(scheduled.variant_point);
+            let hint = before.filter_map(|trial| Some(trial.measured.as_ref()?.value)).last();
+            TrialSlot { scheduled, variant_point, writer, hint }
+        });
+        let finished = lab.run_trials(&self.plan, &slots.collect::<Vec<_>>(), observe);
+        self.keep_rate(finished.iter().flatten()).map_err(cut_off)?;
+        let mut cannot_be_measured = None;
+        for ((scheduled, writer), finished) in together.iter().zip(&writers).zip(finished) {
+            // Trials before one that cannot be written have their records.
+            let why = self.keep(scheduled, writer, finished.map_err(cut_off)?, observe)?;
+            cannot_be_measured = cannot_be_measured.or(why);
+        }
+        Ok(cannot_be_measured)
+    }
+
+    /// Writes a trial to the run directory. Returns the reason if its variant cannot be measured.
+    fn keep(
+        &mut self,
+        scheduled: &ScheduledTrial,
+        writer: &TrialWriter,
+        finished: FinishedTrial,
+        observe: &mut Observer<'_>,
+    ) -> Result<Option<String>, RunPlanError> {
+        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
+        let index = scheduled.variant_point;
+        let name = self.variant_points[index].name(&self.plan);
+        if let Some(facts) = finished.facts {
+            self.add_variant_facts(facts)?;
+            self.writer.facts(&self.facts).map_err(cut_off)?;
+        }
+        writer.finish(&finished.trial).map_err(cut_off)?;
+        observe(Event::trial_ends(&name, &finished.trial));
+        let is_valid = finished.trial.status == TrialStatus::Valid;
+        if let Some(response) = finished.response_time.filter(|_| is_valid) {
+            add_times(&mut self.merged[index], response);
+        }
+        let cannot_be_measured = self.replay.failures.count(scheduled, finished.trial.status);
+        let unlike = if self.plan.like_with_like { unlike(&self.plan, &self.facts) } else { None };
+        let why =
+            cannot_be_measured.then(|| format!("{name}: {}", finished.trial.reasons.join("; "))).or(unlike);
+        self.replay.kept.push(index, finished.trial);
+        Ok(why)
+    }
+
+    /// Adds a variant's facts from its first trial, in the plan's order. In a resumed run, its server must be the one of
+    /// the first trials.
+    fn add_variant_facts(&mut self, of_variant: VariantFacts) -> Result<(), ResumeError> {
+        let known = self.facts.variants.iter().find(|known| known.name == of_variant.name);
+        match (known, &self.check) {
+            (Some(known), Some(check)) => {
+                let mut changes = changes::variant_changes(known, &of_variant, check.is_sweep);
+                check.accept(&changes, &self.facts.resumed)?;
+                if let Some(resumption) = self.facts.resumed.last_mut() {
+                    changes.retain(|change| !resumption.changes.contains(change));
+                    resumption.changes.extend(changes);
+                }
+            }
+            (Some(_), None) => {}
+            (None, _) => add_variant_facts(&mut self.facts, of_variant, &self.plan),
+        }
+        Ok(())
+    }
+
+    /// After a trial that failed the gate `steal`, waits for the hypervisor to leave the CPUs. The wait depends on the
+    /// CPUs and not on measured values. All waits together are no longer than the trials, so a run takes at most twice
+    /// its time.
+    fn wait_for_cpus(&mut self, lab: &mut dyn Lab, observe: &mut Observer<'_>) {
+        let failed_steal = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
+        if !self.replay.kept.all().next_back().is_some_and(|last| last.gates.iter().any(failed_steal)) {
+            return;
+        }
+        let finished = self.begun.elapsed().saturating_sub(self.waited);
+        let begun = Instant::now();
+        lab.wait_for_cpus(LONGEST_WAIT.min(finished.saturating_sub(self.waited)), observe);
+        self.waited += begun.elapsed();
+    }
+}
+
+/// Adds a variant's facts, in the plan's order.
+fn add_variant_facts(facts: &mut Facts, of_variant: VariantFacts, plan: &Plan) {
+    facts.variants.push(of_variant);
+    let place = |name: &str| plan.variants.iter().position(|variant| variant.name == name);
+    facts.variants.sort_by_key(|variant| place(&variant.name));
+}
