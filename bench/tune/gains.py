@@ -6,7 +6,7 @@ import tomllib
 
 from shared.whole_run import REPOSITORY
 
-COLUMNS = "at commit search tuning outcome own low high screened blocks why".split()
+COLUMNS = "at commit search tuning settings outcome own low high screened blocks why".split()
 NOT_TRIED = "not tried"
 Rows = list[dict[str, str]]
 
@@ -19,7 +19,9 @@ def of_record(search: str, record: dict, at: str, commit: str) -> list[dict[str,
         own = one.get("own") or {}
         figures = {"own": own.get("ratio"), "low": own.get("low"), "high": own.get("high"), "screened": one.get("screened")}
         shown = {name: f"{figure:.4f}" if figure else "" for name, figure in figures.items()}
-        rows.append({**common, "tuning": one["tuning"], "outcome": one["outcome"], **shown, "blocks": one["blocks"], "why": one["why"]})
+        settings = ",".join(f"{name}={value}" for name, value in one["settings"].items())
+        told = {name: one[name] for name in ("tuning", "outcome", "blocks", "why")}
+        rows.append({**common, **told, "settings": settings, **shown})
     for one in record.get("not_tried", []):
         rows.append(dict.fromkeys(COLUMNS, "") | common | {"tuning": one["tuning"], "outcome": NOT_TRIED, "why": one["why"]})
     return rows
@@ -35,8 +37,14 @@ def against_published(rows: Rows) -> list[list[str]]:
     """A line of each published gain and search: what was published, what was measured here, and why it was kept or not."""
     lines = []
     for tuning, expected in published().items():
-        for row in (row for row in rows if row["tuning"] == tuning):
-            lines.append([tuning, _range(expected), row["search"], _measured(row), _seen(row), row["why"]])
+        own = [row for row in rows if row["tuning"] == tuning]
+        tried = {(row["search"], row["tuning"]) for row in own if row["outcome"] != NOT_TRIED}
+        for row in own:
+            line = [row["settings"] or tuning, _range(expected), row["search"], _measured(row), _seen(row), row["why"]]
+            # Of a tuning with several levels, one line says why none was tried.
+            is_repeated = row["outcome"] == NOT_TRIED and ((row["search"], tuning) in tried or line[:3] in [other[:3] for other in lines])
+            if not is_repeated:
+                lines.append(line)
     return lines
 
 

@@ -49,9 +49,9 @@ class Page(unittest.TestCase):
 
     def test_a_gain_is_beside_what_was_published_and_a_tuning_that_was_not_tried_has_its_reason(self):
         record = {
-            "tried": [{"tuning": "nginx-reuseport", "outcome": "dropped", "screened": 1.003, "blocks": 6, "why": "it gains nothing"}],
-            "weaker": [{"tuning": "mariadb-flush-at-commit", "outcome": "dropped", "screened": None, "blocks": 3, "why": "durability", "own": {"ratio": 1.3, "low": 1.2, "high": 1.4}}],
-            "not_tried": [{"tuning": "nginx-aio-threads", "why": "no disk reads"}, {"tuning": "nginx-sendfile", "why": "none published"}],
+            "tried": [{"tuning": "nginx-reuseport", "settings": {"reuseport": "on"}, "outcome": "dropped", "screened": 1.003, "blocks": 6, "why": "it gains nothing"}],
+            "weaker": [{"tuning": "mariadb-flush-at-commit", "settings": {"flush_at_commit": "2"}, "outcome": "dropped", "screened": None, "blocks": 3, "why": "durability", "own": {"ratio": 1.3, "low": 1.2, "high": 1.4}}],
+            "not_tried": [*2 * [{"tuning": "nginx-aio-threads", "why": "no disk reads"}], {"tuning": "nginx-sendfile", "why": "none published"}],
         }
         with tempfile.TemporaryDirectory() as directory:
             ledger = Ledger(Path(directory) / "gains.csv", gains.COLUMNS)
@@ -59,9 +59,9 @@ class Page(unittest.TestCase):
                 ledger.append(row)
             rows = ledger.rows()
         lines = {line[0]: line[2:] for line in gains.against_published(rows)}
-        self.assertEqual(len(rows), 4)
-        self.assertEqual(lines["nginx-reuseport"], ["nginx", "1.003 × in 6 blocks", "no", "it gains nothing"])
-        self.assertEqual(lines["mariadb-flush-at-commit"], ["nginx", "1.300 × (1.200–1.400)", "yes", "durability"])
+        self.assertEqual(len(rows), 5)
+        self.assertEqual(lines["reuseport=on"], ["nginx", "1.003 × in 6 blocks", "no", "it gains nothing"])
+        self.assertEqual(lines["flush_at_commit=2"], ["nginx", "1.300 × (1.200–1.400)", "yes", "durability"])
         self.assertEqual(lines["nginx-aio-threads"], ["nginx", "–", "not tried", "no disk reads"])
         self.assertNotIn("nginx-sendfile", lines)
 
