@@ -64,7 +64,8 @@ fn client_utilisation(trial: &Trial) -> f64 {
     trial.phases.iter().map(|phase| phase.client.utilisation).fold(0.0, f64::max)
 }
 
-fn closed_loop_per_s(trial: &Trial) -> Option<f64> {
+/// Throughput of the last closed loop of a trial, operations a second.
+pub fn closed_loop_per_s(trial: &Trial) -> Option<f64> {
     let last = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::ClosedLoop);
     last.map(|phase| phase.throughput_per_s)
 }

@@ -7,6 +7,7 @@ use archive::model::{Facts, Plan, Verdict};
 use archive::{ArchiveError, TrialWriter};
 
 use crate::event::Observer;
+use crate::hint::Hint;
 use crate::run_plan_error::RunPlanError;
 use crate::trial::FinishedTrial;
 use crate::trial_order::ScheduledTrial;
@@ -20,8 +21,8 @@ pub struct TrialSlot<'a> {
     pub variant_point: &'a VariantPoint,
     /// Writes its files.
     pub writer: &'a TrialWriter,
-    /// The last value of the same variant and point: its search begins there.
-    pub hint: Option<f64>,
+    /// Where its search begins.
+    pub hint: Option<Hint>,
 }
 
 /// Runs trials.

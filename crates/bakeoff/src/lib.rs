@@ -36,6 +36,7 @@ mod headline;
 pub mod held;
 mod held_error;
 pub mod held_slice;
+mod hint;
 mod interrupted_run;
 mod lab;
 pub mod limits;
@@ -78,6 +79,7 @@ mod wording;
 
 pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
 pub use held_error::HeldError;
+pub use hint::capacity_share;
 pub use interrupted_run::{InterruptedRun, ResumeError};
 pub use lab::FinishedRun;
 pub use machine_draw::machines as machines_of;

@@ -16,6 +16,7 @@ use crate::breaking_point::BreakingPoint;
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::event::{Event, Observer};
 use crate::gates;
+use crate::hint::Hint;
 use crate::lab::{Lab, TrialSlot};
 use crate::run_machines::{Place, RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
@@ -37,7 +38,7 @@ pub struct MachineLab<'a> {
     pub power: Option<RunPower>,
     /// What finds breaking points, in commands that measure them.
     pub breaking_point: Option<&'a dyn BreakingPoint>,
-    /// About what every variant reaches, if that is known.
+    /// About the capacity of every variant, as a share of its closed loop, if that is known.
     pub guess: Option<f64>,
     /// Why servers of this run cannot be up together, and at which rate they are measured then; none while they can, or
     /// where the plan has no turns.
@@ -61,7 +62,14 @@ impl MachineLab<'_> {
         let place = self.machines.place_of(variant_point.variant, scheduled.block);
         let order = self.order(plan, place, scheduled.variant_point, variant_point, scheduled.number);
         let machine = place.machine;
-        TrialStart { scheduled, variant_point, writer, hint: hint.or(self.guess), machine, order }
+        TrialStart {
+            scheduled,
+            variant_point,
+            writer,
+            hint: hint.or(self.guess.map(Hint::ShareOfClosedLoop)),
+            machine,
+            order,
+        }
     }
 
     /// What the server of a variant point, with this index, is started with there. Its machine knows it by `number`.

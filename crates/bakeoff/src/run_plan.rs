@@ -39,7 +39,7 @@ pub struct RunPermissions<'a> {
     pub meters: &'a [RunMeter],
     /// What finds breaking points, in commands that measure them.
     pub breaking_point: Option<&'a dyn BreakingPoint>,
-    /// About what every variant reaches, from earlier runs: where their first trials begin to search.
+    /// About the capacity of every variant as a share of its closed loop, from earlier runs: where first trials begin to search.
     pub guess: Option<f64>,
 }
 

@@ -14,6 +14,7 @@ use crate::event::{Event, Observer};
 use crate::fact_check::FactCheck;
 use crate::first_block;
 use crate::gates;
+use crate::hint::Hint;
 use crate::interrupted_run::ResumeError;
 use crate::lab::{FinishedRun, Lab, TrialSlot};
 use crate::looks;
@@ -272,8 +273,8 @@ impl<'a> RunProgress<'a> {
         }
         let slots = together.iter().zip(&writers).map(|(scheduled, writer)| {
             let variant_point = &self.variant_points[scheduled.variant_point];
-            let before = self.replay.kept.of(scheduled.variant_point);
-            let hint = before.filter_map(|trial| Some(trial.measured.as_ref()?.value)).last();
+            let kept = &self.replay.kept;
+            let hint = Hint::of(&self.plan, &self.variant_points, scheduled.variant_point, kept);
             TrialSlot { scheduled, variant_point, writer, hint }
         });
         let finished = lab.run_trials(&self.plan, &slots.collect::<Vec<_>>(), observe);

@@ -12,7 +12,7 @@ use archive::layout::SEARCH;
 use archive::model::{Measure, PhaseKind, Plan, RunLength, Trial, TrialStatus};
 use bakeoff::event::Event;
 use bakeoff::plan_request::{self, PlanRequest};
-use bakeoff::{FinishedRun, RunPermissions, run_plan};
+use bakeoff::{FinishedRun, RunPermissions, capacity_share, run_plan};
 use explain::trial_figures;
 use host::Host;
 use load::engine::RunContext;
@@ -51,8 +51,8 @@ pub struct BakeoffLab<'a> {
     begun: Instant,
     /// The measure of all stages, which the first one decides.
     measure: Option<Measure>,
-    /// What the baseline reached last: where the trials of later stages begin to search.
-    reached: Option<f64>,
+    /// Capacities as a share of closed loops: where the trials of later stages begin to search.
+    share: Option<f64>,
     /// Kernel settings that could not be restored.
     pub unrestored: Vec<String>,
 }
@@ -78,7 +78,7 @@ impl<'a> BakeoffLab<'a> {
             observe,
             begun: Instant::now(),
             measure: None,
-            reached: None,
+            share: None,
             unrestored: Vec::new(),
         }
     }
@@ -119,7 +119,7 @@ impl<'a> BakeoffLab<'a> {
     /// over load, which the approach does not save.
     fn guess(&self, stage: &str, plan: &Plan) -> Option<f64> {
         let is_capacity = matches!(plan.measure, Measure::Capacity { .. });
-        self.reached.filter(|_| is_capacity && stage != CONFIRMATION)
+        self.share.filter(|_| is_capacity && stage != CONFIRMATION)
     }
 
     /// Runs a plan in a thread of its own: a run keeps its thread on the client's CPUs, and the next plan is to see all of them.
@@ -160,15 +160,13 @@ impl TuningLab for BakeoffLab<'_> {
         self.measure.get_or_insert_with(|| plan.measure.clone());
         let name = finished.dir.file_name().map(|name| name.to_string_lossy().into_owned());
         let trials = run.trials.iter().filter_map(|record| reading(&run, &plan, &record.trial));
-        let trials = StageTrials {
+        self.share = capacity_share(run.trials.iter().map(|record| &record.trial)).or(self.share);
+        Ok(StageTrials {
             run: name.unwrap_or_default(),
             higher_is_better: finished.verdict.higher_is_better,
             sentence: finished.verdict.sentence.clone(),
             trials: trials.collect(),
-        };
-        // The first of a stage is the baseline, or what it has become.
-        self.reached = trials.mean(0, |trial| trial.value).or(self.reached);
-        Ok(trials)
+        })
     }
 
     fn elapsed(&self) -> Duration {

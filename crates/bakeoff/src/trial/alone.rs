@@ -14,15 +14,16 @@ use super::steadiness::WarmUpGoal;
 use super::turn_taker::TurnTaker;
 use super::warm_up::warm_up;
 use crate::event::{Event, Observer};
+use crate::hint::Hint;
 
 const HOUR_US: f64 = 3.6e9;
 
-/// Runs the load of a trial whose server is up alone. `hint` is the value of an earlier trial of the same variant.
+/// Runs the load of a trial whose server is up alone. `hint` says where its search begins.
 pub fn measure_alone(
     plan: &Plan,
     name: &str,
     rate: Option<f64>,
-    hint: Option<f64>,
+    hint: Option<Hint>,
     rng: &mut Pcg64Mcg,
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,

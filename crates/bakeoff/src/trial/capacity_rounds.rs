@@ -10,12 +10,10 @@ use load::spec::{Arrivals, Shape};
 use super::rounds::{Rounds, in_words};
 use super::turn_taker::TurnTaker;
 use crate::event::{Event, Observer};
+use crate::hint::Hint;
 
 /// Fewest rounds near the capacity.
 const FEWEST_CAPACITY_ROUNDS: u32 = 8;
-/// Rounds that a block has more where earlier capacities are known. An approach takes as long and more, and thresholds of twelve
-/// rounds scatter by a quarter less than those of eight (decision 0009).
-const INSTEAD_OF_APPROACH: u32 = 4;
 
 impl Rounds<'_> {
     /// Searches the capacity of each server under this objective; returns the number of rounds.
@@ -26,14 +24,14 @@ impl Rounds<'_> {
         observe: &mut Observer<'_>,
     ) -> u32 {
         let guess = |server: &TurnTaker<'_, '_>| {
-            server
-                .hint
-                .map_or(FirstGuess::ClosedLoop(server.result.closed_loop_per_s), FirstGuess::EarlierTrial)
+            let closed_loop = server.result.closed_loop_per_s;
+            match server.hint {
+                Some(Hint::ShareOfClosedLoop(share)) => FirstGuess::Near(share * closed_loop),
+                Some(Hint::LastValue(_)) | None => FirstGuess::ClosedLoop(closed_loop),
+            }
         };
         let guesses: Vec<FirstGuess> = servers.iter().map(guess).collect();
-        let all_known = servers.iter().all(|server| server.hint.is_some());
-        let counting = self.rounds_for(self.load()).max(FEWEST_CAPACITY_ROUNDS)
-            + if all_known { INSTEAD_OF_APPROACH } else { 0 };
+        let counting = self.rounds_for(self.load()).max(FEWEST_CAPACITY_ROUNDS);
         let mut search = CapacitySearch::new(slo, &guesses, counting);
         let mut order: Vec<usize> = (0..servers.len()).collect();
         while let Some(rates) = search.next_rates() {

@@ -27,6 +27,7 @@ use super::recorders::RecordedLoad;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
 use crate::breaking_point::BreakingServer;
 use crate::event::{Event, Observer};
+use crate::hint::Hint;
 use crate::run_power::RunPower;
 use crate::variant_point::VariantPoint;
 
@@ -43,8 +44,8 @@ pub struct TrialMember<'a> {
     before: Option<OperationCount>,
     /// Whether the program under test makes the load itself.
     makes_own_load: bool,
-    /// The value of an earlier trial of the same variant and point.
-    hint: Option<f64>,
+    /// Where its search begins.
+    hint: Option<Hint>,
     /// The index of its machine.
     machine: usize,
     /// The levels of load at which watts were measured.
@@ -171,7 +172,7 @@ impl<'a> TrialMember<'a> {
             name: &self.variant_point.name(setup.plan),
             server_cpus: machine.server_cpus.len(),
             load: loads.spec().clone(),
-            hint: self.hint,
+            hint: self.hint.and_then(Hint::last_value),
             context: setup.context,
         };
         let (result, steps) = measure_break(setup.breaking_point, &server, observe)?;
@@ -236,8 +237,8 @@ impl<'a> TrialMember<'a> {
         self.variant_point.rate_per_s()
     }
 
-    /// The value of an earlier trial of the same variant and point.
-    pub fn hint(&self) -> Option<f64> {
+    /// Where its search begins.
+    pub fn hint(&self) -> Option<Hint> {
         self.hint
     }
 

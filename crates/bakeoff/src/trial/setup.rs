@@ -12,6 +12,7 @@ use rand_pcg::Pcg64Mcg;
 use workload::Workload;
 
 use crate::breaking_point::{BreakingPoint, BreakingPointError};
+use crate::hint::Hint;
 use crate::run_machines::RunMachines;
 use crate::run_power::RunPower;
 use crate::trial_order::ScheduledTrial;
@@ -80,8 +81,8 @@ pub struct TrialStart<'a> {
     pub variant_point: &'a VariantPoint,
     /// Writes its files.
     pub writer: &'a TrialWriter,
-    /// The value of an earlier trial of the same variant and point.
-    pub hint: Option<f64>,
+    /// Where its search begins.
+    pub hint: Option<Hint>,
     /// The index of its machine.
     pub machine: usize,
     /// What the machine starts.

@@ -7,6 +7,7 @@ use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
 use super::setup::TrialError;
 use crate::event::Observer;
+use crate::hint::Hint;
 
 /// A server that takes turns.
 pub struct TurnTaker<'s, 'a> {
@@ -16,8 +17,8 @@ pub struct TurnTaker<'s, 'a> {
     pub result: &'s mut TrialMeasurement,
     /// Its rate at this point of a sweep over rates.
     pub rate: Option<f64>,
-    /// The value of an earlier trial of the same variant and point.
-    pub hint: Option<f64>,
+    /// Where its search begins.
+    pub hint: Option<Hint>,
     /// Why it takes no further turns.
     pub failed: Option<TrialError>,
 }

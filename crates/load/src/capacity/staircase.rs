@@ -3,7 +3,7 @@
 //!
 //! | stage | what happens |
 //! |---|---|
-//! | approach | without an earlier capacity: each server's rate climbs while it meets the objective and falls while it misses it, in strides that are halved at each turn, and doubled where several lead in one direction (PEST: Taylor and Creelman, Journal of the Acoustical Society of America 41, 1967) |
+//! | approach | each server's rate climbs while it meets the objective and falls while it misses it, in strides that are halved at each turn, and doubled where several lead in one direction (PEST: Taylor and Creelman, Journal of the Acoustical Society of America 41, 1967) |
 //! | rounds | a round has one slice of every server. It counts for those near their capacities: two at least, if there are two. Their rates follow the machine: together they climb where most met the objective, and fall where most missed it. A server whose outcome differs from the others' moves against them. One that has the same outcome several times in a row is not near its capacity: it is approached again, while the others go on |
 //!
 //! The capacity is the rate at which half of the slices miss the objective (an exceed ratio of 50 % in RFC 9971). Half,
@@ -29,7 +29,7 @@ const LOWEST_SHARE: f64 = 1e-3;
 const CLIENT_LIMITED_TRIES: usize = 3;
 /// Factor between the first rates.
 const STRIDE: f64 = 1.5;
-/// Factor between the rates of a server that is approached again.
+/// Factor between the first rates near a capacity.
 const STRIDE_NEAR: f64 = 1.12;
 /// The approach ends with this factor. It is about how far the speed of a shared machine is off from one slice to the next.
 const FOLLOWING: f64 = 1.06;
@@ -39,8 +39,6 @@ const LONG_WAY: u32 = 3;
 /// approach far off, the steps of the rounds are too short to get back in time: of blocks of 24 rounds in which one server was
 /// disturbed at first, 18 % were wrong by more than a fifth in a simulation, with this rule 2 % (decision 0009).
 const FAR: u32 = 5;
-/// The same for the first slices of a server that begins at an earlier capacity: the machine may have another speed now.
-const FAR_AT_FIRST: u32 = 3;
 /// How far, as a logarithm, a server moves against the others at first, and at the least. Wide steps scatter the rates, so
 /// that the rounds tell more.
 const APART_FIRST: f64 = 0.1;
@@ -57,8 +55,8 @@ const FEWEST_ROUNDS: usize = 6;
 pub enum FirstGuess {
     /// Throughput of a closed loop with the same connections, operations a second.
     ClosedLoop(f64),
-    /// Capacity of an earlier trial of the same server, operations a second. The rounds count at once.
-    EarlierTrial(f64),
+    /// About the capacity, operations a second: the strides are smaller.
+    Near(f64),
 }
 
 /// What the slices of a server say.
@@ -131,9 +129,9 @@ impl Staircase {
     /// One server for each guess.
     pub fn new(guesses: &[FirstGuess]) -> Self {
         let server = |guess: &FirstGuess| {
-            let (rate, stride, in_row) = match *guess {
-                FirstGuess::ClosedLoop(throughput) => (FIRST_SHARE * throughput, STRIDE, 0),
-                FirstGuess::EarlierTrial(capacity) => (capacity, FOLLOWING, FAR - FAR_AT_FIRST),
+            let (rate, stride) = match *guess {
+                FirstGuess::ClosedLoop(throughput) => (FIRST_SHARE * throughput, STRIDE),
+                FirstGuess::Near(capacity) => (capacity, STRIDE_NEAR),
             };
             let rate = rate.max(f64::MIN_POSITIVE).ln();
             ServerRate {
@@ -142,7 +140,7 @@ impl Staircase {
                 stride: stride.ln(),
                 last_missed: None,
                 turned: false,
-                in_row,
+                in_row: 0,
                 given_up: false,
                 client_limited_in_row: 0,
                 has_counted: false,

@@ -53,7 +53,7 @@ fn the_ratio_is_right_on_a_machine_whose_speed_changes_by_far_more() {
     let mut errors = Vec::new();
     for _ in 0..60 {
         let mut machine = 0.1 * normal(rng);
-        let staircase = run(&[FirstGuess::EarlierTrial(1_000.0); 2], 48, |server, rate| {
+        let staircase = run(&[FirstGuess::Near(1_000.0); 2], 48, |server, rate| {
             machine = 0.9 * machine + 0.05 * normal(rng);
             let speed = (machine + 0.05 * normal(rng)).exp();
             if rng.random_bool(0.03) {
@@ -116,7 +116,7 @@ fn an_earlier_capacity_saves_rounds() {
         (count, first.expect("a slice"))
     };
     let (from_closed_loop, _) = slices(FirstGuess::ClosedLoop(20_000.0));
-    let (from_earlier, first) = slices(FirstGuess::EarlierTrial(9_900.0));
+    let (from_earlier, first) = slices(FirstGuess::Near(9_900.0));
     assert!((first - 9_900.0).abs() < 1e-6, "{first}");
     assert!(from_earlier < from_closed_loop, "{from_earlier} and {from_closed_loop}");
 }
@@ -124,7 +124,7 @@ fn an_earlier_capacity_saves_rounds() {
 /// A block of 24 rounds in which a machine holds up one server, or all, for a while at its beginning.
 #[test]
 fn a_disturbance_at_the_beginning_does_not_spoil_the_block() {
-    for first in [FirstGuess::ClosedLoop(1_200.0), FirstGuess::EarlierTrial(600.0)] {
+    for first in [FirstGuess::ClosedLoop(1_200.0), FirstGuess::Near(600.0)] {
         for disturbed in [&[0][..], &[1], &[0, 1]] {
             let rng = &mut Pcg64::seed_from_u64(9);
             let mut wrong = 0;
@@ -192,7 +192,7 @@ proptest::proptest! {
 
 #[test]
 fn a_few_slices_say_nothing() {
-    let staircase = run(&[FirstGuess::EarlierTrial(1.0)], 3, |_, rate| up_to(1.0, rate));
+    let staircase = run(&[FirstGuess::Near(1.0)], 3, |_, rate| up_to(1.0, rate));
     assert_eq!(staircase.capacities(), [SlicedCapacity::Unknown]);
 }
 
@@ -200,9 +200,7 @@ fn a_few_slices_say_nothing() {
 fn a_server_that_is_far_off_does_not_hold_up_the_others() {
     let capacities = [10_000.0, 9_500.0, 3_000.0];
     let rng = &mut Pcg64::seed_from_u64(11);
-    let mut slices = [0; 3];
-    let staircase = run(&[FirstGuess::EarlierTrial(10_000.0); 3], 24, |server, rate| {
-        slices[server] += 1;
+    let staircase = run(&[FirstGuess::Near(10_000.0); 3], 24, |server, rate| {
         let noise: f64 = StandardNormal.sample(rng);
         up_to(capacities[server] * (0.05 * noise).exp(), rate)
     });
@@ -210,9 +208,9 @@ fn a_server_that_is_far_off_does_not_hold_up_the_others() {
         let ratio = found(found_capacity) / is;
         assert!((0.93..1.07).contains(&ratio), "{ratio} of {is}");
     }
+    // Their rounds count while it is approached.
     let counted = |server| responses(&staircase.rounds, server);
-    assert!(counted(0) == slices[0], "each of its rounds counts");
-    assert!(counted(2) < slices[2], "those of its approach do not");
+    assert!(counted(0) > counted(2) + 3, "{} and {}", counted(0), counted(2));
 }
 
 /// How far the ratio of two of seven servers scatters, and the rounds that it takes.
@@ -238,12 +236,11 @@ fn seven_servers(guess: impl Fn(f64, f64) -> FirstGuess, counting: usize) -> (f6
 }
 
 #[test]
-fn earlier_capacities_become_rounds_that_count() {
+fn rounds_count_for_the_servers_that_are_near() {
     let (unknown, its_rounds) =
         seven_servers(|truth, normal| FirstGuess::ClosedLoop(truth * (0.2 + 0.2 * normal).exp()), 8);
-    let (known, rounds) =
-        seven_servers(|truth, normal| FirstGuess::EarlierTrial(truth * (0.06 * normal).exp()), 16);
-    // Where all servers had to be near before a round counted: 0.054 and 21 rounds, 0.035 and 23 (decision 0009).
+    let (known, rounds) = seven_servers(|truth, normal| FirstGuess::Near(truth * (0.06 * normal).exp()), 8);
+    // Where all servers had to be near before a round counted: 0.054 and 21 rounds, 0.054 and 14 (decision 0009).
     assert!(unknown < 0.05 && its_rounds < 22.0, "{unknown} after {its_rounds} rounds");
-    assert!(known < 0.04 && rounds < 20.0, "{known} after {rounds} rounds");
+    assert!(known < 0.055 && rounds < 14.0, "{known} after {rounds} rounds");
 }
