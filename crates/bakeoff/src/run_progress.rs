@@ -79,7 +79,7 @@ impl<'a> RunProgress<'a> {
         merged: Vec<Option<Micros>>,
     ) -> Self {
         let (begun, waited) = (Instant::now(), Duration::ZERO);
-        Self { plan, writer, facts, check, variant_points, replay, merged, begun, waited }
+        Self { plan, writer, variant_points, facts, check, replay, merged, begun, waited }
     }
 
     /// Runs the trials and writes the verdict.
