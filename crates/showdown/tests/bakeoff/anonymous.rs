@@ -37,8 +37,10 @@ fn readable(file: &Path) -> String {
             .map(|line| line.rsplit_once(',').map_or(line, |(fields, _)| fields).to_owned() + "\n")
             .collect(),
         Some("parquet") => {
-            let runs = text.split(|c: char| !(c.is_ascii_graphic() || c == ' '));
-            runs.filter(|run| run.len() > 5).map(|run| run.to_owned() + "\n").collect()
+            // Compressed columns have short words by chance, such as the name of a machine that is called `vm`.
+            let is_of_text = |c: char| c.is_ascii_alphanumeric() || "_./:-,= \"{}[]".contains(c);
+            let runs = text.split(|c: char| !is_of_text(c));
+            runs.filter(|run| run.len() > 11).map(|run| run.to_owned() + "\n").collect()
         }
         _ => text,
     }
