@@ -35,6 +35,9 @@ export interface TriedTuning {
   settings: Record<string, string>;
   outcome: "kept" | "dropped" | "refused";
   why: string;
+  /** In screening and race, with the number of their blocks. */
+  screened: number | null;
+  blocks: number;
   own: TuningRatio | null;
   mechanism: { figure: string; ratio: number | null; moved: boolean } | null;
 }

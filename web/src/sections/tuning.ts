@@ -44,12 +44,16 @@ function tried(caption: string, all: TriedTuning[]): Child {
   if (all.length === 0) return null;
   const rank = { kept: 0, dropped: 1, refused: 2 };
   const rows = [...all].sort((a, b) => rank[a.outcome] - rank[b.outcome]).map(row);
-  return table(caption, ["Tuning", "Sets", "Outcome", "Own gain (95 % CI)", "Mechanism", "Why"], rows);
+  return table(caption, ["Tuning", "Sets", "Outcome", "Screened", "Own gain (95 % CI)", "Mechanism", "Why"], rows);
 }
 
-function row({ tuning, settings, outcome, own, mechanism, why }: TriedTuning): Child[] {
+function row({ tuning, settings, outcome, screened, blocks, own, mechanism, why }: TriedTuning): Child[] {
   const set = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  return [code(tuning), code(set.join(" ")), outcome, own ? ratio(own) : MISSING, moved(mechanism), words(why)];
+  return [code(tuning), code(set.join(" ")), outcome, seen(screened, blocks), own ? ratio(own) : MISSING, moved(mechanism), words(why)];
+}
+
+function seen(screened: number | null, blocks: number): Child {
+  return screened === null ? MISSING : words(`${screened.toFixed(3)} × in ${blocks}`);
 }
 
 function moved(mechanism: TriedTuning["mechanism"]): Child {

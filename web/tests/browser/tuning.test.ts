@@ -25,6 +25,8 @@ const allocator: TriedTuning = {
   settings: { allocator: "jemalloc" },
   outcome: "kept",
   why: "it gains 1.12 × with the others",
+  screened: 1.131,
+  blocks: 9,
   own: ratio(1.12),
   mechanism: { figure: "server.cpu_per_op", ratio: 0.89, moved: true },
 };
@@ -38,7 +40,7 @@ const RECORD: TuningRecord = {
     { what: "memory", unit: "B", before: 5e8, after: 6e8, ratio: null },
   ],
   tried: [
-    { ...allocator, tuning: "mariadb-spin-loops", outcome: "refused", why: "mariadbd ends: unknown variable", own: null, mechanism: null },
+    { ...allocator, tuning: "mariadb-spin-loops", outcome: "refused", why: "mariadbd ends: unknown variable", screened: null, blocks: 0, own: null, mechanism: null },
     { ...allocator, tuning: "mariadb-io-capacity", outcome: "dropped", why: "it cannot gain 1 %", own: null, mechanism: null },
     allocator,
   ],
@@ -62,6 +64,7 @@ test("the answer is first, and each tuning has what became of it, the kept ones 
     const outcomes = await page.locator("#tuning table", { hasText: "mariadb-io-capacity" }).locator("tbody tr").allInnerTexts();
     assert.deepEqual(outcomes.map((row) => /kept|dropped|refused/.exec(row)?.[0]), ["kept", "dropped", "refused"]);
     assert.match(await text(page), /never kept.*mariadb-flush-at-commit.*a crash loses the last second/);
+    assert.match(await text(page), /allocator=jemalloc kept 1\.131 × in 9 1\.120 ×/);
     assert.match(await text(page), /Take home: mariadb\.cnf LD_PRELOAD=libjemalloc\.so\.2/);
     await page.locator("#tuning details", { hasText: "Not tried (1)" }).locator("summary").click();
     assert.match(await text(page), /kernel-rps.*its evidence is not there/);
