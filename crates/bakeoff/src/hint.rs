@@ -75,10 +75,14 @@ mod tests {
             higher_is_better: true,
         });
         trials.push(0, trial);
-        assert_eq!(Hint::of(&plan, &points, 1, &trials), None);
-        let is_capacity = matches!(plan.measure, Measure::Capacity { .. });
-        // Without a closed loop there is no share of it.
-        let expected = if is_capacity { None } else { Some(Hint::LastValue(800.0)) };
-        assert_eq!(Hint::of(&plan, &points, 0, &trials), expected);
+        let throughput = Plan { measure: Measure::MaxThroughput, ..plan.clone() };
+        assert_eq!(Hint::of(&throughput, &points, 1, &trials), None);
+        assert_eq!(Hint::of(&throughput, &points, 0, &trials), Some(Hint::LastValue(800.0)));
+        let capacity = Plan { measure: Measure::Capacity { slo: "p99<5ms".to_owned() }, ..plan };
+        assert_eq!(
+            Hint::of(&capacity, &points, 0, &trials),
+            None,
+            "there is no closed loop to take a share of"
+        );
     }
 }
