@@ -43,11 +43,10 @@ def main() -> int:
                 progress(f"  {row['ended']}: {row['sentence']}")
             except NoAnswer as error:
                 progress(f"  {error}")
+                failed += 1
                 if time.monotonic() - began < AT_ONCE_S:
-                    failed += 1
                     break
                 row = rounds.unanswered(line.name, number, shlex.join(command), facts, str(error))
-                failed += 1
             kept.add(rounds.ROUNDS, row)
     except KeyboardInterrupt:
         progress("stopped: run the same command to continue")

@@ -93,20 +93,16 @@ impl<'l> Search<'l> {
     pub(super) fn blocks_in_time(
         &self,
         spread: Spread,
-        (fewest, most): (u32, u32),
+        limits: (u32, u32),
         servers: u32,
         following: u32,
     ) -> u32 {
-        let needed = decide::blocks_for(spread.sd, fewest, most);
-        let fits = |blocks: &u32| self.has_time_for(blocks * servers + following);
-        (fewest..=needed).rev().find(fits).unwrap_or(fewest)
+        blocks_that_fit(spread, limits, |blocks| self.has_time_for(blocks * servers + following))
     }
 
     /// Blocks of the confirmation: likewise, and decided before its first one.
     pub(super) fn blocks_to_confirm(&self, spread: Spread) -> u32 {
-        let (fewest, most) = self.limits.confirm;
-        let needed = decide::blocks_for(spread.sd, fewest, most);
-        (fewest..=needed).rev().find(|blocks| self.has_time_for_last(blocks * 2)).unwrap_or(fewest)
+        blocks_that_fit(spread, self.limits.confirm, |blocks| self.has_time_for_last(blocks * 2))
     }
 
     /// The noise of one block of a stack.
@@ -250,9 +246,12 @@ impl<'l> Search<'l> {
     pub(super) fn finish(mut self) -> Found {
         let is_cut = self.found.is_interrupted || self.found.ended.is_some();
         let not_tried = self.waiting.into_iter().map(|candidate| {
-            let NotTried { tuning, title, why } = no_time(candidate);
-            let why = if is_cut { "the search ended before it was tried".to_owned() } else { why };
-            NotTried { tuning, title, why }
+            let not_tried = no_time(candidate);
+            if is_cut {
+                NotTried { why: "the search ended before it was tried".to_owned(), ..not_tried }
+            } else {
+                not_tried
+            }
         });
         self.found.not_tried.extend(not_tried);
         for tried in self.found.tried.iter_mut().chain(&mut self.found.weaker).filter(|tried| tried.is_open())
@@ -261,6 +260,12 @@ impl<'l> Search<'l> {
         }
         self.found
     }
+}
+
+/// As many blocks as this noise asks for, if they fit; the fewest otherwise.
+fn blocks_that_fit(spread: Spread, (fewest, most): (u32, u32), fits: impl Fn(u32) -> bool) -> u32 {
+    let needed = decide::blocks_for(spread.sd, fewest, most);
+    (fewest..=needed).rev().find(|blocks| fits(*blocks)).unwrap_or(fewest)
 }
 
 fn no_time(candidate: Candidate) -> NotTried {
