@@ -21,7 +21,13 @@ def main() -> int:
     """Continues the series for a given time, in rounds with one comparison of each subject."""
     options = _options()
     ledgers = {name: Ledger(options.results / "aa" / f"{name}.csv", columns) for name, columns in page.COLUMNS.items()}
-    return series.run(options, "aa", lambda end: _round(options, ledgers, end), lambda: page.write(ledgers["comparisons"], ledgers["naive"]))
+    of_precision = Ledger(options.results / "precision" / "comparisons.csv", comparison.COLUMNS)
+    return series.run(
+        options,
+        "aa",
+        lambda end: _round(options, ledgers, end),
+        lambda: page.write(ledgers["comparisons"], ledgers["naive"], of_precision),
+    )
 
 
 def _options() -> argparse.Namespace:

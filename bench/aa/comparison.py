@@ -13,6 +13,9 @@ from .subjects import KNOWN, Subject
 
 COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks trials valid".split()
 
+NOW, BEFORE = "now", "before"
+"""What the column `commit` says in the rows of bench-precision: the present release, or an earlier one."""
+
 BENCH = Path(__file__).resolve().parents[1]
 
 
@@ -22,7 +25,8 @@ def compare(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path
     arguments = ["compare", *subject.variants, "--workload", workload, *subject.options]
     arguments += ["--seed", str(seed), "--format", "json", "--progress", "none", "--runs", str(runs)]
     began = time.monotonic()
-    answer = ask(showdown, arguments)
+    # In a directory without workloads, so that an earlier release takes its own and not those of this repository.
+    answer = ask(showdown, arguments, runs)
     seconds = time.monotonic() - began
     return row(json.loads(answer), subject, seed, commit, seconds)
 

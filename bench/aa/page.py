@@ -24,9 +24,10 @@ COLUMNS = {"comparisons": comparison.COLUMNS, "naive": naive.COLUMNS}
 Rows = list[dict[str, str]]
 
 
-def write(comparisons: Ledger, pairs: Ledger) -> str:
-    """The whole page."""
-    rows = comparisons.rows()
+def write(comparisons: Ledger, pairs: Ledger, of_precision: Ledger) -> str:
+    """The whole page. What bench-precision compares with the present release are servers with themselves too."""
+    shared = [row for row in of_precision.rows() if row["commit"] == comparison.NOW]
+    rows = comparisons.rows() + shared
     names = {subject.name for subject in SUBJECTS}
     present = [row for row in rows if row["subject"] in names]
     dates = sorted({row["at"][:10] for row in rows})
@@ -39,8 +40,9 @@ def write(comparisons: Ledger, pairs: Ledger) -> str:
 
 - Each comparison is a whole `showdown compare` with newly started servers.
 - Only a verdict that claims a difference counts as one.
+- {plural(len(shared), "comparison")} of equal servers by `make bench-precision`, with the present release, {"is" if len(shared) == 1 else "are"} counted here as well.
 - Shares have exact binomial confidence intervals at 95 %.
-- The rows are in `aa/`. [GLOSSARY](../GLOSSARY.md) explains the terms.
+- The rows are in `aa/` and `precision/`. [GLOSSARY](../GLOSSARY.md) explains the terms.
 
 ## A server compared with itself: how often is the verdict false?
 

@@ -13,8 +13,7 @@ from shared.markdown import plural, table
 from .subjects import BARS, SUBJECTS
 
 COLUMNS = comparison.COLUMNS
-NOW, BEFORE = "now", "before"
-"""The column `commit` says which release it was."""
+NOW, BEFORE = comparison.NOW, comparison.BEFORE
 
 
 def write(ledger: Ledger) -> str:

@@ -37,19 +37,30 @@ class Rows(unittest.TestCase):
         self.assertEqual((straight["low"], straight["high"]), ("1.25000", "2.00000"))
         self.assertEqual((turned["low"], turned["high"]), ("0.50000", "0.80000"))
 
-    def test_one_false_verdict_is_singular(self):
+    def page_of(self, *commits, of_precision=()):
+        """The page of false verdicts of these commits."""
+
+        def false_verdict(commit):
+            return comparison.row(self.answer("first", "second", 1.1, 1.2), SUBJECTS[0], 1, commit, 30.0)
+
         with tempfile.TemporaryDirectory() as directory:
-            comparisons = Ledger(Path(directory) / "c.csv", comparison.COLUMNS)
-            comparisons.append(comparison.row(self.answer("first", "second", 1.1, 1.2), SUBJECTS[0], 1, "abc", 30.0))
-            text = page.write(comparisons, Ledger(Path(directory) / "n.csv", page.COLUMNS["naive"]))
-        self.assertIn("1 false verdict in 1 comparison,", text)
+            ledger = {name: Ledger(Path(directory) / name, page.COLUMNS["comparisons"]) for name in ("own", "precision")}
+            for commit in commits:
+                ledger["own"].append(false_verdict(commit))
+            for commit in of_precision:
+                ledger["precision"].append(false_verdict(commit))
+            return page.write(ledger["own"], Ledger(Path(directory) / "naive", page.COLUMNS["naive"]), ledger["precision"])
+
+    def test_one_false_verdict_is_singular(self):
+        self.assertIn("1 false verdict in 1 comparison,", self.page_of("abc"))
+
+    def test_what_bench_precision_compared_with_the_present_release_counts_too(self):
+        text = self.page_of("abc", of_precision=[comparison.NOW, comparison.BEFORE])
+        self.assertIn("2 false verdicts in 2 comparisons,", text)
+        self.assertIn("- 1 comparison of equal servers by `make bench-precision`, with the present release, is counted here as well.", text)
 
     def test_a_difference_between_equal_variants_is_a_false_verdict(self):
-        with tempfile.TemporaryDirectory() as directory:
-            comparisons = Ledger(Path(directory) / "c.csv", comparison.COLUMNS)
-            for _ in range(3):
-                comparisons.append(comparison.row(self.answer("first", "second", 1.1, 1.2), SUBJECTS[0], 1, "abc", 30.0))
-            text = page.write(comparisons, Ledger(Path(directory) / "n.csv", page.COLUMNS["naive"]))
+        text = self.page_of("abc", "abc", "abc")
         self.assertIn("| 3 | 3 | 100.0% (29.2%–100.0%) |", text)
         self.assertIn("3 false verdicts in 3 comparisons, 100.0% (29.2%–100.0%). Bar: at most 5% of at least 200: **not met** so far, of 3", text)
 
