@@ -33,7 +33,7 @@ processes and a monotonic clock of its own, and all share two CPUs. Figures are 
   difference is that of the worst of its counts.
 - **Percentiles**: a known server answers after times of the distribution `{SERVICE}` and logs each request. {SAMPLES:,} requests are
   made by one client, and then by three, {RATE:,} a second by each: a client with less to do sleeps longer and wakes more slowly. The error is that of the percentile that is wrong by most, as a share of the server's own.
-  The bar is the largest error of one client.
+  It is compared with the largest error of one client.
 - **Trial over ssh**: the same comparison with the servers on the controller and on a host. Of the two trials of a block, which take
   turns, counts the time without their loads: a warm-up is repeated where it was not steady. The figure is the median over ssh, less that
   of local ones of the same round: what ssh adds to two trials.

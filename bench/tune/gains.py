@@ -50,7 +50,8 @@ def against_published(rows: Rows) -> list[list[str]]:
 
 def _range(expected: dict) -> str:
     known = [expected["source"], *(str(expected[key]) for key in ("hardware", "year") if key in expected)]
-    return f"{expected['low']:g}–{expected['high']:g} × ({', '.join(known)})"
+    gain = f"{expected['low']:g}–{expected['high']:g}" if expected["low"] > 1 else f"up to {expected['high']:g}"
+    return f"{gain} × ({', '.join(known)})"
 
 
 def _measured(row: dict[str, str]) -> str:
