@@ -19,7 +19,10 @@ pub(crate) struct Drift {
 }
 
 impl Drift {
-    /// Computed from at least ten finite values.
+    /// With fewer values, the line through them says nothing of the noise.
+    pub const FEWEST_VALUES: usize = 10;
+
+    /// Computed from at least [`Self::FEWEST_VALUES`], which are finite.
     pub fn of(series: &[f64]) -> Self {
         let (n, centre) = (series.len() as f64, mean(series));
         let time = |i: usize| i as f64 - (n - 1.0) / 2.0;

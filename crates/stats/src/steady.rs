@@ -189,9 +189,9 @@ fn examine(series: &[f64], tolerance: DriftTolerance) -> Result<SteadyState, Uns
 /// The drift of a whole series relative to its mean, if it is significant and exceeds the tolerance.
 ///
 /// [`detect_steady_state`] checks only the part after its cut, which may be half of the series and too short to show a slow
-/// drift through noise.
+/// drift through noise. A series of fewer than ten values shows none.
 pub fn significant_drift(series: &[f64], tolerance: DriftTolerance) -> Option<f64> {
-    drift(series, tolerance, false)
+    (series.len() >= Drift::FEWEST_VALUES).then(|| drift(series, tolerance, false)).flatten()
 }
 
 fn drift(series: &[f64], tolerance: DriftTolerance, is_suspect: bool) -> Option<f64> {
@@ -210,6 +210,13 @@ mod tests {
     use rand::SeedableRng;
     use rand_distr::{Distribution, Normal};
     use rand_pcg::Pcg64;
+
+    #[test]
+    fn a_few_values_show_no_drift() {
+        assert_eq!(significant_drift(&[], DriftTolerance::THROUGHPUT), None);
+        assert_eq!(significant_drift(&[1.0, 5.0, 9.0], DriftTolerance::THROUGHPUT), None);
+        assert!(significant_drift(&series(40, |at| 1.0 + at), DriftTolerance::THROUGHPUT).is_some());
+    }
 
     fn reason(series: &[f64]) -> UnsteadyReason {
         match detect_steady_state(series, DriftTolerance::THROUGHPUT) {

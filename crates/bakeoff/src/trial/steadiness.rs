@@ -27,6 +27,13 @@ pub struct LoopSeries {
     p99: Vec<f64>,
 }
 
+impl LoopSeries {
+    /// Whether no operation has ended in the loop.
+    pub fn is_empty(&self) -> bool {
+        self.throughput.is_empty()
+    }
+}
+
 /// A closed loop with the result of its steady-state check.
 pub struct CheckedLoop {
     /// Its throughput and p99 over time.
@@ -138,6 +145,10 @@ impl LoopCheck {
             SteadyQuantity::Operations => &[("throughput", &throughput), ("p99", &p99)][..],
             SteadyQuantity::Bytes => &[("throughput", &throughput)],
         };
+        if series.is_empty() {
+            let unsteady = Some("no operation ended within a loop of the warm-up".to_owned());
+            return Self { throughput, p99, unsteady, cut: 0 };
+        }
         let message = |name: &str, reason: &UnsteadyReason| format!("{name} is not steady: {reason}");
         let drift_as_a_whole = || {
             let after_opening = &series.throughput[series.throughput.len() / OPENING_PART..];
@@ -235,6 +246,15 @@ mod tests {
         let p99 = [None, None, Some(30.0), None, Some(50.0), Some(31.0), None];
         assert_eq!(from_first_reply(p99), [30.0, 50.0, 50.0, 31.0, 31.0]);
         assert_eq!(from_first_reply([None, None]), Vec::<f64>::new());
+    }
+
+    #[test]
+    fn a_loop_in_which_no_operation_ended_is_not_steady_whatever_the_goal() {
+        for goal in [WarmUpGoal::Steady, WarmUpGoal::NoDrift] {
+            let none = LoopSeries::default();
+            let check = LoopCheck::of(none.clone(), &none, SteadyQuantity::Bytes, goal);
+            assert_eq!(check.unsteady.as_deref(), Some("no operation ended within a loop of the warm-up"));
+        }
     }
 
     #[test]

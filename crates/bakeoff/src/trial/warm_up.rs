@@ -41,7 +41,7 @@ pub fn warm_up(
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<WarmedUp, RunError> {
-    let length = plan.phases.closed_loop.max(plan.warm_up.min);
+    let mut length = plan.phases.closed_loop.max(plan.warm_up.min);
     let quantity =
         if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
     let (mut before, mut earlier) = (Duration::ZERO, None);
@@ -58,6 +58,10 @@ pub fn warm_up(
                 length: checked.length,
                 run,
             });
+        }
+        if checked.series.is_empty() {
+            // Operations take longer than the loop, and the next one begins them anew.
+            length *= 2;
         }
         earlier = Some(checked.series);
     }
