@@ -52,6 +52,18 @@ pub struct LoadPhases<'a> {
     pub interrupted: bool,
 }
 
+/// What is left of a load when its connections are closed.
+pub struct ClosedLoad {
+    /// The phases.
+    pub phases: Vec<TrialPhase>,
+    /// The time line.
+    pub time_line: Vec<Tick>,
+    /// Operations and counters of all runs.
+    pub client_counts: ClientCounts,
+    /// Whether the user has interrupted the trial.
+    pub interrupted: bool,
+}
+
 impl<'a> LoadPhases<'a> {
     /// Runs take all but shape, length and interval from `spec`; times count from `began`.
     pub fn new(spec: LoadSpec, context: &'a RunContext, began: Instant) -> Self {
@@ -120,6 +132,14 @@ impl<'a> LoadPhases<'a> {
         let start = self.server.elapsed().saturating_sub(outcome.measured + outcome.draining);
         self.time_line.extend(time_line(outcome, start));
         Ok((start, run))
+    }
+
+    /// Closes the connections for good. Servers may count late what an open one has done: a session of PostgreSQL reports once a
+    /// second, and when it ends.
+    pub fn close(self) -> ClosedLoad {
+        let Self { server, phases, time_line, client_counts, interrupted, .. } = self;
+        drop(server);
+        ClosedLoad { phases, time_line, client_counts, interrupted }
     }
 
     /// Closes the connections and opens others.

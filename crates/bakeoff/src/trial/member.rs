@@ -269,6 +269,7 @@ impl<'a> TrialMember<'a> {
         measured: Result<TrialMeasurement, TrialError>,
     ) -> LoadEnd {
         let ended = Instant::now();
+        let loads = loads.close();
         (self.trial.phases, self.trial.timeline) = (loads.phases, loads.time_line);
         // The slices of a search are kept by their rate.
         self.trial.timeline.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
