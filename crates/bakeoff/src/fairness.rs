@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use archive::model::{Difference, DifferenceClass, Facts, Plan, Variant};
+use archive::model::{Difference, DifferenceClass, Facts, OneSidedTuning, Plan, Variant};
 use workload::definition::BINARY;
 
 use crate::caveats::are_on_different_machines;
@@ -70,8 +70,21 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
         })
         .collect();
     differences.extend(machine_differences(plan, facts));
+    differences.extend(plan.one_sided.iter().map(|one| of_tuning(one, plan)));
     differences.sort_by(|a, b| (a.class, &a.key).cmp(&(b.class, &b.key)));
     differences
+}
+
+/// A tuning that one variant has. What was tried on the other and does not gain there follows from what is compared.
+fn of_tuning(one: &OneSidedTuning, plan: &Plan) -> Difference {
+    let value = |variant: &Variant| if variant.name == one.variant { "kept" } else { "not kept" };
+    let values = plan.variants.iter().map(|variant| (variant.name.clone(), value(variant).to_owned()));
+    Difference {
+        key: format!("tuning.{}", one.tuning),
+        values: values.collect(),
+        class: if one.was_tried { DifferenceClass::Expected } else { DifferenceClass::Unexplained },
+        remark: format!("{} has this tuning, the other has not: {}", one.variant, one.why),
+    }
 }
 
 /// A program's build information takes a page, and one line of it differs: keeps the lines that differ, on one line.
@@ -133,6 +146,7 @@ mod tests {
     use archive::model::VariantFacts;
 
     use super::*;
+    use crate::testing::plan::PLAN;
 
     fn variant(name: &str, facts: &[(&str, &str)]) -> VariantFacts {
         let flat = facts.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -182,6 +196,23 @@ mod tests {
         let values = values.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
         let shown = without_common_lines(&values);
         assert_eq!((shown["a"].as_str(), shown["b"].as_str()), ("MPM: event", "MPM: worker"));
+    }
+
+    #[test]
+    fn a_tuning_that_one_side_got_is_named_and_explained_where_it_was_tried_on_the_other() {
+        let mut plan: Plan = PLAN.parse().expect("a plan");
+        let one = |tuning: &str, was_tried| OneSidedTuning {
+            tuning: tuning.to_owned(),
+            variant: "nginx".to_owned(),
+            why: "it does not gain 1 %".to_owned(),
+            was_tried,
+        };
+        plan.one_sided = vec![one("allocator", true), one("kernel-rps", false)];
+        let found = differences(&plan, &Facts::default());
+        let of = |key: &str| found.iter().find(|difference| difference.key == key).expect("it is named");
+        assert_eq!(of("tuning.allocator").class, DifferenceClass::Expected);
+        assert_eq!(of("tuning.kernel-rps").class, DifferenceClass::Unexplained);
+        assert_eq!(of("tuning.allocator").values["apache"], "not kept");
     }
 
     #[test]

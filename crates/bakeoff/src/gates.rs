@@ -22,7 +22,7 @@ mod network;
 #[cfg(test)]
 mod tests;
 
-use archive::model::{Gate, GateOutcome, plural, thousands};
+use archive::model::{Gate, GateOutcome, Trial, TrialStatus, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
 
 pub use host::{MAX_STEAL, STEAL};
@@ -31,6 +31,10 @@ use input::{gate, not_applicable, percent};
 
 /// Id of the gate [`client`].
 pub const CLIENT: &str = "client";
+/// Id of the gate [`errors`].
+const ERRORS: &str = "errors";
+/// Id of the gate [`restarts`].
+const RESTARTS: &str = "restarts";
 /// Largest relative difference between the server's count and the client's.
 const MAX_COUNT_DIFFERENCE: f64 = 0.005;
 
@@ -50,6 +54,15 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
         on_each_machine(input, host::clock),
         on_each_machine(input, host::frequency),
     ]
+}
+
+/// Whether a server did its work badly in a trial: it did not run, it was started again, or too many operations failed. Other trials
+/// that do not count are no fault of the server.
+pub fn is_broken(trial: &Trial) -> bool {
+    let has_failed = |gate: &Gate| gate.outcome == GateOutcome::Failed;
+    let is_of_server = |gate: &Gate| gate.id == ERRORS || gate.id == RESTARTS;
+    trial.status == TrialStatus::Failed
+        || trial.gates.iter().any(|gate| has_failed(gate) && is_of_server(gate))
 }
 
 /// A gate on each machine of the trial: the result of the worst one, whose message names it.
@@ -102,7 +115,7 @@ fn errors(input: &GateInput<'_>) -> Gate {
         "operations succeeded"
     };
     gate(
-        "errors",
+        ERRORS,
         share <= MAX_ERROR_SHARE,
         percent(share),
         format!("at most {}", percent(MAX_ERROR_SHARE)),
@@ -151,5 +164,5 @@ fn counts(input: &GateInput<'_>) -> Gate {
 
 fn restarts(input: &GateInput<'_>) -> Gate {
     let message = input.died.clone().unwrap_or_else(|| "the server did not restart".to_owned());
-    gate("restarts", input.died.is_none(), String::new(), "no restart".to_owned(), message)
+    gate(RESTARTS, input.died.is_none(), String::new(), "no restart".to_owned(), message)
 }

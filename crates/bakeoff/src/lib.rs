@@ -70,6 +70,8 @@ mod shared_cpus;
 mod shared_kernel;
 mod stopping;
 mod sweep_axis;
+#[cfg(test)]
+mod testing;
 mod trial;
 mod trial_order;
 mod variant_point;
@@ -78,6 +80,7 @@ mod verdict_input;
 mod wording;
 
 pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
+pub use gates::is_broken;
 pub use held_error::HeldError;
 pub use hint::capacity_share;
 pub use interrupted_run::{InterruptedRun, ResumeError};

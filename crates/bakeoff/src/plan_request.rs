@@ -220,6 +220,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         study: None,
         concurrency: steps,
         like_with_like: request.like_with_like,
+        one_sided: Vec::new(),
         hosts,
         clients: request.clients.clone(),
         variants,

@@ -4,8 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use archive::ArchiveError;
-use machine::MachineError;
+use host::lock::LockError;
 use machine::program::ProgramError;
+use machine::{LocalError, MachineError};
 
 use crate::breaking_point::BreakingPointError;
 use crate::held_error::HeldError;
@@ -74,4 +75,38 @@ pub enum RunPlanError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+impl RunPlanError {
+    /// Whether it is about what the variants set on this machine: with other settings the run may begin.
+    pub fn is_of_settings(&self) -> bool {
+        match self {
+            Self::Plan(_) => true,
+            Self::Machine(MachineError::Local(error)) => {
+                matches!(error, LocalError::KernelSetting(_) | LocalError::Package(_) | LocalError::Server(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether another showdown is measuring on this machine.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Self::Machine(MachineError::Local(LocalError::Lock(LockError::Taken { .. }))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_run_on_this_machine_is_no_fault_of_a_setting() {
+        let taken =
+            LockError::Taken { holder: "by process 7".into(), path: "/run/lock/showdown.lock".into() };
+        let taken = RunPlanError::from(MachineError::from(LocalError::from(taken)));
+        assert!(taken.is_taken() && !taken.is_of_settings());
+        let source = ArchiveError::DiskFull { path: "runs".into() };
+        let full = RunPlanError::CutOff { dir: "runs".into(), source };
+        assert!(!full.is_taken() && !full.is_of_settings());
+    }
 }

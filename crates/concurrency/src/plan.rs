@@ -131,6 +131,7 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
         study: None,
         concurrency: Some(PlannedConcurrency { url: Some(request.target.clone()), ..request.steps.clone() }),
         like_with_like: false,
+        one_sided: Vec::new(),
         hosts: plan_request::hosts_of_clients(&request.hosts, &request.clients)?,
         clients: request.clients.clone(),
         variants: vec![Variant {

@@ -55,7 +55,7 @@ enum Verb {
     Run(verbs::bakeoff::PlanFileArgs),
     /// Go on with a run that was interrupted or killed
     Resume(verbs::resume::ResumeArgs),
-    /// Print the plan of a comparison or sweep without running it
+    /// Print the plan of a comparison, a sweep, an explanation or a run of transfers, without running it
     #[command(subcommand)]
     Plan(Box<verbs::bakeoff::PlanVerb>),
     /// Load a server that is already running, and measure its throughput and response time

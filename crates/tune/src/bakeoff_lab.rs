@@ -9,16 +9,16 @@ use std::{fs, io};
 
 use archive::Run;
 use archive::layout::SEARCH;
-use archive::model::{Measure, PhaseKind, Plan, RunLength, Trial, TrialStatus};
+use archive::model::{Measure, Plan, RunLength};
 use bakeoff::event::Event;
 use bakeoff::plan_request::{self, PlanRequest};
-use bakeoff::{FinishedRun, RunPermissions, capacity_share, run_plan};
-use explain::trial_figures;
+use bakeoff::{FinishedRun, RunPermissions, RunPlanError, capacity_share, run_plan};
 use host::Host;
 use load::engine::RunContext;
 use workload::VariantText;
 
-use crate::lab::{CONFIRMATION, LabError, Settings, StageTrials, TrialReading, TuningLab};
+use crate::lab::{CONFIRMATION, LabError, Settings, StageTrials, TuningLab};
+use crate::reading::{has_text, reading};
 
 /// Time under load of a server in a block of a quick search.
 const QUICK_TURNS: Duration = Duration::from_secs(1);
@@ -27,6 +27,10 @@ const QUICK_TURNS: Duration = Duration::from_secs(1);
 const TURNS: Duration = Duration::from_secs(3);
 /// A closed loop of a quick search.
 const QUICK_LOOP: Duration = Duration::from_millis(600);
+
+/// How long a stage waits for another showdown that measures on this machine, and how often it looks.
+const LONGEST_WAIT: Duration = Duration::from_mins(10);
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// What happens in a search.
 pub enum TuneEvent {
@@ -123,37 +127,63 @@ impl<'a> BakeoffLab<'a> {
     }
 
     /// Runs a plan in a thread of its own: a run keeps its thread on the client's CPUs, and the next plan is to see all of them.
-    fn run(&mut self, plan: &Plan, guess: Option<f64>) -> Result<FinishedRun, String> {
+    fn run(&mut self, plan: &Plan, guess: Option<f64>) -> Result<FinishedRun, RunPlanError> {
         let Self { permissions, root, context, observe, .. } = self;
         let permissions = RunPermissions { guess, ..*permissions };
-        let run = || {
-            run_plan(plan, permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)))
-                .map_err(|error| error.to_string())
-        };
+        let run =
+            || run_plan(plan, permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)));
         thread::scope(|scope| scope.spawn(run).join())
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    fn refused(&self, why: String) -> LabError {
-        if self.context.interrupted.load(Ordering::Relaxed) {
+    /// Runs a plan. Between two stages another showdown may begin to measure here: it is waited for.
+    fn run_when_free(&mut self, plan: &Plan, guess: Option<f64>) -> Result<FinishedRun, RunPlanError> {
+        let until = Instant::now() + LONGEST_WAIT;
+        loop {
+            match self.run(plan, guess) {
+                Err(error) if error.is_taken() && self.has_measured() && Instant::now() < until => {
+                    self.say(&format!("waiting: {error}"));
+                    thread::sleep(LOOK_AGAIN);
+                    if self.is_interrupted() {
+                        return Err(error);
+                    }
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.context.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Whether the first stage, which has the baseline alone, has ended.
+    fn has_measured(&self) -> bool {
+        self.measure.is_some()
+    }
+
+    fn why_not(&self, error: &RunPlanError) -> LabError {
+        if self.is_interrupted() {
             LabError::Interrupted
-        } else if self.measure.is_none() {
-            // The first stage has the baseline alone.
-            LabError::Failed(why)
+        } else if self.has_measured() && error.is_of_settings() {
+            LabError::Refused(error.to_string())
         } else {
-            LabError::Refused(why)
+            LabError::Failed(error.to_string())
         }
     }
 }
 
 impl TuningLab for BakeoffLab<'_> {
     fn blocks(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
-        let plan = self.plan(of, blocks).map_err(|why| self.refused(why))?;
-        let finished = self.run(&plan, self.guess(stage, &plan)).map_err(|why| self.refused(why))?;
-        if self.context.interrupted.load(Ordering::Relaxed) {
+        let plan = self.plan(of, blocks).map_err(|why| {
+            if self.has_measured() { LabError::Refused(why) } else { LabError::Failed(why) }
+        })?;
+        let finished =
+            self.run_when_free(&plan, self.guess(stage, &plan)).map_err(|error| self.why_not(&error))?;
+        self.unrestored.extend(finished.unrestored);
+        if self.is_interrupted() {
             return Err(LabError::Interrupted);
         }
-        self.unrestored.extend(finished.unrestored);
         let run = Run::open(&finished.dir).map_err(|error| LabError::Failed(error.to_string()))?;
         // The first block may have replaced the measure, and chosen a rate.
         let plan = run.plan.clone().unwrap_or(plan);
@@ -165,12 +195,17 @@ impl TuningLab for BakeoffLab<'_> {
             run: name.unwrap_or_default(),
             higher_is_better: finished.verdict.higher_is_better,
             sentence: finished.verdict.sentence.clone(),
+            stopped: finished.stopped,
             trials: trials.collect(),
         })
     }
 
     fn elapsed(&self) -> Duration {
         self.begun.elapsed()
+    }
+
+    fn is_configured(&self, stage: &StageTrials, of: usize, text: &str) -> bool {
+        Run::open(&self.root.join(&stage.run)).map_or(true, |run| has_text(&run, of, text))
     }
 
     fn say(&mut self, what: &str) {
@@ -187,31 +222,6 @@ pub fn shorten(plan: &mut Plan) {
     }
 }
 
-fn reading(run: &Run, plan: &Plan, trial: &Trial) -> Option<TrialReading> {
-    let of = plan.variants.iter().position(|variant| variant.name == trial.variant)?;
-    let measured = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::Measure);
-    // A capacity is a rate at which the objective holds, so its latency is no price.
-    let has_objective = matches!(plan.measure, Measure::Capacity { .. });
-    let errors = measured.map(|phase| {
-        let failed: u64 = phase.errors.values().sum();
-        failed as f64 / ((phase.requests + failed).max(1)) as f64
-    });
-    let why = || {
-        let reasons = trial.reasons.join("; ");
-        if reasons.is_empty() { "see its log".to_owned() } else { reasons }
-    };
-    Some(TrialReading {
-        block: trial.block,
-        of,
-        value: trial.valid_value(),
-        failed: (trial.status == TrialStatus::Failed).then(why),
-        p99_us: measured.filter(|_| !has_objective).map(|phase| phase.response_time_us.p99 as f64),
-        errors,
-        memory_bytes: trial.server.as_ref().map(|used| used.peak_rss_bytes as f64),
-        figures: trial_figures(run, trial),
-    })
-}
-
 /// Moves the run of a search that answers its question to the archive, and the others below it. Returns its new directory.
 pub fn keep(search: &Path, answer: &str, archive: &Path) -> io::Result<PathBuf> {
     let kept = archive.join(answer);
@@ -219,4 +229,11 @@ pub fn keep(search: &Path, answer: &str, archive: &Path) -> io::Result<PathBuf> 
     fs::set_permissions(search, fs::Permissions::from_mode(0o755))?;
     fs::rename(search, kept.join(SEARCH))?;
     Ok(kept)
+}
+
+/// The first run of a search, by its name: that of equal servers. None where none has begun.
+pub fn first_run(search: &Path) -> Option<String> {
+    let names = fs::read_dir(search).ok()?.flatten().map(|entry| entry.file_name());
+    let names = names.filter_map(|name| name.into_string().ok());
+    names.filter(|name| !name.starts_with('.')).min()
 }

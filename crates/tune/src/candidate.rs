@@ -20,6 +20,8 @@ pub struct Candidate {
     pub settings: Settings,
     /// Lines to take home.
     pub take_home: Vec<String>,
+    /// A text that the effective configuration has when it took effect, a template with the server's knobs.
+    pub verify: Option<String>,
     /// Why it is tried.
     pub reason: String,
 }
@@ -92,9 +94,9 @@ pub fn choose(tunings: &[Tuning], situation: &Situation<'_>) -> (Vec<Candidate>,
         match examine(tuning, situation) {
             Ok((evidence, reason, levels)) => {
                 let published = tuning.expected.as_ref().map_or(1.0, |expected| expected.high);
-                for (settings, take_home) in levels {
-                    let candidate =
-                        Candidate { tuning: tuning.clone(), settings, take_home, reason: reason.clone() };
+                for LevelHere { settings, take_home, verify } in levels {
+                    let (tuning, reason) = (tuning.clone(), reason.clone());
+                    let candidate = Candidate { tuning, settings, take_home, verify, reason };
                     ranked.push((evidence, published, candidate));
                 }
             }
@@ -111,9 +113,14 @@ pub fn choose(tunings: &[Tuning], situation: &Situation<'_>) -> (Vec<Candidate>,
     (ranked.into_iter().map(|(.., candidate)| candidate).collect(), not_tried)
 }
 
-type Levels = Vec<(Settings, Vec<String>)>;
+/// A level with its values on this machine.
+struct LevelHere {
+    settings: Settings,
+    take_home: Vec<String>,
+    verify: Option<String>,
+}
 
-fn examine(tuning: &Tuning, situation: &Situation<'_>) -> Result<(Evidence, String, Levels), String> {
+fn examine(tuning: &Tuning, situation: &Situation<'_>) -> Result<(Evidence, String, Vec<LevelHere>), String> {
     if let Some(why) = why_not_allowed(tuning, situation) {
         return Err(why);
     }
@@ -135,7 +142,8 @@ fn examine(tuning: &Tuning, situation: &Situation<'_>) -> Result<(Evidence, Stri
         match value(condition) {
             Some(value) if !condition.holds(value) => {
                 return Err(format!(
-                    "nothing calls for it: {} would, and it is {value:.3}",
+                    "nothing calls for it: {} is {value:.3}, and it is tried where {}",
+                    condition.figure,
                     condition.in_words()
                 ));
             }
@@ -183,14 +191,15 @@ fn has(need: Need, situation: &Situation<'_>) -> bool {
 }
 
 /// The levels that change something, with their values. An error says what is wrong with one.
-fn levels(tuning: &Tuning, situation: &Situation<'_>) -> Result<Levels, String> {
+fn levels(tuning: &Tuning, situation: &Situation<'_>) -> Result<Vec<LevelHere>, String> {
     let mut variables = TemplateVariables::default();
     variables.set("cpus", situation.cpus);
     variables.set("memory_mb", situation.memory_mb);
-    let mut found: Levels = Vec::new();
-    let mut missing = None;
-    for Level { set, take_home, .. } in &tuning.levels {
+    let mut found: Vec<LevelHere> = Vec::new();
+    let mut why_none = None;
+    for Level { set, take_home, verify } in &tuning.levels {
         let mut settings = Settings::new();
+        let mut missing = None;
         for (name, template) in set {
             let value = variables.render(template).map_err(|error| format!("{name}: {error}"))?;
             let value = if is_kernel_setting(name) {
@@ -211,12 +220,13 @@ fn levels(tuning: &Tuning, situation: &Situation<'_>) -> Result<Levels, String> 
             .collect();
         if missing.is_none()
             && !settings.iter().all(is_so)
-            && found.iter().all(|(other, _)| *other != settings)
+            && found.iter().all(|other| other.settings != settings)
         {
-            found.push((settings, take_home?));
+            found.push(LevelHere { settings, take_home: take_home?, verify: verify.clone() });
         }
+        why_none = why_none.or(missing);
     }
-    match missing {
+    match why_none {
         Some(why) if found.is_empty() => Err(why),
         _ => Ok(found),
     }

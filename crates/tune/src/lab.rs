@@ -18,6 +18,10 @@ pub trait TuningLab {
     /// The time since the search began.
     fn elapsed(&self) -> Duration;
 
+    /// Whether the server with one of the settings of a stage had a text in its effective configuration, which is a template with its
+    /// knobs. True where that is not known.
+    fn is_configured(&self, stage: &StageTrials, of: usize, text: &str) -> bool;
+
     /// Says what is being tried, and what has been learnt.
     fn say(&mut self, what: &str);
 }
@@ -31,6 +35,8 @@ pub struct StageTrials {
     pub higher_is_better: bool,
     /// What the run says of its trials, with the reason where they are not valid.
     pub sentence: String,
+    /// Why the run ended before its last block, if it did: a server cannot be measured.
+    pub stopped: Option<String>,
     /// All trials.
     pub trials: Vec<TrialReading>,
 }
@@ -46,6 +52,10 @@ pub struct TrialReading {
     pub value: Option<f64>,
     /// Why the server could not be measured, if it could not.
     pub failed: Option<String>,
+    /// Why the value does not count, where the server was measured.
+    pub invalid: Option<String>,
+    /// Whether the server did its work badly: it did not run, was started again, or too many operations failed.
+    pub is_broken: bool,
     /// The 99th percentile of response time while the value was measured, microseconds.
     pub p99_us: Option<f64>,
     /// Share of the operations that failed, 0 to 1.
@@ -102,6 +112,20 @@ impl StageTrials {
             return None;
         }
         own.find_map(|trial| trial.failed.as_deref())
+    }
+
+    /// Why no value counts of one of the settings; none if one counts, or nothing is known.
+    pub fn why_invalid(&self, of: usize) -> Option<&str> {
+        let mut own = self.trials.iter().filter(|trial| trial.of == of);
+        if own.clone().any(|trial| trial.value.is_some()) {
+            return None;
+        }
+        own.find_map(|trial| trial.failed.as_deref().or(trial.invalid.as_deref()))
+    }
+
+    /// The trials in which the server with one of the settings did its work badly.
+    pub fn broken(&self, of: usize) -> Vec<&TrialReading> {
+        self.trials.iter().filter(|trial| trial.of == of && trial.is_broken).collect()
     }
 
     /// Mean figures of one of the settings, by name.

@@ -8,7 +8,7 @@
 //! | [`mod@candidate`] | which tunings a server and a machine call for |
 //! | [`mod@lab`] | the interface to trials |
 //! | [`mod@search`] | equal servers, screening, race, stack, dropping one at a time, confirmation |
-//! | [`bakeoff_lab`] | trials of real servers |
+//! | [`bakeoff_lab`] | trials of real servers, and what is read of them |
 //! | [`mod@record`] | what was found, as `tuning.json` has it |
 //! | [`menu`] | tunings as a list for people and programs |
 //! | [`catalogue`] | the tunings that come with the program, and the user's own |
@@ -31,6 +31,7 @@ pub mod lab;
 pub mod menu;
 mod one_sided;
 mod raw;
+mod reading;
 pub mod record;
 pub mod search;
 pub mod tuning;

@@ -1,5 +1,6 @@
 //! What a search has found as `tuning.json` has it, with the answer in words and the lines to take home.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
@@ -9,7 +10,7 @@ use archive::model::{
 
 use crate::lab::{StageTrials, TrialReading};
 use crate::search::decide;
-use crate::search::{Found, Headline, Outcome, Tried};
+use crate::search::{Found, Headline, Outcome, Tried, too_few};
 use crate::tuning::Scope;
 
 /// What else a record has.
@@ -92,7 +93,10 @@ fn server_of(variant: &str) -> &str {
 
 /// The answer in one sentence.
 fn sentence(found: &Found, server: &str) -> String {
-    let tried = found.tried.len();
+    // A tuning with several values is several candidates.
+    let measured = found.tried.iter().filter(|tried| !tried.step.is_empty());
+    let tunings: BTreeSet<&str> = measured.map(|tried| tried.candidate.tuning.id.as_str()).collect();
+    let tried = tunings.len();
     let of = if tried == 1 { "1 tuning".to_owned() } else { format!("{tried} tunings") };
     let kept = found.tried.iter().filter(|tried| tried.outcome == Outcome::Kept).count();
     match found.confirmation.as_ref().map(|confirmation| confirmation.headline.as_ref()) {
@@ -101,19 +105,26 @@ fn sentence(found: &Found, server: &str) -> String {
             let (ratio, low, high) = (estimate.ratio, estimate.low, estimate.high);
             format!("{server} does {ratio:.2} × ({low:.2}–{high:.2}) its baseline with {kept} of {of}")
         }
-        Some(Some(headline)) if !headline.worse.is_empty() => {
+        Some(Some(headline)) if headline.is_gain => {
             format!("nothing is kept for {server}: what gains is not worth it: {}", headline.worse.join("; "))
         }
-        Some(_) => {
+        Some(Some(_)) => {
             format!("nothing is kept for {server}: what seemed to gain was not confirmed on fresh blocks")
+        }
+        Some(None) => {
+            let trials = found.confirmation.as_ref().map(|confirmation| &confirmation.trials);
+            format!("nothing is kept for {server}: {}", trials.map(too_few).unwrap_or_default())
         }
         None if found.is_interrupted => {
             format!("the search for {server} was interrupted before its confirmation")
         }
-        None if tried == 0 => format!("there is no tuning to try for {server} here"),
-        None => format!(
-            "nothing is kept for {server}: none of {of} gains more than 1 % and the noise of this host"
-        ),
+        None => match &found.ended {
+            Some(why) => format!("the search for {server} ended early: {why}"),
+            None if tried == 0 => format!("there is no tuning to try for {server} here"),
+            None => format!(
+                "nothing is kept for {server}: none of {of} gains more than 1 % and the noise of this host"
+            ),
+        },
     }
 }
 

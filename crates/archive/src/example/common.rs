@@ -62,6 +62,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         study: None,
         concurrency: None,
         like_with_like: false,
+        one_sided: Vec::new(),
         hosts: Vec::new(),
         clients: Vec::new(),
         variants: Vec::new(),

@@ -30,6 +30,20 @@ pub enum DifferenceClass {
     TheVariantItself,
 }
 
+/// A tuning that one variant has and another could have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OneSidedTuning {
+    /// Its name, such as `allocator`.
+    pub tuning: String,
+    /// The variant that has it, by its name in the plan.
+    pub variant: String,
+    /// Why the other one does not have it.
+    pub why: String,
+    /// Whether it was tried on the other one.
+    pub was_tried: bool,
+}
+
 /// A known source of error that applies to this run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caveat {

@@ -46,7 +46,7 @@ pub use explanation::{
     PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord, Unknown,
 };
 pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, VariantFacts};
-pub use fairness::{Caveat, Difference, DifferenceClass};
+pub use fairness::{Caveat, Difference, DifferenceClass, OneSidedTuning};
 pub use format::FORMAT;
 pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;

@@ -3,7 +3,7 @@
 //! Users write and edit the same file, so unknown keys are refused with their line and name. The crates that run the
 //! plan define what the names of workloads, servers, knobs and objectives mean.
 
-use super::KnobValue;
+use super::{KnobValue, OneSidedTuning};
 use crate::upgrade::{Document, FormatNumber, upgrade};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, str::FromStr};
@@ -96,6 +96,9 @@ pub struct Plan {
     /// The names of those that make the load together; empty where this machine makes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<String>,
+    /// Tunings that a search has kept for one variant and that another could have; the audit names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_sided: Vec<OneSidedTuning>,
     /// What is compared, at least one.
     pub variants: Vec<Variant>,
     /// The axes of a sweep; empty in a comparison.

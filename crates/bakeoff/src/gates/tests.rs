@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample as Tick};
-use archive::model::{CountCheck, GateOutcome};
+use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 
-use super::{GateInput, SeenMachine, WatchedMachine, check};
+use super::{CLIENT, ERRORS, GateInput, RESTARTS, SeenMachine, WatchedMachine, check, is_broken};
+use crate::testing::plan::PLAN;
+use crate::trial::blank;
+use crate::trial_order::ScheduledTrial;
+use crate::variant_point::variant_points;
 
 /// A recording of one column, one sample a second.
 fn recording(name: &str, values: &[f64]) -> Recording {
@@ -200,4 +204,18 @@ fn each_machine_of_a_trial_is_checked_and_a_failure_names_it() {
         assert_eq!(steal.outcome, GateOutcome::Failed);
         assert!(steal.message.starts_with("this machine: the hypervisor took CPU time"), "{steal:?}");
     }
+}
+
+#[test]
+fn a_server_does_its_work_badly_where_it_fails_restarts_or_fails_operations() {
+    let plan: Plan = PLAN.parse().expect("a plan");
+    let scheduled = ScheduledTrial { number: 1, block: 1, position: 1, variant_point: 0 };
+    let blank = blank(&plan, &scheduled, &variant_points(&plan)[0]);
+    let trial = |status, gate: Option<&str>| {
+        let gates = gate.map(|id| super::gate(id, false, String::new(), String::new(), String::new()));
+        Trial { status, gates: gates.into_iter().collect(), ..blank.clone() }
+    };
+    let invalid = |id| is_broken(&trial(TrialStatus::Invalid, Some(id)));
+    assert!(is_broken(&trial(TrialStatus::Failed, None)) && invalid(RESTARTS) && invalid(ERRORS));
+    assert!(!is_broken(&trial(TrialStatus::Valid, None)) && !invalid(CLIENT), "no fault of the server");
 }

@@ -55,6 +55,9 @@ impl BakeoffProgress {
         if self.mode != ProgressMode::Bar {
             return;
         }
+        if let Some(line) = line(event) {
+            self.bar.println(one_line(&line));
+        }
         match event {
             Event::RunBegins { trials, kept, .. } => {
                 (self.trials, self.done, self.kept) = (*trials, *kept, *kept);
@@ -62,10 +65,6 @@ impl BakeoffProgress {
                 self.bar.set_position(u64::from(*kept));
                 self.bar.reset_elapsed();
                 self.bar.enable_steady_tick(Duration::from_millis(250));
-            }
-            Event::KernelSettingRestored { setting, value } => {
-                let line = format!("{setting} is back at {value}: a run that was killed had changed it");
-                self.bar.println(one_line(&line));
             }
             Event::BlockAdded { block, trials } => {
                 self.trials = *trials;
@@ -78,17 +77,9 @@ impl BakeoffProgress {
                 "starting".clone_into(&mut self.doing);
                 self.draw("");
             }
-            Event::OneAtATime { why } => {
-                self.bar.println(one_line(&format!("      one server at a time: {why}")));
-            }
-            Event::NetworkNotMeasured { between, why } => {
-                self.bar
-                    .println(one_line(&format!("      the network between {between} is not watched: {why}")));
-            }
-            Event::MeasureReplaced { sentence } => {
+            Event::MeasureReplaced { .. } => {
                 (self.done, self.kept) = (0, 0);
                 self.bar.set_position(0);
-                self.bar.println(one_line(&format!("      {sentence}: the run begins again")));
             }
             Event::Precision { half_width, elapsed_s, within, expected_half_width, left_s } => {
                 let expected = expected_half_width.zip(*left_s);
@@ -124,7 +115,11 @@ impl BakeoffProgress {
                 };
                 self.bar.println(color::for_stderr(&format!("{number:>4}  {name:<28} {value:>12}{mark}")));
             }
-            Event::KernelSettingNotRestored { .. } | Event::AimMissed { .. } => {}
+            Event::KernelSettingRestored { .. }
+            | Event::KernelSettingNotRestored { .. }
+            | Event::OneAtATime { .. }
+            | Event::NetworkNotMeasured { .. }
+            | Event::AimMissed { .. } => {}
             Event::Verdict { .. } => self.bar.finish_and_clear(),
         }
     }
@@ -151,8 +146,23 @@ impl BakeoffProgress {
     }
 }
 
+/// What an event changes in how a run measures, in a line of its own.
+pub(super) fn line(event: &Event) -> Option<String> {
+    match event {
+        Event::KernelSettingRestored { setting, value } => {
+            Some(format!("{setting} is back at {value}: a run that was killed had changed it"))
+        }
+        Event::OneAtATime { why } => Some(format!("      one server at a time: {why}")),
+        Event::NetworkNotMeasured { between, why } => {
+            Some(format!("      the network between {between} is not watched: {why}"))
+        }
+        Event::MeasureReplaced { sentence } => Some(format!("      {sentence}: the run begins again")),
+        _ => None,
+    }
+}
+
 /// What a reader must know of an event also where no progress is shown.
-fn noted(event: &Event) -> Option<String> {
+pub(super) fn noted(event: &Event) -> Option<String> {
     match event {
         Event::KernelSettingNotRestored { problem } => Some(problem.clone()),
         Event::AimMissed { within, half_width, blocks, longer_s } => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use archive::model::{BeforeAfter, RatioEstimate, TriedTuning, TuningOutcome, TuningRecord};
+use archive::model::{BeforeAfter, OneSidedTuning, RatioEstimate, TriedTuning, TuningOutcome, TuningRecord};
 
 use super::table::table;
 use super::units::quantity;
@@ -47,12 +47,15 @@ pub fn text(record: &TuningRecord, dir: &str, report: &str) -> String {
 }
 
 /// What one of two tuned servers got and the other did not, after the comparison of their best.
-pub fn of_both(one_sided: &[String]) -> String {
+pub fn of_both(one_sided: &[OneSidedTuning]) -> String {
     let title = color::heading("tuned on one side");
-    match one_sided {
-        [] => format!("\n{title}   nothing that the other could have\n"),
-        sentences => format!("\n{title}\n  {}\n", sentences.join("\n  ")),
+    if one_sided.is_empty() {
+        return format!("\n{title}   nothing that the other could have\n");
     }
+    let sentence = |OneSidedTuning { tuning, variant, why, .. }: &OneSidedTuning| {
+        format!("  {variant} has the tuning {tuning}, the other has not: {why}\n")
+    };
+    format!("\n{title}\n{}", one_sided.iter().map(sentence).collect::<String>())
 }
 
 fn section<'t>(out: &mut String, title: &str, all: impl Iterator<Item = &'t TriedTuning>) {

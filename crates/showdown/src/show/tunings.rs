@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tune::menu::{ListedTuning, TuningMenu};
-use tune::{Condition, Durability, Expected, Security};
+use tune::{Condition, Durability, Expected, Need, Security};
 
 use super::units::plural;
 use crate::color;
@@ -41,12 +41,16 @@ fn one(tuning: &ListedTuning) -> String {
     line("unless", &in_words(&tuning.unless).join(", or "));
     let needs: Vec<String> = tuning.needs.iter().map(ToString::to_string).collect();
     line("needs", &needs.join(", "));
+    if tuning.needs.contains(&Need::Reboot) {
+        line("tried", "never: it is listed for you to try");
+    }
     line("risk", &tuning.avoid);
     if tuning.durability != Durability::None {
         line("loses", &format!("{}; tried only with --allow durability", tuning.durability));
     }
     if tuning.security == Security::Weaker {
-        line("weakens", "security; never tried without --allow security");
+        let is_tried = !tuning.needs.contains(&Need::Reboot);
+        line("weakens", if is_tried { "security; tried only with --allow security" } else { "security" });
     }
     line("published", &tuning.expected.as_ref().map(published).unwrap_or_default());
     line("source", &tuning.source);
@@ -61,5 +65,6 @@ fn published(expected: &Expected) -> String {
         .chain(year.as_deref())
         .filter(|text| !text.is_empty())
         .collect();
-    format!("{low} to {high} × ({})", context.join("; "))
+    let range = if *low > 1.0 { format!("{low} to {high}") } else { format!("up to {high}") };
+    format!("{range} × ({})", context.join("; "))
 }

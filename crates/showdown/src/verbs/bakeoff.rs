@@ -88,7 +88,8 @@ Examples:
 Capacity and latency come from an open loop. Response time counts from the intended start of each operation, so a \
 stalled server cannot hide the operations that wait for it (coordinated omission).
 
-Exit codes: 0 a verdict, 3 no valid verdict, 2 usage error, 1 failure, 130 interrupted.")]
+Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 2 usage error, 1 failure, 130 \
+interrupted.")]
 pub struct CompareArgs {
     #[command(flatten)]
     pub question: QuestionArgs,
@@ -129,7 +130,8 @@ Examples:
 A plan is code: it starts programs, installs packages and sets kernel settings. If it came from elsewhere, showdown \
 says what it does and asks. See docs/SECURITY.md.
 
-Exit codes: 0 a verdict, 3 no valid verdict, 2 usage error, 1 failure, 130 interrupted.")]
+Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 2 usage error, 1 failure, 130 \
+interrupted.")]
 pub struct PlanFileArgs {
     /// Read this plan: `showdown plan` prints one, and every run directory has one
     #[arg(value_name = "PLAN.TOML")]

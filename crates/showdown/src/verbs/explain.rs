@@ -36,10 +36,10 @@ Examples:
   showdown explain nginx --format folded > nginx.folded
   showdown explain mariadb --format folded-waits > mariadb-waits.folded
 
-The server is held under a closed loop, so that it decides the throughput itself. What may limit it is tried: less of one \
-resource, several times, beside slices with all of it. Profiles are taken in slices of their own.
+A closed loop loads the server, so the server decides the throughput. For each suspect, some slices have less of one \
+resource, beside slices with all of it. Profiles are taken in slices of their own.
 
-As root, stacks have the kernel's functions, too. What cannot be told is said with the reason.
+As root, stacks have the kernel's functions, too. The answer lists what it could not find out, with the reason.
 
 Exit codes: 0 an explanation, 2 usage error, 1 failure, 130 interrupted.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]

@@ -13,7 +13,7 @@ use crate::show::bar::ProgressMode;
 /// Where runs are kept.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RunsDir {
-    /// Keep the runs in this directory
+    /// Use this directory of runs
     #[arg(
         long,
         value_name = "DIR",

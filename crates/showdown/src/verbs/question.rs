@@ -132,7 +132,7 @@ pub enum MeasureOption {
     OneByOne,
     /// Response time at given open-loop rates, free of coordinated omission
     Latency,
-    /// Downloads in progress at once with which the server breaks: availability falls under 50 %
+    /// Downloads in progress at once with which the server breaks: availability falls under 50 % (only in comparisons)
     BreakingPoint,
     /// The server's CPU time for each operation, all servers at one open-loop rate; it also answers where the client limits
     /// a closed loop

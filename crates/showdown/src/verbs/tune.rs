@@ -9,6 +9,7 @@ use tune::{Tuning, TuningCatalogue};
 
 pub use self::args::TuneArgs;
 use crate::exit::{CommandStatus, usage};
+use crate::interrupt;
 use crate::print::note;
 
 /// Runs the verb.
@@ -21,7 +22,7 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
     match &args.servers[..] {
         [first, second] => both::tune_both(args, &tunings, [first, second]),
         servers => {
-            let tuned = one::tune(args, &tunings, &servers[0], 1.0)?;
+            let tuned = one::tune(args, &tunings, &servers[0], 1.0, &interrupt::context()?)?;
             tuned.answer(args.format)?;
             tuned.ended()
         }

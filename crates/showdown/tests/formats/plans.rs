@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use archive::model::{
-    Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, Measure, PhaseLengths, Plan,
-    PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy, PlannedTurns,
+    Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, Measure, OneSidedTuning, PhaseLengths,
+    Plan, PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy, PlannedTurns,
     ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };
 
@@ -84,6 +84,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             url: Some(text()),
         }),
         like_with_like: true,
+        one_sided: vec![OneSidedTuning { tuning: text(), variant: text(), why: text(), was_tried: true }],
         clients: vec!["old".to_owned()],
         hosts: vec![PlannedHost {
             name: text(),

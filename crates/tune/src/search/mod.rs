@@ -4,7 +4,7 @@
 //! | step | what is tried | what is decided |
 //! |---|---|---|
 //! | equal servers | the baseline twice | the noise of this host; the figures that call for tunings |
-//! | screening | all candidates beside the baseline, three blocks | who cannot win is dropped |
+//! | screening | all candidates beside the baseline, three blocks | those that cannot gain 1 % are dropped |
 //! | screening goes on | candidates that wait, in the time that losers leave | the same |
 //! | race | the best six, three blocks more at a time | the same, with more blocks |
 //! | stack | the best, then the best two, … | who adds to those before |
@@ -13,13 +13,19 @@
 //! | weaker | the stack with each tuning that weakens something | a table of its own |
 
 pub mod decide;
+mod groups;
+mod guards;
 mod limits;
 mod outcome;
+#[cfg(test)]
+mod scripted_lab;
 mod state;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod weaker;
 
+pub use self::guards::too_few;
 pub use self::limits::{SearchError, SearchLimits};
 pub use self::outcome::{
     Confirmation, EqualServers, Found, Headline, MechanismMove, Outcome, StageRecord, Tried,

@@ -1,5 +1,7 @@
-//! The state of a search, and how it measures: time that is left, groups of candidates beside a reference, refusals.
+//! The state of a search: its candidates, the time that is left, and the noise. How groups of candidates are measured is left to
+//! [`groups`](super::groups).
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use super::outcome::{EqualServers, Found, Outcome, StageRecord, Tried};
 use crate::candidate::{Candidate, NotTried};
 use crate::lab::{LabError, Settings, StageTrials, TuningLab};
 
-/// Most candidates beside a reference in one block: with it, as many servers as a block has up together.
+/// Most candidates beside a reference in one block: with it, one fewer than a block has up together.
 pub(super) const MOST_BESIDE: usize = 6;
 
 /// A search under way.
@@ -18,14 +20,14 @@ pub(super) struct Search<'l> {
     pub(super) limits: SearchLimits,
     pub(super) found: Found,
     /// Candidates that are tried if those before leave time.
-    waiting: Vec<Candidate>,
+    waiting: VecDeque<Candidate>,
     /// Trials so far, for the time that one takes.
     trials: usize,
 }
 
 impl<'l> Search<'l> {
     pub(super) fn new(lab: &'l mut dyn TuningLab, limits: &SearchLimits) -> Self {
-        Self { lab, limits: *limits, found: Found::default(), waiting: Vec::new(), trials: 0 }
+        Self { lab, limits: *limits, found: Found::default(), waiting: VecDeque::new(), trials: 0 }
     }
 
     /// Measures the baseline beside itself.
@@ -75,7 +77,12 @@ impl<'l> Search<'l> {
 
     /// Whether there is time for this number of trials before what weakens something.
     fn has_time_for_last(&self, trials: u32) -> bool {
-        self.lab.elapsed() + self.time_for(trials + self.trials_of_weaker()) <= self.limits.budget
+        self.has_time_at_all(trials + self.trials_of_weaker())
+    }
+
+    /// Whether there is time for this number of trials, with none to follow.
+    pub(super) fn has_time_at_all(&self, trials: u32) -> bool {
+        self.lab.elapsed() + self.time_for(trials) <= self.limits.budget
     }
 
     fn trials_to_confirm(&self) -> u32 {
@@ -118,18 +125,22 @@ impl<'l> Search<'l> {
         let each = self.time_for(self.limits.screen).mul_f64(1.0 + 1.0 / MOST_BESIDE as f64);
         let time = self.time_to_search().mul_f64(0.7);
         let most = ((time.as_secs_f64() / each.as_secs_f64().max(1e-9)) as usize).max(1);
-        self.waiting = free;
+        self.waiting = free.into();
         self.admit(most);
     }
 
-    /// Takes those that weaken something. They are no part of the headline, and get a quarter of the time.
-    fn take_weaker(&mut self, mut weaker: Vec<Candidate>) {
+    /// Takes those that weaken something. They are no part of the headline: they get a quarter of the time, and none of that in which
+    /// one other candidate is tried and confirmed.
+    fn take_weaker(&mut self, weaker: Vec<Candidate>) {
         let each = self.time_for(self.limits.drop.0).as_secs_f64().max(1e-9);
         let beside_stack = (self.limits.budget.as_secs_f64() / 4.0 / each) as usize;
-        let most = beside_stack.saturating_sub(1).max(1);
-        let late = weaker.split_off(most.min(weaker.len()));
+        let most = beside_stack.saturating_sub(1).min(weaker.len());
         self.found.weaker = weaker.into_iter().map(Tried::new).collect();
-        self.found.not_tried.extend(late.into_iter().map(no_time));
+        let mut late = self.found.weaker.split_off(most);
+        while !self.found.weaker.is_empty() && !self.has_time_for(2 * self.limits.screen) {
+            late.extend(self.found.weaker.pop());
+        }
+        self.found.not_tried.extend(late.into_iter().map(|late| no_time(late.candidate)));
     }
 
     /// Takes up to this many of those that wait; returns which they are.
@@ -138,6 +149,13 @@ impl<'l> Search<'l> {
         let admitted = self.waiting.drain(..most.min(self.waiting.len()));
         self.found.tried.extend(admitted.map(Tried::new));
         from..self.found.tried.len()
+    }
+
+    /// Lets those that were taken last wait again, from this one on.
+    pub(super) fn put_back(&mut self, from: usize) {
+        for tried in self.found.tried.drain(from..).rev() {
+            self.waiting.push_front(tried.candidate);
+        }
     }
 
     /// Takes as many of those that wait as can be screened beside each other, with this number of trials to follow before the
@@ -160,69 +178,6 @@ impl<'l> Search<'l> {
     pub(super) fn learnt(&mut self, name: &str, trials: &StageTrials, learnt: String) {
         self.lab.say(&learnt);
         self.found.stages.push(StageRecord { name: name.to_owned(), run: trials.run.clone(), learnt });
-    }
-
-    /// Measures open candidates beside the baseline and adds their gains. Candidates of the kernel are in groups of their own:
-    /// with them, servers run one at a time.
-    pub(super) fn measure(&mut self, step: &str, of: &[usize], blocks: u32) -> Result<(), LabError> {
-        let is_of_kernel = |at: &&usize| self.found.tried[**at].candidate.is_of_kernel();
-        let (kernel, others): (Vec<usize>, Vec<usize>) = of.iter().partition(is_of_kernel);
-        for group in others.chunks(MOST_BESIDE).chain(kernel.chunks(MOST_BESIDE)) {
-            self.measure_group(step, group, blocks)?;
-        }
-        Ok(())
-    }
-
-    fn measure_group(&mut self, step: &str, group: &[usize], blocks: u32) -> Result<(), LabError> {
-        let names: Vec<String> = group.iter().map(|at| self.found.tried[*at].candidate.name()).collect();
-        self.lab.say(&format!("{step}: {}", names.join(" | ")));
-        let candidates = group.iter().map(|at| self.found.tried[*at].candidate.settings.clone());
-        let of: Vec<Settings> = std::iter::once(Settings::new()).chain(candidates).collect();
-        let trials = match self.run(step, &of, blocks) {
-            Ok(trials) => trials,
-            Err(LabError::Refused(why)) => {
-                if let [only] = group {
-                    self.found.tried[*only].end(Outcome::Refused, why);
-                    return Ok(());
-                }
-                let (one, two) = group.split_at(group.len() / 2);
-                self.measure_group(step, one, blocks)?;
-                return self.measure_group(step, two, blocks);
-            }
-            Err(error) => return Err(error),
-        };
-        if let Some(why) = trials.why_failed(0) {
-            return Err(LabError::Failed(format!("the baseline does not run any more: {why}")));
-        }
-        let mut left = Vec::new();
-        let mut learnt = Vec::new();
-        for (at, entry) in group.iter().enumerate() {
-            let tried = &mut self.found.tried[*entry];
-            step.clone_into(&mut tried.step);
-            if let Some(why) = trials.why_failed(at + 1) {
-                tried.end(Outcome::Refused, format!("the server does not run with it: {why}"));
-                learnt.push(format!("{} is refused", tried.candidate.tuning.id));
-                continue;
-            }
-            let gains = trials.gains(at + 1, 0);
-            if gains.is_empty() {
-                left.push(*entry);
-                continue;
-            }
-            tried.gains.0.extend(gains);
-            learnt.push(format!("{} {:+.1} %", tried.candidate.name(), tried.gains.mean().exp_m1() * 100.0));
-        }
-        self.learnt(step, &trials, learnt.join(", "));
-        // A server that does not run ends the blocks of all, so the others are measured again without it.
-        let is_cut = left.len() < group.len() && !left.is_empty();
-        if is_cut {
-            return self.measure_group(step, &left, blocks);
-        }
-        for entry in left {
-            let why = "none of its trials is valid: see the run of its step";
-            self.found.tried[entry].end(Outcome::Dropped, why);
-        }
-        Ok(())
     }
 
     /// The candidates that are still open, the one with the largest gain first.

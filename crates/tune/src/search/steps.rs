@@ -1,10 +1,10 @@
-//! The steps of a search after equal servers: screening, race, stack, dropping one at a time, confirmation, and what weakens.
+//! The steps of a search after equal servers: screening, race, stack, dropping one at a time, and confirmation.
 
 use super::decide::{self, Gains, Spread};
-use super::outcome::{Confirmation, Headline, MechanismMove, Outcome};
+use super::guards::{mechanism, too_few, worse};
+use super::outcome::{Confirmation, Headline, Outcome};
 use super::state::{MOST_BESIDE, Search};
-use crate::lab::{CONFIRMATION, LabError, Settings, StageTrials, TrialReading};
-use crate::tuning::{Moves, Tuning};
+use crate::lab::{CONFIRMATION, LabError, Settings, StageTrials};
 
 /// Most candidates that are raced.
 const MOST_RACED: usize = 6;
@@ -12,12 +12,6 @@ const MOST_RACED: usize = 6;
 const MOST_STACKED: usize = 5;
 /// Those for which time is kept while it is not known who is left: of six that are raced, four or five are noise.
 const USUALLY_STACKED: usize = 2;
-/// A mechanism has moved when its figure has changed by more than this.
-const LEAST_MOVE: f64 = 0.02;
-/// Growth of memory, as a share of the machine's, that is no price for a gain.
-const MOST_MEMORY_GROWTH: f64 = 0.1;
-/// The level of guards and mechanisms.
-const GUARD_LEVEL: f64 = 0.05;
 
 impl Search<'_> {
     /// All steps.
@@ -26,11 +20,8 @@ impl Search<'_> {
         let blocks = self.limits.screen;
         for group in all.chunks(MOST_BESIDE) {
             if !self.has_time_for(blocks * (group.len() as u32 + 1)) {
-                for at in group {
-                    self.found.tried[*at]
-                        .end(Outcome::Dropped, "there was no time to try it: pass a longer --for");
-                }
-                continue;
+                self.put_back(group[0]);
+                break;
             }
             self.measure("screening", group, blocks)?;
         }
@@ -141,18 +132,29 @@ impl Search<'_> {
             self.found.tried[last]
                 .end(Outcome::Dropped, "there was no time to combine it: pass a longer --for");
         }
-        if stack.len() < 2 {
-            return Ok(stack);
+        while stack.len() > 1 {
+            let of: Vec<Settings> = (1..=stack.len()).map(|count| self.settings(&stack[..count])).collect();
+            self.lab.say(&format!("stack: {} together", stack.len()));
+            let count = stack.len() as u32;
+            let drop = self.limits.drop.0 * (count + 1);
+            let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.stack, count, drop);
+            let trials = match self.run("stack", &of, blocks) {
+                Err(LabError::Refused(why)) => return Ok(self.only_the_first(&stack, &why)),
+                trials => trials?,
+            };
+            let Some((at, why)) = (0..stack.len()).find_map(|at| Some((at, trials.why_failed(at)?))) else {
+                return Ok(self.those_that_add(&stack, &trials));
+            };
+            // With it the server does not run, which ended the blocks of all: the others are combined without it.
+            let why = format!("the server does not run with it and those before: {why}");
+            self.learnt("stack", &trials, why.clone());
+            self.found.tried[stack.remove(at)].end(Outcome::Dropped, why);
         }
-        let of: Vec<Settings> = (1..=stack.len()).map(|count| self.settings(&stack[..count])).collect();
-        self.lab.say(&format!("stack: {} together", stack.len()));
-        let count = stack.len() as u32;
-        let drop = self.limits.drop.0 * (count + 1);
-        let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.stack, count, drop);
-        let trials = match self.run("stack", &of, blocks) {
-            Err(LabError::Refused(why)) => return Ok(self.only_the_first(&stack, &why)),
-            trials => trials?,
-        };
+        Ok(stack)
+    }
+
+    /// Those of a stack that add to the ones before, by these trials of the first, the first two, and so on.
+    fn those_that_add(&mut self, stack: &[usize], trials: &StageTrials) -> Vec<usize> {
         let added: Vec<Gains> = (1..stack.len()).map(|at| Gains(trials.gains(at, at - 1))).collect();
         let spread = Spread::of(&added);
         let mut kept = vec![stack[0]];
@@ -172,8 +174,8 @@ impl Search<'_> {
             }
         }
         let learnt = format!("{} of {} add to each other", kept.len(), stack.len());
-        self.learnt("stack", &trials, learnt);
-        Ok(kept)
+        self.learnt("stack", trials, learnt);
+        kept
     }
 
     fn only_the_first(&mut self, stack: &[usize], why: &str) -> Vec<usize> {
@@ -194,7 +196,17 @@ impl Search<'_> {
         let of: Vec<Settings> = std::iter::once(self.settings(&stack)).chain(parts).collect();
         let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.drop, of.len() as u32, 0);
         self.lab.say(&format!("drop one: the stack without each of {}", stack.len()));
-        let trials = self.run("drop one", &of, blocks)?;
+        let trials = match self.run("drop one", &of, blocks) {
+            // Without one of them it is not even started: the confirmation decides about all.
+            Err(LabError::Refused(_)) => return Ok(stack),
+            trials => trials?,
+        };
+        if let Some(why) = &trials.stopped {
+            let learnt =
+                format!("who gains alone is not known, as the server does not run without each: {why}");
+            self.learnt("drop one", &trials, learnt);
+            return Ok(stack);
+        }
         let gains: Vec<Gains> = (1..of.len()).map(|at| Gains(trials.gains(0, at))).collect();
         let adjusted = decide::claims(&gains, decide::threshold(self.found.equal.noise));
         let best = (0..stack.len()).max_by(|a, b| gains[*a].mean().total_cmp(&gains[*b].mean())).unwrap_or(0);
@@ -239,7 +251,7 @@ impl Search<'_> {
             estimate,
         });
         let (learnt, holds) = match &headline {
-            None => ("the confirmation has too few valid blocks".to_owned(), false),
+            None => (too_few(&trials), false),
             Some(Headline { estimate, .. }) => {
                 let learnt = format!(
                     "confirmed: {:.3} × ({:.3} to {:.3})",
@@ -284,89 +296,8 @@ impl Search<'_> {
         Ok(kept)
     }
 
-    /// Tries what weakens durability or security on top of what is kept.
-    fn try_weaker(&mut self, kept: &Settings) -> Result<(), LabError> {
-        let all: Vec<usize> = (0..self.found.weaker.len()).collect();
-        for group in all.chunks(MOST_BESIDE) {
-            let with = |at: &usize| -> Settings {
-                let own = self.found.weaker[*at].candidate.settings.clone();
-                kept.clone().into_iter().chain(own).collect()
-            };
-            let of: Vec<Settings> = std::iter::once(kept.clone()).chain(group.iter().map(with)).collect();
-            let trials = match self.run("weaker", &of, self.limits.drop.0) {
-                Err(LabError::Refused(why)) => {
-                    for at in group {
-                        self.found.weaker[*at].end(Outcome::Refused, why.clone());
-                    }
-                    continue;
-                }
-                trials => trials?,
-            };
-            let gains: Vec<Gains> = (1..of.len()).map(|at| Gains(trials.gains(at, 0))).collect();
-            let adjusted = decide::claims(&gains, decide::threshold(self.found.equal.noise));
-            for ((number, at), gains) in group.iter().enumerate().zip(gains) {
-                let tried = &mut self.found.weaker[*at];
-                "weaker".clone_into(&mut tried.step);
-                tried.own = decide::estimate(&gains.0);
-                tried.gains = gains;
-                match trials.why_failed(number + 1) {
-                    Some(why) => {
-                        tried.end(Outcome::Refused, format!("the server does not run with it: {why}"));
-                    }
-                    None if decide::holds(adjusted[number]) => {
-                        tried.end(
-                            Outcome::Dropped,
-                            "it gains, and is not kept: it weakens what others rely on",
-                        );
-                    }
-                    None => tried.end(Outcome::Dropped, "a gain above 1 % and the noise is not shown"),
-                }
-            }
-            self.learnt("weaker", &trials, format!("{} that weaken something are tried", group.len()));
-        }
-        Ok(())
-    }
-
     /// What these candidates set together.
     fn settings(&self, of: &[usize]) -> Settings {
         of.iter().flat_map(|at| self.found.tried[*at].candidate.settings.clone()).collect()
     }
-}
-
-/// How the mechanism of a tuning moved between trials with it and without.
-fn mechanism(tuning: &Tuning, trials: &StageTrials, with: usize, without: usize) -> Option<MechanismMove> {
-    let mechanism = tuning.mechanism.as_ref()?;
-    let ratios = trials.log_ratios(with, without, |trial| trial.figures.get(&mechanism.figure).copied());
-    if ratios.is_empty() {
-        return None;
-    }
-    let sign = if mechanism.moves == Moves::Up { 1.0 } else { -1.0 };
-    let signed: Vec<f64> = ratios.iter().map(|ratio| sign * ratio).collect();
-    let moved = stats::one_sided::p_above(&signed, LEAST_MOVE.ln_1p()) < GUARD_LEVEL;
-    Some(MechanismMove { ratio: Gains(ratios).mean().exp(), moved })
-}
-
-/// What has become worse with a stack: latency, errors, memory.
-fn worse(trials: &StageTrials, memory_bytes: f64) -> Vec<String> {
-    let mut worse = Vec::new();
-    let p99 = trials.log_ratios(1, 0, |trial| trial.p99_us);
-    if stats::one_sided::p_above(&p99, decide::MOST_P99_GROWTH.ln()) < GUARD_LEVEL {
-        let growth = Gains(p99).mean().exp_m1() * 100.0;
-        worse.push(format!("the 99th percentile of response time grows by {growth:.0} %"));
-    }
-    let growth = |read: fn(&TrialReading) -> Option<f64>| {
-        trials.mean(1, read).zip(trials.mean(0, read)).map(|(a, b)| a - b)
-    };
-    if let Some(errors) = growth(|trial| trial.errors).filter(|errors| *errors > decide::MOST_ERROR_GROWTH) {
-        worse.push(format!("{:.2} % more operations fail", errors * 100.0));
-    }
-    let memory =
-        growth(|trial| trial.memory_bytes).filter(|bytes| *bytes > memory_bytes * MOST_MEMORY_GROWTH);
-    if let Some(bytes) = memory.filter(|_| memory_bytes > 0.0) {
-        worse.push(format!(
-            "the server takes {:.0} MB more memory, over a tenth of the machine's",
-            bytes / 1e6
-        ));
-    }
-    worse
 }

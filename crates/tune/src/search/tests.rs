@@ -1,135 +1,10 @@
 //! Searches of scripted servers: placebos are never kept, planted gains are, and everything that goes wrong has its words.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Normal};
-use rand_pcg::Pcg64;
-
+use super::scripted_lab::{ScriptedLab, candidate};
 use super::*;
-use crate::lab::{Settings, TrialReading};
-use crate::tuning::{Durability, Level, Mechanism, Moves, Scope, Security, Tuning};
-
-/// Servers whose settings have known effects.
-struct ScriptedLab {
-    /// Logarithms of the gains of knobs.
-    effects: BTreeMap<String, f64>,
-    /// Standard deviation of a trial's logarithm within its block.
-    noise: f64,
-    /// Knobs with which the server dies.
-    deadly: BTreeSet<String>,
-    /// Knobs that cannot be set at all.
-    refused: BTreeSet<String>,
-    /// Factors of p99 by knob.
-    slower: BTreeMap<String, f64>,
-    interrupted_at: Option<u32>,
-    stages: u32,
-    trial_s: f64,
-    elapsed: f64,
-    higher_is_better: bool,
-    rng: Pcg64,
-    said: Vec<String>,
-}
-
-impl ScriptedLab {
-    fn new(seed: u64, effects: &[(&str, f64)]) -> Self {
-        Self {
-            effects: effects.iter().map(|(name, gain)| ((*name).to_owned(), f64::ln_1p(*gain))).collect(),
-            noise: 0.01,
-            deadly: BTreeSet::new(),
-            refused: BTreeSet::new(),
-            slower: BTreeMap::new(),
-            interrupted_at: None,
-            stages: 0,
-            trial_s: 4.0,
-            elapsed: 0.0,
-            higher_is_better: true,
-            rng: Pcg64::seed_from_u64(seed),
-            said: Vec::new(),
-        }
-    }
-
-    /// The true gain of settings, as a ratio.
-    fn truth(&self, settings: &Settings) -> f64 {
-        settings.keys().filter_map(|knob| self.effects.get(knob)).sum::<f64>().exp()
-    }
-}
-
-impl TuningLab for ScriptedLab {
-    fn blocks(&mut self, _: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
-        self.stages += 1;
-        if self.interrupted_at == Some(self.stages) {
-            return Err(LabError::Interrupted);
-        }
-        if let Some(knob) = of.iter().flat_map(Settings::keys).find(|knob| self.refused.contains(*knob)) {
-            return Err(LabError::Refused(format!("{knob} cannot be set")));
-        }
-        let noise = Normal::new(0.0, self.noise).unwrap();
-        let mut trials = Vec::new();
-        for block in 1..=blocks {
-            let drift: f64 = self.rng.random_range(-0.1..0.1);
-            let mut is_cut = false;
-            for (at, settings) in of.iter().enumerate() {
-                self.elapsed += self.trial_s;
-                let dies = settings.keys().any(|knob| self.deadly.contains(knob));
-                is_cut |= dies;
-                let log = self.truth(settings).ln() + drift + noise.sample(&mut self.rng);
-                let log = if self.higher_is_better { log } else { -log };
-                let p99 = settings.keys().filter_map(|knob| self.slower.get(knob)).product::<f64>();
-                trials.push(TrialReading {
-                    block,
-                    of: at,
-                    value: (!dies).then(|| 1000.0 * log.exp()),
-                    failed: dies.then(|| "exit status 1".to_owned()),
-                    p99_us: Some(900.0 * p99 * noise.sample(&mut self.rng).exp()),
-                    errors: Some(0.0),
-                    memory_bytes: Some(1e8),
-                    figures: [("server.cpu_per_op".to_owned(), 100.0 / log.exp())].into(),
-                });
-            }
-            if is_cut {
-                break;
-            }
-        }
-        let run = format!("stage-{}", self.stages);
-        Ok(StageTrials { run, higher_is_better: self.higher_is_better, sentence: String::new(), trials })
-    }
-
-    fn elapsed(&self) -> Duration {
-        Duration::from_secs_f64(self.elapsed)
-    }
-
-    fn say(&mut self, what: &str) {
-        self.said.push(what.to_owned());
-    }
-}
-
-fn candidate(knob: &str) -> Candidate {
-    let level =
-        Level { set: [(knob.to_owned(), "on".to_owned())].into(), verify: None, take_home: Vec::new() };
-    let tuning = Tuning {
-        id: knob.to_owned(),
-        title: knob.to_owned(),
-        about: String::new(),
-        servers: Vec::new(),
-        versions: String::new(),
-        scope: Scope::Server,
-        needs: Vec::new(),
-        when: Vec::new(),
-        unless: Vec::new(),
-        avoid: String::new(),
-        durability: Durability::None,
-        security: Security::None,
-        mechanism: Some(Mechanism { figure: "server.cpu_per_op".to_owned(), moves: Moves::Down }),
-        expected: None,
-        conflicts: Vec::new(),
-        undo: String::new(),
-        source: String::new(),
-        levels: vec![level.clone()],
-    };
-    Candidate { tuning, settings: level.set, take_home: Vec::new(), reason: String::new() }
-}
+use crate::tuning::{Durability, Mechanism, Moves};
 
 fn run(lab: &mut ScriptedLab, candidates: &[Candidate]) -> Found {
     let limits = SearchLimits::of(Duration::from_mins(20), 1e10);
@@ -209,6 +84,36 @@ fn a_tuning_that_the_server_refuses_or_dies_with_is_dropped_and_says_so() {
     assert_eq!(why(&found, "deadly"), "the server does not run with it: exit status 1");
     assert_eq!(why(&found, "refused"), "refused cannot be set");
     assert_eq!(with_outcome(&found, Outcome::Kept), ["good"]);
+    let other = found.tried.iter().find(|tried| tried.candidate.tuning.id == "other").unwrap();
+    assert!(other.gains.0.len() >= 3, "it is measured again without the one that ended all: {other:?}");
+}
+
+#[test]
+fn a_tuning_with_which_the_server_dies_now_and_then_is_not_kept() {
+    let mut lab = ScriptedLab::new(2, &[("fast", 0.3)]);
+    lab.fragile.insert("fast".to_owned());
+    let found = run(&mut lab, &[candidate("fast")]);
+    assert!(with_outcome(&found, Outcome::Kept).is_empty());
+    let why = why(&found, "fast");
+    assert!(why.starts_with("the server fails with it in 3 of 10 trials: exit status 1"), "{why}");
+}
+
+#[test]
+fn a_combination_that_does_not_run_costs_only_the_one_that_breaks_it() {
+    let mut lab = ScriptedLab::new(3, &[("one", 0.3), ("two", 0.2), ("three", 0.1)]);
+    lab.deadly_pair = Some(["one", "two"].map(str::to_owned));
+    let found = run(&mut lab, &["one", "two", "three"].map(candidate));
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["one", "three"]);
+    assert_eq!(why(&found, "two"), "the server does not run with it and those before: exit status 1");
+}
+
+#[test]
+fn a_tuning_that_reaches_no_configuration_is_named_and_not_judged() {
+    let mut lab = ScriptedLab::new(3, &[("good", 0.3)]);
+    lab.without_effect.insert("typo".to_owned());
+    let found = run(&mut lab, &["typo", "good"].map(candidate));
+    assert_eq!(why(&found, "typo"), "it did not take effect: the server's configuration has no `typo`");
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["good"]);
 }
 
 #[test]
@@ -257,6 +162,34 @@ fn what_weakens_is_in_a_table_of_its_own_and_never_kept() {
     assert_eq!(found.weaker.len(), 1);
     assert!(found.weaker[0].why.starts_with("it gains, and is not kept"), "{}", found.weaker[0].why);
     assert!(found.weaker[0].own.as_ref().is_some_and(|own| own.low > 1.3));
+}
+
+#[test]
+fn of_what_weakens_a_refusal_or_a_death_is_its_own() {
+    let mut lab = ScriptedLab::new(6, &[("weak", 0.4)]);
+    lab.deadly.insert("deadly".to_owned());
+    lab.refused.insert("refused".to_owned());
+    let weaker = ["refused", "deadly", "weak"].map(|name| {
+        let mut weak = candidate(name);
+        weak.tuning.durability = Durability::OsCrash;
+        weak
+    });
+    let found = run(&mut lab, &weaker);
+    let why: Vec<&str> = found.weaker.iter().map(|tried| tried.why.as_str()).collect();
+    assert_eq!(why[..2], ["refused cannot be set", "the server does not run with it: exit status 1"]);
+    assert!(why[2].starts_with("it gains, and is not kept"), "{why:?}");
+}
+
+#[test]
+fn what_weakens_takes_no_time_from_the_first_candidate() {
+    let limits = SearchLimits::of(Duration::from_secs(160), 1e10);
+    let mut lab = ScriptedLab::new(12, &[("good", 0.3)]);
+    let mut weak = candidate("weak");
+    weak.tuning.durability = Durability::OsCrash;
+    let found =
+        search(&mut lab, &limits, &mut |_| (vec![weak.clone(), candidate("good")], Vec::new())).unwrap();
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["good"], "{:?}", lab.said);
+    assert!(found.weaker.is_empty() && found.not_tried[0].tuning == "weak");
 }
 
 #[test]

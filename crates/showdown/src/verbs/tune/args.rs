@@ -22,10 +22,10 @@ Examples:
   showdown tune nginx apache --for 30m
   showdown tune nginx --only nginx-open-file-cache --only allocator --for 5m
 
-The baseline runs beside itself first: the noise of this host, and the figures that call for tunings. Candidates run in \
-blocks beside the baseline; who cannot win is dropped. The best are stacked, and the stack is confirmed on fresh blocks. \
-The answer rests on these blocks alone. A tuning is kept if its gain is above 1 % and the noise, and latency, errors and \
-memory pass. Nothing stays changed on this host.
+The baseline is compared with itself first: this measures the noise of this host, and the figures that call for tunings. \
+Candidates run in blocks beside the baseline; those whose gain cannot reach 1 % are dropped. The best are stacked, and the \
+stack is confirmed on fresh blocks. The answer rests on these blocks alone. A tuning is kept if its gain exceeds both 1 % \
+and the noise, and latency, errors and memory do not get worse beyond their limits. Nothing stays changed on this host.
 
 Two servers get the same time and the same tunings. Then the best of one is compared with the best of the other, and what \
 one got and the other did not is named.

@@ -1,17 +1,19 @@
 //! Two servers, tuned with the same time and the same tunings: then the best of one is compared with the best of the other.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use archive::model::{RunKind, RunLength};
 use bakeoff::plan_request::{self, PlanRequest};
 use bakeoff::{RunPermissions, run_plan};
 use host::Host;
+use load::engine::RunContext;
 use tune::bakeoff_lab;
 use tune::{Tuning, one_sided};
 
 use super::args::{TuneArgs, TuneFormat, request};
 use super::one::{self, Tuned};
-use crate::exit::{CommandStatus, usage};
+use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::print::print_text;
 use crate::show;
@@ -42,34 +44,46 @@ pub fn tune_both(args: &TuneArgs, tunings: &[Tuning], servers: [&str; 2]) -> any
         anyhow::Ok(plan)
     };
     plan_of(servers)?;
-    let first = search(args, tunings, servers[0])?;
+    let context = interrupt::context()?;
+    let first = search(args, tunings, servers[0], &context)?;
     if first.is_interrupted {
         return first.ended();
     }
-    let second = search(args, tunings, servers[1])?;
+    is_to_go_on(&context)?;
+    let second = search(args, tunings, servers[1], &context)?;
     if second.is_interrupted {
         return second.ended();
     }
-    let plan = plan_of([first.best(), second.best()])?;
+    is_to_go_on(&context)?;
+    let mut plan = plan_of([first.best(), second.best()])?;
+    let [a, b] = [0, 1].map(|at| plan.variants[at].name.clone());
+    plan.one_sided = one_sided([&first.record, &second.record], [&a, &b]);
     let shown = ShownRun {
         format: if args.format == TuneFormat::Json { AnswerFormat::Json } else { AnswerFormat::Text },
         progress: args.progress,
     };
-    let context = interrupt::context()?;
     let permissions = RunPermissions { kernel: &args.allow_kernel, ..RunPermissions::default() };
     let status = report_on(RunKind::Compare, shown, None, |observe| {
         run_plan(&plan, permissions, &args.runs.runs, &context, observe)
     })?;
     if args.format != TuneFormat::Json {
-        print_text(&show::tuning::of_both(&one_sided(&first.record, &second.record)))?;
+        print_text(&show::tuning::of_both(&plan.one_sided))?;
     }
     Ok(status)
 }
 
 /// Tunes one of them, and prints its answer at once: it is an answer of its own.
-fn search(args: &TuneArgs, tunings: &[Tuning], server: &str) -> anyhow::Result<Tuned> {
-    let tuned = one::tune(args, tunings, server, SEARCH)?;
+fn search(args: &TuneArgs, tunings: &[Tuning], server: &str, context: &RunContext) -> anyhow::Result<Tuned> {
+    let tuned = one::tune(args, tunings, server, SEARCH, context)?;
     tuned.answer(args.format)?;
     tuned.ended()?;
     Ok(tuned)
+}
+
+/// Ends the command where the user interrupted it between two parts, such as while a report was written.
+fn is_to_go_on(context: &RunContext) -> anyhow::Result<()> {
+    if context.interrupted.load(Ordering::Relaxed) {
+        return Err(InterruptedError("between two parts: what was found so far is kept").into());
+    }
+    Ok(())
 }

@@ -9,6 +9,7 @@ use archive::model::TuningRecord;
 use bakeoff::RunPermissions;
 use host::Host;
 use host::knobs::Knob;
+use load::engine::RunContext;
 use tune::bakeoff_lab::{self, BakeoffLab, TuneEvent};
 use tune::lab::StageTrials;
 use tune::record::{RecordContext, record};
@@ -19,8 +20,7 @@ use workload::{Catalogue, VariantText, is_kernel_setting};
 
 use super::args::{Allowed, TuneArgs, TuneFormat, request};
 use crate::exit::{CommandStatus, InterruptedError, usage};
-use crate::interrupt;
-use crate::print::{print, print_json, print_text};
+use crate::print::{note, print, print_json, print_text};
 use crate::show;
 use crate::show::tune_progress::TuneProgress;
 
@@ -81,11 +81,16 @@ pub fn check(args: &TuneArgs, written: &str) -> anyhow::Result<(ServerDefinition
 }
 
 /// Searches for this share of the time, and writes what was found.
-pub fn tune(args: &TuneArgs, tunings: &[Tuning], written: &str, share: f64) -> anyhow::Result<Tuned> {
+pub fn tune(
+    args: &TuneArgs,
+    tunings: &[Tuning],
+    written: &str,
+    share: f64,
+    context: &RunContext,
+) -> anyhow::Result<Tuned> {
     let time = args.time.mul_f64(share);
     let (server, baseline) = check(args, written)?;
     let request = request(args);
-    let context = interrupt::context()?;
     let permissions = RunPermissions { kernel: &args.allow_kernel, ..RunPermissions::default() };
     std::fs::create_dir_all(&args.runs.runs)?;
     let scratch = tempfile::Builder::new().prefix(".tuning-").tempdir_in(&args.runs.runs)?;
@@ -102,7 +107,7 @@ pub fn tune(args: &TuneArgs, tunings: &[Tuning], written: &str, share: f64) -> a
         args.quick,
         permissions,
         scratch.path().to_owned(),
-        &context,
+        context,
         &mut observe,
     );
     let found = search::search(&mut lab, &limits, &mut |equal| {
@@ -113,11 +118,24 @@ pub fn tune(args: &TuneArgs, tunings: &[Tuning], written: &str, share: f64) -> a
     let (took, unrestored) = (tune::TuningLab::elapsed(&lab), std::mem::take(&mut lab.unrestored));
     drop(lab);
     progress.finish();
-    let found = found.map_err(|error| why_not(error, args.time, share))?;
+    // Other commands remove this folder if it cannot be moved.
+    let scratch = scratch.keep();
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => {
+            match bakeoff_lab::first_run(&scratch) {
+                None => std::fs::remove_dir_all(&scratch)?,
+                Some(first) => {
+                    if let Ok(dir) = bakeoff_lab::keep(&scratch, &first, &args.runs.runs) {
+                        note(&format!("what was measured is kept in {}", dir.display()));
+                    }
+                }
+            }
+            return Err(why_not(error, args.time, share));
+        }
+    };
     let own_run = confirmed_or_equal(&found);
-    let dir = bakeoff_lab::keep(scratch.path(), &own_run, &args.runs.runs)?;
-    // It is below the run now.
-    let _ = scratch.keep();
+    let dir = bakeoff_lab::keep(&scratch, &own_run, &args.runs.runs)?;
     let mut run = Run::open(&dir)?;
     let verdict = run.verdict.as_ref();
     let context_of_record = RecordContext {

@@ -1,0 +1,72 @@
+//! What a gain may not cost, and how a tuning works: guards, the mechanism's figure, and why a confirmation says nothing.
+
+use super::decide::{self, Gains};
+use super::outcome::MechanismMove;
+use crate::lab::{StageTrials, TrialReading};
+use crate::tuning::{Moves, Tuning};
+
+/// A mechanism has moved when its figure has changed by more than this.
+const LEAST_MOVE: f64 = 0.02;
+/// Growth of memory, as a share of the machine's, that is no price for a gain.
+const MOST_MEMORY_GROWTH: f64 = 0.1;
+/// The level of guards and mechanisms.
+const GUARD_LEVEL: f64 = 0.05;
+
+/// How the mechanism of a tuning moved between trials with it and without.
+pub(super) fn mechanism(
+    tuning: &Tuning,
+    trials: &StageTrials,
+    with: usize,
+    without: usize,
+) -> Option<MechanismMove> {
+    let mechanism = tuning.mechanism.as_ref()?;
+    let ratios = trials.log_ratios(with, without, |trial| trial.figures.get(&mechanism.figure).copied());
+    if ratios.is_empty() {
+        return None;
+    }
+    let sign = if mechanism.moves == Moves::Up { 1.0 } else { -1.0 };
+    let signed: Vec<f64> = ratios.iter().map(|ratio| sign * ratio).collect();
+    let moved = stats::one_sided::p_above(&signed, LEAST_MOVE.ln_1p()) < GUARD_LEVEL;
+    Some(MechanismMove { ratio: Gains(ratios).mean().exp(), moved })
+}
+
+/// What has become worse with a stack: whether it runs, latency, errors, memory.
+pub(super) fn worse(trials: &StageTrials, memory_bytes: f64) -> Vec<String> {
+    let mut worse = Vec::new();
+    let [broken, before] = [1, 0].map(|of| trials.broken(of));
+    if broken.len() > before.len() {
+        let of = trials.trials.iter().filter(|trial| trial.of == 1).count();
+        let why = broken.iter().find_map(|trial| trial.failed.as_ref().or(trial.invalid.as_ref()));
+        let why = why.map_or("see its log", String::as_str);
+        worse.push(format!("the server fails with it in {} of {of} trials: {why}", broken.len()));
+    }
+    let p99 = trials.log_ratios(1, 0, |trial| trial.p99_us);
+    if stats::one_sided::p_above(&p99, decide::MOST_P99_GROWTH.ln()) < GUARD_LEVEL {
+        let growth = Gains(p99).mean().exp_m1() * 100.0;
+        worse.push(format!("the 99th percentile of response time grows by {growth:.0} %"));
+    }
+    let growth = |read: fn(&TrialReading) -> Option<f64>| {
+        trials.mean(1, read).zip(trials.mean(0, read)).map(|(a, b)| a - b)
+    };
+    if let Some(errors) = growth(|trial| trial.errors).filter(|errors| *errors > decide::MOST_ERROR_GROWTH) {
+        worse.push(format!("{:.2} % more operations fail", errors * 100.0));
+    }
+    let memory =
+        growth(|trial| trial.memory_bytes).filter(|bytes| *bytes > memory_bytes * MOST_MEMORY_GROWTH);
+    if let Some(bytes) = memory.filter(|_| memory_bytes > 0.0) {
+        worse.push(format!(
+            "the server takes {:.0} MB more memory, over a tenth of the machine's",
+            bytes / 1e6
+        ));
+    }
+    worse
+}
+
+/// Why the trials of a confirmation have no headline.
+pub fn too_few(trials: &StageTrials) -> String {
+    if let Some(why) = trials.why_failed(1) {
+        return format!("the server does not run with it: {why}");
+    }
+    let why = trials.stopped.as_deref().or_else(|| trials.why_invalid(1)).or_else(|| trials.why_invalid(0));
+    format!("the confirmation has too few valid blocks: {}", why.unwrap_or(&trials.sentence))
+}

@@ -1,0 +1,156 @@
+//! A lab of scripted servers for tests: settings have known effects, and what goes wrong is prescribed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Normal};
+use rand_pcg::Pcg64;
+
+use crate::candidate::Candidate;
+use crate::lab::{LabError, Settings, StageTrials, TrialReading, TuningLab};
+use crate::tuning::{Durability, Level, Mechanism, Moves, Scope, Security, Tuning};
+
+/// Servers whose settings have known effects.
+pub(super) struct ScriptedLab {
+    /// Logarithms of the gains of knobs.
+    pub effects: BTreeMap<String, f64>,
+    /// Standard deviation of a trial's logarithm within its block.
+    pub noise: f64,
+    /// Knobs with which the server dies.
+    pub deadly: BTreeSet<String>,
+    /// Knobs with which it does not run together.
+    pub deadly_pair: Option<[String; 2]>,
+    /// Knobs with which it dies in every third block.
+    pub fragile: BTreeSet<String>,
+    /// Knobs that cannot be set at all.
+    pub refused: BTreeSet<String>,
+    /// Knobs that reach no configuration.
+    pub without_effect: BTreeSet<String>,
+    /// Factors of p99 by knob.
+    pub slower: BTreeMap<String, f64>,
+    pub interrupted_at: Option<u32>,
+    pub stages: u32,
+    pub trial_s: f64,
+    pub elapsed: f64,
+    pub higher_is_better: bool,
+    pub rng: Pcg64,
+    pub said: Vec<String>,
+}
+
+impl ScriptedLab {
+    pub fn new(seed: u64, effects: &[(&str, f64)]) -> Self {
+        Self {
+            effects: effects.iter().map(|(name, gain)| ((*name).to_owned(), f64::ln_1p(*gain))).collect(),
+            noise: 0.01,
+            deadly: BTreeSet::new(),
+            deadly_pair: None,
+            fragile: BTreeSet::new(),
+            refused: BTreeSet::new(),
+            without_effect: BTreeSet::new(),
+            slower: BTreeMap::new(),
+            interrupted_at: None,
+            stages: 0,
+            trial_s: 4.0,
+            elapsed: 0.0,
+            higher_is_better: true,
+            rng: Pcg64::seed_from_u64(seed),
+            said: Vec::new(),
+        }
+    }
+
+    /// The true gain of settings, as a ratio.
+    pub fn truth(&self, settings: &Settings) -> f64 {
+        settings.keys().filter_map(|knob| self.effects.get(knob)).sum::<f64>().exp()
+    }
+}
+
+impl TuningLab for ScriptedLab {
+    fn blocks(&mut self, _: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+        self.stages += 1;
+        if self.interrupted_at == Some(self.stages) {
+            return Err(LabError::Interrupted);
+        }
+        if let Some(knob) = of.iter().flat_map(Settings::keys).find(|knob| self.refused.contains(*knob)) {
+            return Err(LabError::Refused(format!("{knob} cannot be set")));
+        }
+        let noise = Normal::new(0.0, self.noise).unwrap();
+        let mut trials = Vec::new();
+        let mut stopped = None;
+        for block in 1..=blocks {
+            let drift: f64 = self.rng.random_range(-0.1..0.1);
+            let mut is_cut = false;
+            for (at, settings) in of.iter().enumerate() {
+                self.elapsed += self.trial_s;
+                let is_pair = |pair: &[String; 2]| pair.iter().all(|knob| settings.contains_key(knob));
+                let is_cut_here = settings.keys().any(|knob| self.deadly.contains(knob))
+                    || self.deadly_pair.as_ref().is_some_and(is_pair);
+                is_cut |= is_cut_here;
+                let is_fragile = settings.keys().any(|knob| self.fragile.contains(knob));
+                let dies = is_cut_here || (is_fragile && block.is_multiple_of(3));
+                let log = self.truth(settings).ln() + drift + noise.sample(&mut self.rng);
+                let log = if self.higher_is_better { log } else { -log };
+                let p99 = settings.keys().filter_map(|knob| self.slower.get(knob)).product::<f64>();
+                trials.push(TrialReading {
+                    block,
+                    of: at,
+                    value: (!dies).then(|| 1000.0 * log.exp()),
+                    failed: dies.then(|| "exit status 1".to_owned()),
+                    invalid: None,
+                    is_broken: dies,
+                    p99_us: Some(900.0 * p99 * noise.sample(&mut self.rng).exp()),
+                    errors: Some(0.0),
+                    memory_bytes: Some(1e8),
+                    figures: [("server.cpu_per_op".to_owned(), 100.0 / log.exp())].into(),
+                });
+            }
+            if is_cut {
+                stopped = Some("a server does not run".to_owned());
+                break;
+            }
+        }
+        let run = format!("stage-{}", self.stages);
+        let (higher_is_better, sentence) = (self.higher_is_better, String::new());
+        Ok(StageTrials { run, higher_is_better, sentence, stopped, trials })
+    }
+
+    fn is_configured(&self, _: &StageTrials, _: usize, text: &str) -> bool {
+        !self.without_effect.contains(text)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_secs_f64(self.elapsed)
+    }
+
+    fn say(&mut self, what: &str) {
+        self.said.push(what.to_owned());
+    }
+}
+
+/// A tuning that sets one knob, whose name it has.
+pub(super) fn candidate(knob: &str) -> Candidate {
+    let level =
+        Level { set: [(knob.to_owned(), "on".to_owned())].into(), verify: None, take_home: Vec::new() };
+    let tuning = Tuning {
+        id: knob.to_owned(),
+        title: knob.to_owned(),
+        about: String::new(),
+        servers: Vec::new(),
+        versions: String::new(),
+        scope: Scope::Server,
+        needs: Vec::new(),
+        when: Vec::new(),
+        unless: Vec::new(),
+        avoid: String::new(),
+        durability: Durability::None,
+        security: Security::None,
+        mechanism: Some(Mechanism { figure: "server.cpu_per_op".to_owned(), moves: Moves::Down }),
+        expected: None,
+        conflicts: Vec::new(),
+        undo: String::new(),
+        source: String::new(),
+        levels: vec![level.clone()],
+    };
+    let verify = Some(knob.to_owned());
+    Candidate { tuning, settings: level.set, take_home: Vec::new(), verify, reason: String::new() }
+}
