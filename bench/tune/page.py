@@ -12,6 +12,8 @@ from . import gains, kills, rules, searches
 
 COLUMNS = {"searches": searches.COLUMNS, "gains": gains.COLUMNS, "kills": kills.COLUMNS}
 Rows = list[dict[str, str]]
+WANTED = 20
+"""Searches of planted gains that the bars are about."""
 
 
 def write(ledgers: dict[str, Ledger]) -> str:
@@ -34,12 +36,16 @@ A server of known behaviour is slowed twice. Two tunings undo that: {", ".join(f
 
 ## Real servers
 
-{table(["search", "tried", "not tried", "kept", "took", "answer"], _servers(rows)) if _servers(rows) else "None searched yet."}
+*Tried* are settings: a tuning with three values has three. The commit is that of the program that searched; the earlier ones of a server may have
+searched by other rules (decision 0021).
+
+{table(["command", "date", "commit", "settings tried", "tunings not tried", "kept", "took", "answer"], _servers(rows)) if _servers(rows) else "None searched yet."}
 
 ## Published gains
 
 What others have published is in `tunings/`. The figure is a tuning's own share of what was confirmed; of one that was dropped before, its mean gain over the
-baseline in screening and race, the best of many. Tunings that weaken durability are tried in a table of their own and never kept.
+baseline in screening and race, the best of many. Tunings that weaken durability are tried in a table of their own and never kept. *Seen* is a gain that was
+kept, or whose interval is above 1. What was published for another server is there for scale only.
 
 {table(["tuning", "published", "search", "measured here", "seen", "why"], against) if against else "None tried yet."}
 
@@ -64,27 +70,29 @@ def _planted(rows: Rows) -> list[list[str]]:
     lines = []
     if planted:
         placebos = sum(any(kept in rules.PLACEBOS for kept in row["kept"].split()) for row in planted)
-        lines.append(["a placebo is kept in no search", _share(placebos, len(planted)), _met(placebos == 0)])
+        lines.append(["a placebo is kept in no search", _share(placebos, len(planted)), _met(placebos == 0, len(planted))])
         for name in rules.PLANTED:
             kept = sum(name in row["kept"].split() for row in planted)
-            lines.append([f"{name} is kept in ≥ 90 %", _share(kept, len(planted)), _met(kept >= 0.9 * len(planted))])
+            lines.append([f"{name} is kept in ≥ 90 %", _share(kept, len(planted)), _met(kept >= 0.9 * len(planted), len(planted))])
         told = [row for row in planted if row["low"] and set(row["kept"].split()) == set(rules.PLANTED)]
         if told:
             held = sum(float(row["low"]) <= rules.TRUTH <= float(row["high"]) for row in told)
-            lines.append(["the headline's interval holds the true gain in ≥ 93 %", _share(held, len(told)), _met(held >= 0.93 * len(told))])
+            lines.append(["the headline's interval holds the true gain in ≥ 93 %", _share(held, len(told)), _met(held >= 0.93 * len(told), len(told))])
             middle = median(float(row["ratio"]) for row in told)
             lines.append(["median headline", f"{middle:.3f} (true: {rules.TRUTH:.3f})", ""])
     if best:
         headlines = sum(bool(row["ratio"]) for row in best)
-        lines.append(["no headline on a server at its best", _share(headlines, len(best)), _met(headlines == 0)])
+        lines.append(["no headline on a server at its best", _share(headlines, len(best)), _met(headlines == 0, len(best))])
     failed = [row for row in rows if row["error"]]
     if failed:
         lines.append(["searches without an answer", f"{len(failed)}: {failed[-1]['error']}", ""])
     return lines
 
 
-def _met(is_met: bool) -> str:
-    return "met so far" if is_met else "**not met**"
+def _met(is_met: bool, searches: int) -> str:
+    if not is_met:
+        return "**not met**"
+    return "met" if searches >= WANTED else f"so far, in {searches} of {WANTED} searches"
 
 
 def _servers(rows: Rows) -> list[list[str]]:
@@ -92,7 +100,9 @@ def _servers(rows: Rows) -> list[list[str]]:
     for search in searches.SERVERS:
         for row in (row for row in rows if row["search"] == search.name):
             minutes = f"{float(row['seconds']) / 60:.0f} min"
-            lines.append([search.name, row["tried"], row["not_tried"], row["kept"] or "–", minutes, row["sentence"] or row["error"]])
+            command = f"`showdown tune {' '.join(search.arguments)}`"
+            known = [row["at"][:10], row["commit"], row["tried"], row["not_tried"], row["kept"] or "–", minutes]
+            lines.append([command, *known, row["sentence"] or row["error"]])
     return lines
 
 

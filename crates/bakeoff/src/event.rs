@@ -19,7 +19,7 @@ pub enum Event {
         /// The setting, the value it should have, why it does not, and the remedy.
         problem: String,
     },
-    /// A run begins.
+    /// A run begins, or begins again with its first block because its servers must run one at a time.
     RunBegins {
         /// Id of the run.
         run: String,

@@ -1,9 +1,10 @@
-//! What a plan leaves to its first block: the rate at which CPU time is measured, and whether CPU time takes the place of a
-//! measure for which the client is the limit. Its trials are the only input, so a resumed run decides alike.
+//! What a plan leaves to its first block: the rate at which CPU time is measured, whether CPU time takes the place of a
+//! measure for which the client is the limit, and whether servers run one at a time. Its trials are the only input, so a
+//! resumed run decides alike.
 
 use archive::model::{
     Facts, FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, RunKind, Trial,
-    TrialStatus, Vary,
+    TrialStatus, TrialTurns, Vary,
 };
 use load::validity::MAX_UTILISATION;
 use workload::Workload;
@@ -68,6 +69,24 @@ fn client_utilisation(trial: &Trial) -> f64 {
 pub fn closed_loop_per_s(trial: &Trial) -> Option<f64> {
     let last = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::ClosedLoop);
     last.map(|phase| phase.throughput_per_s)
+}
+
+/// Why the servers of these trials ran one at a time, although the plan has turns; none where they did not.
+pub fn one_at_a_time<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Option<&'t str> {
+    trials.into_iter().find_map(|trial| match &trial.turns {
+        Some(TrialTurns::OneAtATime { why }) => Some(why.as_str()),
+        Some(TrialTurns::InTurns { .. }) | None => None,
+    })
+}
+
+/// Whether some of these trials ran in turns, before others showed that the servers of this run must run one at a time: a sweep
+/// with many points has several groups of servers that are up together. Not after the first block: a run of an earlier
+/// release may have gone on like that, and is not thrown away.
+pub fn mixes_turns(trials: &[&Trial]) -> bool {
+    let is_in_turns = |trial: &&Trial| matches!(trial.turns, Some(TrialTurns::InTurns { .. }));
+    trials.iter().all(|trial| trial.block == 1)
+        && trials.iter().any(is_in_turns)
+        && one_at_a_time(trials.iter().copied()).is_some()
 }
 
 /// Whether the measure may be replaced by CPU time an operation: not where there is no load of this program, where a second

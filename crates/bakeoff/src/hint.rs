@@ -55,7 +55,7 @@ mod tests {
     use archive::model::{MeasuredValue, TrialStatus};
 
     use super::*;
-    use crate::run::tests::PLAN;
+    use crate::testing::plan::PLAN;
     use crate::trial::blank;
     use crate::trial_order::ScheduledTrial;
     use crate::variant_point::variant_points;

@@ -39,6 +39,9 @@ pub trait Lab {
         observe: &mut Observer<'_>,
     ) -> Vec<Result<FinishedTrial, ArchiveError>>;
 
+    /// Runs all further trials one at a time, in a run that is resumed: its first block showed this reason.
+    fn run_one_at_a_time(&mut self, why: &str);
+
     /// Waits until the hypervisor leaves the CPUs alone, at most this long.
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>);
 }

@@ -193,7 +193,7 @@ fn value(of: &VariantFacts, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::tests::{PLAN, planned_host};
+    use crate::testing::plan::{PLAN, planned_host};
 
     fn plan() -> Plan {
         let mut plan: Plan = PLAN.parse().expect("a plan");

@@ -47,7 +47,7 @@ pub fn machines<'p>(plan: &'p Plan, variant: &Variant) -> Vec<&'p PlannedHost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::tests::{PLAN, planned_host};
+    use crate::testing::plan::{PLAN, planned_host};
 
     fn of_kinds(small: usize, large: usize) -> Plan {
         let mut plan: Plan = PLAN.parse().expect("a plan");

@@ -162,7 +162,8 @@ impl Lab for MachineLab<'_> {
         trials: &[TrialSlot<'_>],
         observe: &mut Observer<'_>,
     ) -> Vec<Result<FinishedTrial, ArchiveError>> {
-        if trials.len() > 1 && self.one_at_a_time.is_none() {
+        // A trial that has no other beside it, such as the last one to be replaced, is measured in slices like all others.
+        if plan.turns.is_some() && self.one_at_a_time.is_none() {
             let setup = self.setup(plan);
             let starts = trials.iter().map(|slot| self.trial_start(plan, slot));
             match trial::run_in_turns(&setup, starts.collect(), observe) {
@@ -194,6 +195,11 @@ impl Lab for MachineLab<'_> {
             }
         }
         finished
+    }
+
+    fn run_one_at_a_time(&mut self, why: &str) {
+        // The rate is in the plan: the first trials that measured at it have put it there.
+        self.one_at_a_time = Some(OneAtATime { why: why.to_owned(), rate_per_s: None });
     }
 
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>) {

@@ -97,7 +97,7 @@ mod tests {
     use machine::PathCapacity;
 
     use super::*;
-    use crate::run::tests::{PLAN, planned_host};
+    use crate::testing::plan::{PLAN, planned_host};
 
     #[test]
     fn an_objective_below_the_round_trip_is_refused_with_one_that_is_not() {

@@ -103,7 +103,7 @@ fn time_of_block(trials: &FinishedTrials) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::tests::PLAN;
+    use crate::testing::plan::PLAN;
 
     const BLOCK: Duration = Duration::from_secs(15);
 

@@ -126,7 +126,7 @@ fn known<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::tests::{PLAN, planned_host};
+    use crate::testing::plan::{PLAN, planned_host};
 
     fn entry(name: &str, address: &str) -> HostEntry {
         HostEntry::of_plan(&planned_host(name, address)).expect("a good entry")

@@ -10,6 +10,7 @@ use archive::model::{FORMAT, Facts, Plan, Resumption};
 use crate::changes;
 use crate::event::Observer;
 use crate::fact_check::FactCheck;
+use crate::first_block;
 use crate::interrupted_run::InterruptedRun;
 use crate::lab::{FinishedRun, Lab};
 use crate::replay::Replay;
@@ -71,6 +72,10 @@ pub fn resume_blocks(
     facts.format = FORMAT;
     facts.variants.retain(|variant| replay.kept.all().any(|trial| trial.variant == variant.name));
     facts.resumed.push(resumption);
+    // What the first block has decided holds for the run. Later blocks do not look again.
+    if let Some(why) = first_block::one_at_a_time(replay.kept.all()) {
+        lab.run_one_at_a_time(why);
+    }
     let cut_off = |source| RunPlanError::CutOff { dir: writer.dir().to_owned(), source };
     writer.discard(&replay.discarded).map_err(cut_off)?;
     RunProgress::new(plan, &writer, facts, check, variant_points, replay, merged).complete(
@@ -81,6 +86,8 @@ pub fn resume_blocks(
 }
 
 #[cfg(test)]
-pub mod tests;
+mod tests;
 #[cfg(test)]
 mod tests_of_measure;
+#[cfg(test)]
+mod tests_of_turns;

@@ -91,12 +91,7 @@ impl<'a> RunProgress<'a> {
     ) -> Result<FinishedRun, RunPlanError> {
         let dir = self.writer.dir().to_owned();
         let cut_off = |source| RunPlanError::CutOff { dir: dir.clone(), source };
-        observe(Event::RunBegins {
-            run: self.writer.id().as_str().to_owned(),
-            dir: dir.display().to_string(),
-            trials: self.plan.blocks * self.variant_points.len() as u32,
-            kept: self.replay.kept.all().len() as u32,
-        });
+        self.tell_beginning(observe);
         self.writer.facts(&self.facts).map_err(cut_off)?;
         let ended = self.run(lab, interrupted, observe)?;
         if matches!(ended, RunEnd::Complete) {
@@ -132,7 +127,7 @@ impl<'a> RunProgress<'a> {
     ) -> Result<RunEnd, RunPlanError> {
         let mut block = self.replay.next_block;
         loop {
-            if block > 1 && self.replace_measure(observe)? {
+            if self.begin_one_at_a_time(observe)? || (block > 1 && self.replace_measure(observe)?) {
                 block = 1;
             }
             let due = due(block, &self.plan, &self.variant_points, &self.replay.kept);
@@ -154,11 +149,43 @@ impl<'a> RunProgress<'a> {
                 if let Some(why) = self.run_trials(&together, lab, observe)? {
                     return Ok(RunEnd::Stopped(why));
                 }
+                // The other groups would be run twice.
+                if self.mixes_turns() {
+                    break;
+                }
             }
             self.tell_precision(observe);
             block += 1;
         }
         Ok(RunEnd::Complete)
+    }
+
+    fn mixes_turns(&self) -> bool {
+        first_block::mixes_turns(&self.replay.kept.all().collect::<Vec<_>>())
+    }
+
+    /// Begins again if only some servers of the first block ran in turns: the two ways to measure do not give the same values, so
+    /// that no sweep may have both. By now the lab runs them one at a time.
+    fn begin_one_at_a_time(&mut self, observe: &mut Observer<'_>) -> Result<bool, RunPlanError> {
+        let is_interrupted = |trial: &Trial| trial.status == TrialStatus::Interrupted;
+        if !self.mixes_turns() || self.replay.kept.all().any(is_interrupted) {
+            return Ok(false);
+        }
+        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
+        self.discard_trials().map_err(cut_off)?;
+        self.tell_beginning(observe);
+        Ok(true)
+    }
+
+    /// Removes all trials, so that the run begins again with its first block.
+    fn discard_trials(&mut self) -> Result<(), ArchiveError> {
+        let folders = self.replay.kept.indexed().map(|(index, trial)| {
+            archive::layout::trial_folder(trial.number, &self.variant_points[index].name(&self.plan))
+        });
+        self.writer.discard(&folders.collect::<Vec<_>>())?;
+        self.replay = Replay::of_new_run(&self.plan, &self.variant_points);
+        self.merged.fill(None);
+        Ok(())
     }
 
     /// Once the first block is complete: whether the client was the limit of the planned measure, so that the run begins
@@ -175,13 +202,8 @@ impl<'a> RunProgress<'a> {
         if let Some((measure, replaced)) = replacement {
             observe(Event::MeasureReplaced { sentence: wording::replaced(&measure, &replaced) });
             // The trials go before the plan changes: a run that is killed in between begins with its first block.
-            let folders = self.replay.kept.indexed().map(|(index, trial)| {
-                archive::layout::trial_folder(trial.number, &self.variant_points[index].name(&self.plan))
-            });
-            self.writer.discard(&folders.collect::<Vec<_>>()).map_err(cut_off)?;
+            self.discard_trials().map_err(cut_off)?;
             (self.plan.measure, self.plan.replaced) = (measure, Some(replaced));
-            self.replay = Replay::of_new_run(&self.plan, &self.variant_points);
-            self.merged.fill(None);
         }
         self.plan.fallback = None;
         self.writer.plan(&self.plan).map_err(cut_off)?;
@@ -223,6 +245,15 @@ impl<'a> RunProgress<'a> {
     fn outlook(&self) -> Option<Outlook> {
         let input = self.verdict_input(None, &[]);
         (self.plan.kind == RunKind::Compare).then(|| Outlook::of(&input, &comparisons_so_far(&input)))?
+    }
+
+    fn tell_beginning(&self, observe: &mut Observer<'_>) {
+        observe(Event::RunBegins {
+            run: self.writer.id().as_str().to_owned(),
+            dir: self.writer.dir().display().to_string(),
+            trials: self.plan.blocks * self.variant_points.len() as u32,
+            kept: self.replay.kept.all().len() as u32,
+        });
     }
 
     /// Tells how precise the ratios are by now, and will be.

@@ -60,7 +60,7 @@ impl<'p> Site<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::tests::{PLAN, planned_host};
+    use crate::testing::plan::{PLAN, planned_host};
 
     /// Servers on `old`, and a client on `load`, with these CPUs and boots.
     fn shared(old: (&str, &str), load: (&str, &str)) -> bool {

@@ -60,7 +60,7 @@ impl TrialOrder {
 const MOST_TOGETHER: usize = 8;
 
 /// The trials of a block in groups whose servers are up together. One trial each, where the plan has no turns. In a sweep
-/// with many points, the variants at one point stay together.
+/// with many points, the variants at one point stay together, and the groups are about equal.
 pub fn up_together(
     plan: &Plan,
     variant_points: &[VariantPoint],
@@ -77,14 +77,18 @@ pub fn up_together(
             None => points.push(vec![*scheduled]),
         }
     }
-    let mut groups: Vec<Vec<ScheduledTrial>> = Vec::new();
-    for group in points {
-        match groups.last_mut() {
-            Some(last) if last.len() + group.len() <= MOST_TOGETHER => last.extend(group),
-            _ => groups.push(group),
-        }
-    }
-    groups
+    in_groups(&points)
+}
+
+/// Joins the trials of points to groups of at most [`MOST_TOGETHER`], which differ by one point at most: nine points of one variant
+/// are four and five. If the first groups were filled up, the ninth server would be up alone, with no neighbour that meets
+/// the same state of the machine.
+fn in_groups(points: &[Vec<ScheduledTrial>]) -> Vec<Vec<ScheduledTrial>> {
+    let largest = points.iter().map(Vec::len).max().unwrap_or(1);
+    let in_one = (MOST_TOGETHER / largest).max(1);
+    let groups = points.len().div_ceil(in_one);
+    let begin = |group: usize| group * points.len() / groups;
+    (0..groups).map(|group| points[begin(group)..begin(group + 1)].concat()).collect()
 }
 
 #[cfg(test)]
@@ -156,7 +160,7 @@ mod tests {
         let points = crate::variant_point::variant_points(&plan);
         let block = order(&(0..12).collect::<Vec<_>>(), 1, 9);
         let groups = up_together(&plan, &points, &block);
-        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [8, 4]);
+        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6]);
         for group in &groups {
             for scheduled in group {
                 let point = |other: &ScheduledTrial| &points[other.variant_point].point;
@@ -165,5 +169,20 @@ mod tests {
             }
         }
         assert_eq!(up_together(&sweep(6, ""), &points, &block).len(), 12, "without turns one at a time");
+    }
+
+    #[test]
+    fn no_server_is_up_alone_because_the_others_fill_their_groups() {
+        let cases: [(usize, &[usize]); 5] =
+            [(2, &[2]), (8, &[8]), (9, &[4, 5]), (17, &[5, 6, 6]), (25, &[6, 6, 6, 7])];
+        for (values, expected) in cases {
+            let plan = sweep(values, r#"turns = { load = "1s" }"#);
+            let points = crate::variant_point::variant_points(&plan);
+            // The trials of the first variant: those of a sweep with one.
+            let block = order(&(0..values).collect::<Vec<_>>(), 1, 9);
+            let groups = up_together(&plan, &points, &block);
+            assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), expected);
+            assert_eq!(groups.concat(), block, "each trial once, in its order");
+        }
     }
 }

@@ -184,7 +184,7 @@ fn slow_and_median<'s>(watched: &'s SingledSlice, served: &Served<'_>) -> (Vec<T
     let mut singles: Vec<&SingleOperation> = watched.singles.iter().collect();
     singles.sort_by_key(|single| Reverse(single.response));
     let slow_count =
-        ((watched.slice.operations as f64 * (1.0 - SLOW)).round() as usize).clamp(1, singles.len());
+        ((watched.slice.succeeded() as f64 * (1.0 - SLOW)).round() as usize).clamp(1, singles.len());
     let (slow, others) = singles.split_at(slow_count);
     let trace = |single: &&'s SingleOperation| Some(Traced { single, steps: waterfall(single, served)? });
     let mut traced: Vec<Traced<'_>> = slow.iter().filter_map(trace).collect();

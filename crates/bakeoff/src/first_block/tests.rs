@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use archive::model::{
     ClientHealth, CpuTimePerOperation, Facts, Gate, GateOutcome, KnobValue, Measure, PhaseKind, Plan,
-    SweepPoint, Times, Trial, TrialPhase, TrialStatus,
+    SweepPoint, Times, Trial, TrialPhase, TrialStatus, TrialTurns,
 };
 
-use super::{measure_with_rate, replacement};
+use super::{measure_with_rate, mixes_turns, one_at_a_time, replacement};
 use crate::trial::blank;
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::VariantPoint;
@@ -148,4 +148,19 @@ fn the_first_trials_of_cpu_time_give_the_plan_its_rate() {
     let values = vec![KnobValue::Integer(5_000)];
     swept.sweep = vec![archive::model::Axis { vary: archive::model::Vary::Rate, values }];
     assert_eq!(measure_with_rate(&swept, [&measured]), None, "each point has its rate");
+}
+
+#[test]
+fn a_first_block_with_servers_in_turns_and_one_at_a_time_is_mixed_until_later_blocks_follow() {
+    let trial = |block, turns| Trial { block, turns: Some(turns), ..refused(0, 1e5, 0.3) };
+    let in_turns = |block| {
+        trial(block, TrialTurns::InTurns { trials: vec![1], slice_s: 0.05, rounds: 9, idle_cores: None })
+    };
+    let alone = |block| trial(block, TrialTurns::OneAtATime { why: "it works".to_owned() });
+    assert!(mixes_turns(&[&in_turns(1), &alone(1)]));
+    assert!(!mixes_turns(&[&in_turns(1), &in_turns(1)]) && !mixes_turns(&[&alone(1), &alone(1)]));
+    assert!(!mixes_turns(&[&in_turns(1), &alone(1), &alone(2)]), "an earlier release went on");
+    assert!(!mixes_turns(&[]) && !mixes_turns(&[&refused(0, 1e5, 0.3)]), "a plan without turns");
+    assert_eq!(one_at_a_time([&in_turns(1), &alone(1), &alone(2)]), Some("it works"));
+    assert_eq!(one_at_a_time([&in_turns(1)]), None);
 }

@@ -1,143 +1,16 @@
-//! Runs without a server: a lab whose trials end as the test prescribes.
+//! Runs in a lab whose trials end as the test prescribes.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use archive::ArchiveError;
-use archive::model::{
-    ComparisonSide, ComparisonVerdict, CpuTimePerOperation, Facts, Gate, GateOutcome, Measure, MeasuredValue,
-    Plan, PlannedHost, RunKind, Trial, TrialStatus,
-};
+use archive::model::{ComparisonSide, ComparisonVerdict, Plan, RunKind, TrialStatus};
 
 use super::{resume_blocks, run_blocks};
-use crate::event::{Event, Observer};
-use crate::first_block::tests::{client_gate, closed_loop};
+use crate::event::Event;
 use crate::interrupted_run::{InterruptedRun, ResumeError};
-use crate::lab::{FinishedRun, Lab, TrialSlot};
+use crate::lab::FinishedRun;
 use crate::run_plan_error::RunPlanError;
-use crate::trial::{FinishedTrial, blank};
-use crate::wording::wording;
-
-/// A host of a plan, behind an ssh destination of its own name.
-pub fn planned_host(name: &str, address: &str) -> PlannedHost {
-    PlannedHost {
-        name: name.to_owned(),
-        ssh: Some(name.to_owned()),
-        address: address.to_owned(),
-        kind: None,
-        cpus: None,
-        become_root: None,
-    }
-}
-
-/// A plan of four blocks of two variants, and two spare blocks.
-pub const PLAN: &str = r#"
-format = 2
-showdown = "0.1.0"
-command = ["showdown", "compare", "nginx", "apache"]
-kind = "compare"
-workload = "static-web"
-length = "quick"
-seed = 1
-blocks = 4
-spare_blocks = 2
-measure = { metric = "max_throughput" }
-load = { connections = 64, threads = 1 }
-cpus = { server = "0", client = "1" }
-warm_up = { min = "1s", max = "10s" }
-phases = { closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = "1s" }
-variants = [{ name = "nginx", server = "nginx", knobs = {} }, { name = "apache", server = "apache", knobs = {} }]
-"#;
-
-/// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
-pub(super) struct ScriptedLab {
-    outcomes: BTreeMap<u32, TrialStatus>,
-    /// From this trial on, no file can be written.
-    full_at: Option<u32>,
-    /// The variants for which the client is the limit of every measure but CPU time.
-    limited: Vec<usize>,
-}
-
-impl Lab for ScriptedLab {
-    fn facts(&mut self, _plan: &Plan) -> Result<Facts, RunPlanError> {
-        Ok(Facts::default())
-    }
-
-    fn run_trials(
-        &mut self,
-        plan: &Plan,
-        trials: &[TrialSlot<'_>],
-        _observe: &mut Observer<'_>,
-    ) -> Vec<Result<FinishedTrial, ArchiveError>> {
-        let is_full = |slot: &&TrialSlot<'_>| self.full_at.is_some_and(|full| slot.scheduled.number >= full);
-        let full = |slot: &TrialSlot<'_>| ArchiveError::DiskFull { path: slot.writer.dir() };
-        let run = |slot| if is_full(&slot) { Err(full(slot)) } else { Ok(self.run_trial(plan, slot)) };
-        trials.iter().map(run).collect()
-    }
-
-    fn wait_for_cpus(&mut self, _longest: Duration, observe: &mut Observer<'_>) {
-        observe(Event::Doing { what: WAITING.to_owned() });
-    }
-}
-
-impl ScriptedLab {
-    fn new(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> Self {
-        let outcomes = outcomes.into_iter().collect();
-        Self { outcomes, full_at: None, limited: Vec::new() }
-    }
-
-    pub(super) fn of_client(client_is_limit: bool) -> Self {
-        Self { limited: if client_is_limit { vec![0, 1] } else { Vec::new() }, ..Self::new([]) }
-    }
-
-    fn run_trial(&self, plan: &Plan, slot: &TrialSlot<'_>) -> FinishedTrial {
-        let TrialSlot { scheduled, variant_point, .. } = *slot;
-        let status = self.outcomes.get(&scheduled.number).copied().unwrap_or(TrialStatus::Valid);
-        let is_of_cpu = matches!(plan.measure, Measure::CpuTime { .. });
-        let is_limited = self.limited.contains(&variant_point.variant) && !is_of_cpu;
-        let status = if is_limited { TrialStatus::Invalid } else { status };
-        let gate = || if is_limited { client_gate() } else { steal() };
-        let wording = wording(&plan.measure);
-        let trial = Trial {
-            status,
-            gates: (status == TrialStatus::Invalid).then(gate).into_iter().collect(),
-            phases: vec![closed_loop(60_000.0, if is_limited { 0.95 } else { 0.5 })],
-            measured: Some(MeasuredValue {
-                metric: wording.what,
-                value: [100.0, 200.0][variant_point.variant] + f64::from(scheduled.number),
-                unit: wording.unit.to_owned(),
-                higher_is_better: wording.higher_is_better,
-            }),
-            cpu_time: is_of_cpu.then(cpu_time),
-            ..blank(plan, scheduled, variant_point)
-        };
-        FinishedTrial { trial, response_time: None, facts: None }
-    }
-}
-
-fn cpu_time() -> CpuTimePerOperation {
-    CpuTimePerOperation {
-        rate_per_s: 20_000.0,
-        cpu_s: 1.0,
-        operations: 10_000,
-        user_us: 40.0,
-        system_us: 60.0,
-        between_s: 0.0,
-    }
-}
-
-const WAITING: &str = "waiting for the CPUs";
-
-fn steal() -> Gate {
-    Gate {
-        id: "steal".to_owned(),
-        outcome: GateOutcome::Failed,
-        measured: "9 %".to_owned(),
-        threshold: "at most 2 %".to_owned(),
-        message: "the hypervisor took CPU time".to_owned(),
-    }
-}
+use crate::testing::plan::{PLAN, planned_host};
+use crate::testing::scripted_lab::{ScriptedLab, WAITING};
 
 /// Runs the plan of a comparison; also returns its events.
 fn run_scripted(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> (FinishedRun, Vec<Event>) {

@@ -5,10 +5,11 @@ use std::sync::atomic::AtomicBool;
 use archive::model::{FallbackMeasure, Measure, Plan, TrialStatus};
 use archive::{Run, RunWriter};
 
-use super::tests::{PLAN, ScriptedLab};
 use super::{FinishedRun, resume_blocks, run_blocks};
 use crate::event::Event;
 use crate::interrupted_run::{InterruptedRun, ResumeError};
+use crate::testing::plan::PLAN;
+use crate::testing::scripted_lab::ScriptedLab;
 
 const FALLBACK: &str = r#"blocks = 4
 fallback = "cpu_time""#;

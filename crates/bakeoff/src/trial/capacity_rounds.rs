@@ -110,6 +110,11 @@ impl TurnTaker<'_, '_> {
         if self.loads.interrupted {
             return;
         }
+        // No rate was tried, so the objective is not the reason.
+        if let Some(nothing) = &self.result.nothing_succeeds {
+            self.result.reasons.push(nothing.to_string());
+            return;
+        }
         for slices in found.others {
             self.loads.keep_slices(PhaseKind::SearchStep, slices.merged(), Some(slo));
         }
@@ -138,5 +143,59 @@ fn doing(search: &CapacitySearch<'_>, rates: &[Option<f64>]) -> String {
     match search.counted() {
         Some((rounds, of)) => format!("searching the capacity at {rates}: round {} of {of}", rounds + 1),
         None => format!("trying {rates}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use archive::model::{Measure, SteadyState, WarmUpOutcome};
+    use load::engine::RunContext;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::testing::outcome::closed_loop_outcome;
+    use crate::testing::plan::PLAN;
+    use crate::trial::load_phases::LoadPhases;
+    use crate::trial::measurement::TrialMeasurement;
+    use crate::trial::warm_up::WarmedUp;
+
+    /// A warm-up of a second, with this many operations that succeeded and that failed.
+    fn warmed_up(succeeded: u64, failed: u64) -> WarmedUp {
+        let run = closed_loop_outcome(succeeded, failed);
+        let steady = SteadyState::Steady { discard: 0, mean: 0.0, effective_observations: 50.0 };
+        let outcome =
+            WarmUpOutcome { discarded_s: 0.0, interval_s: 1.0, throughput: steady.clone(), p99: steady };
+        let (measured, length) = (run.total.clone(), run.measured);
+        WarmedUp { outcome, unsteady: None, run, measured, length }
+    }
+
+    #[test]
+    fn a_server_of_which_nothing_succeeds_gets_the_first_error_and_no_search() {
+        let text = "p99<5ms";
+        let measure = Measure::Capacity { slo: text.to_owned() };
+        let plan = Plan { measure, ..PLAN.parse().expect("a plan") };
+        let slo: Slo = text.parse().expect("an objective");
+        let (context, warm) = (RunContext::default(), warmed_up(0, 200));
+        let mut loads = LoadPhases::new(warm.run.spec.clone(), &context, Instant::now());
+        let mut result = TrialMeasurement::after(&warm);
+        let rng = &mut Pcg64Mcg::seed_from_u64(1);
+        let mut rounds = Rounds::new(&plan, [&warm], rng);
+        let server =
+            TurnTaker { loads: &mut loads, result: &mut result, rate: None, hint: None, failed: None };
+        let tried = rounds.capacity(&slo, &mut [server], &mut |event| panic!("no round: {event:?}"));
+        assert_eq!(tried, 0);
+        let why = "no capacity to search: in a closed loop no operation succeeded (status 503)";
+        assert_eq!((result.reasons.join("; ").as_str(), &result.measured), (why, &None));
+        assert!(result.error_share > 0.99, "the gate of errors refuses the trial: {}", result.error_share);
+    }
+
+    #[test]
+    fn failures_beside_successes_leave_a_server_its_search() {
+        let result = TrialMeasurement::after(&warmed_up(100, 100));
+        assert_eq!((result.nothing_succeeds, result.closed_loop_per_s.round() as u64), (None, 100));
+        assert!(result.error_share < 0.01, "the measurement has its own");
     }
 }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use archive::model::{CpuTimePerOperation, Measure, MeasuredValue, Plan, WarmUpOutcome};
+use load::capacity::NothingSucceeds;
 use load::engine::LoadOutcome;
 use load::record::{Interval, Micros, RecordedTimes};
 use load::slices::Slice;
+use load::summary::Summary;
 use load::validity::BrokenRule;
 
 use super::load_phases::MeasuredRun;
@@ -25,6 +27,8 @@ pub struct TrialMeasurement {
     pub unsteady: Option<String>,
     /// Throughput of the warm-up's closed loop, operations a second.
     pub closed_loop_per_s: f64,
+    /// What failed in it, where nothing succeeded: there is no capacity to search.
+    pub nothing_succeeds: Option<NothingSucceeds>,
     /// CPU time of the server for each operation, where that is measured.
     pub cpu_time: Option<CpuTimePerOperation>,
     /// When the slices that gave the value ran; none if it does not come from slices.
@@ -33,7 +37,7 @@ pub struct TrialMeasurement {
     pub client_reasons: Vec<String>,
     /// Why there is no value.
     pub reasons: Vec<String>,
-    /// Share of operations that failed in the measurement.
+    /// Share of operations that failed in the measurement; before it, in a warm-up of which nothing succeeded.
     pub error_share: f64,
     /// Share of its cores that the client used in the measurement.
     pub client_utilisation: f64,
@@ -62,6 +66,7 @@ impl TrialMeasurement {
             warm_up: None,
             unsteady: None,
             closed_loop_per_s: 0.0,
+            nothing_succeeds: None,
             cpu_time: None,
             loaded: None,
             client_reasons: Vec::new(),
@@ -75,10 +80,16 @@ impl TrialMeasurement {
 
     /// A measurement after a warm-up.
     pub fn after(warm: &WarmedUp) -> Self {
+        let closed_loop_per_s = warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9);
+        let nothing_succeeds = NothingSucceeds::of(&warm.run, closed_loop_per_s);
+        // Such a trial may measure nothing more. The gate of errors then has to know of these.
+        let error_share = nothing_succeeds.as_ref().map_or(0.0, |_| Summary::of(&warm.run).error_share());
         Self {
             warm_up: Some(warm.outcome.clone()),
             unsteady: warm.unsteady.clone(),
-            closed_loop_per_s: warm.measured.succeeded() as f64 / warm.length.as_secs_f64().max(1e-9),
+            closed_loop_per_s,
+            nothing_succeeds,
+            error_share,
             ..Self::without_warm_up()
         }
     }

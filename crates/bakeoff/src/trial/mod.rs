@@ -60,7 +60,7 @@ use member::{LoadEnd, TrialMember};
 use recorders::{RecordedLoad, Recorders};
 
 pub use load_phases::LoadPhases;
-pub use phases::{add_times, curve, operations};
+pub use phases::{add_times, curve};
 pub use server_usage::WATCH;
 #[cfg(test)]
 pub use setup::blank;

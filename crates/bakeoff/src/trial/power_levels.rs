@@ -193,7 +193,7 @@ mod tests {
     use archive::model::{CpuTimePerOperation, MeasuredValue};
 
     use super::*;
-    use crate::run::tests::PLAN;
+    use crate::testing::plan::PLAN;
 
     fn result(value: f64) -> TrialMeasurement {
         let measured =

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use archive::model::{Measure, PhaseKind, Plan, thousands};
 use load::inputs::slo::Slo;
-use load::slices::{DrawnSlice, MergedSlices, SliceLength, rounds_between_renewals};
+use load::slices::{DrawnSlice, LoopPace, MergedSlices, SliceLength, rounds_between_renewals};
 use load::spec::{Arrivals, Shape};
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -41,7 +41,9 @@ impl<'r> Rounds<'r> {
             Measure::Capacity { slo } => slo.parse().ok(),
             _ => None,
         };
-        let paces = warmed_up.into_iter().map(WarmedUp::pace);
+        // A server of which nothing succeeded gets no search, so its slices need no length.
+        let is_loaded = |pace: &LoopPace| slo.is_none() || pace.per_s > 0.0;
+        let paces = warmed_up.into_iter().map(WarmedUp::pace).filter(is_loaded);
         Self { plan, slice: SliceLength::for_servers(paces, slo.as_ref(), plan.phases.closed_loop), rng }
     }
 

@@ -109,7 +109,8 @@ fn load_in_turns(
     if turns.is_empty() || turns.iter().any(|turn| turn.is_interrupted()) {
         return None;
     }
-    // The first block decides for the run, so that its blocks are alike.
+    // The first block decides for the run, so that its blocks are alike. In a sweep it may have several groups like this one.
+    // Where a later group decides otherwise, the run begins again.
     if block == 1 {
         let why = disturbance(setup, &mut turns);
         turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));

@@ -2,6 +2,7 @@
 
 use super::plain::Plain;
 use super::set::{Figures, Kind, NUMBER, PER_SECOND, SHARE};
+use crate::held_server::SliceReading;
 
 const SOURCE: &str = "load engine";
 
@@ -9,7 +10,10 @@ const SOURCE: &str = "load engine";
 pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     let kind = |unit| Kind { unit, source: SOURCE };
     let operations = plain.total(|reading| reading.operations as f64);
-    let response = plain.total(|reading| reading.mean_response_s * reading.operations as f64) / operations;
+    // Failed operations have no response time. Where all fail, none is known.
+    let succeeded = |reading: &SliceReading| (reading.operations - reading.failed) as f64;
+    let response =
+        plain.total(|reading| reading.mean_response_s * succeeded(reading)) / plain.total(succeeded);
     let in_progress = plain.ended_per_s() * response;
     // A program that makes its own load has as many as it has operations in progress, by Little's law.
     let connections = if plain.facts.makes_own_load {

@@ -7,6 +7,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use stats::confidence::ConfidenceInterval;
 
+use super::closed_loop::NothingSucceeds;
 use super::evaluate::{StepEvaluation, evaluate};
 use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
 use super::staircase::{FirstGuess, SlicedCapacity};
@@ -77,8 +78,8 @@ pub enum CapacityError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// Nothing succeeded in the closed loop.
-    #[error("no capacity to search: in a closed loop no operation succeeded ({0})")]
-    NothingSucceeds(String),
+    #[error(transparent)]
+    NothingSucceeds(#[from] NothingSucceeds),
 }
 
 /// What happens during a search.
@@ -118,15 +119,13 @@ pub fn find(
     let load = spec.part.duration.unwrap_or(LoadSpec::DURATION);
     let mut server = LoadedServer::new(spec.clone(), context, Instant::now());
     let closed = closed_loop(&mut server, load, observe)?;
-    let closed_summary = Summary::of(&closed);
     if closed.interrupted {
         return Err(RunError::Interrupted.into());
     }
-    if closed.total.succeeded() == 0 {
-        let why = closed_summary.error_examples.into_values().next().unwrap_or_default();
-        return Err(CapacityError::NothingSucceeds(why));
+    let closed_loop_per_s = Summary::of(&closed).throughput_per_s;
+    if let Some(nothing) = NothingSucceeds::of(&closed, closed_loop_per_s) {
+        return Err(nothing.into());
     }
-    let closed_loop_per_s = closed_summary.throughput_per_s;
     let pace = LoopPace::of(&closed, &closed.total, closed.measured);
     let arrivals = match spec.part.shape {
         Shape::Open { arrivals, .. } => arrivals,
@@ -239,7 +238,8 @@ impl SearchRun<'_> {
             let (evaluation, summary) = search.add(0, rate_per_s, slice);
             search.end_round();
             let (counted, summary) = (search.counted(), Box::new(summary));
-            let to_count = counted.map_or(counting as usize, |(rounds, all)| all - rounds);
+            // One round can make several before it count: those were far from the median rate, which has moved.
+            let to_count = counted.map_or(counting as usize, |(rounds, all)| all.saturating_sub(rounds));
             let left = self.length.under_load() * (to_count as u32 + curve);
             observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, counted, left });
         }

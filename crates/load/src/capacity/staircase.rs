@@ -53,9 +53,9 @@ const FEWEST_ROUNDS: usize = 6;
 /// Where the rates of a server begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FirstGuess {
-    /// Throughput of a closed loop with the same connections, operations a second.
+    /// Throughput of a closed loop with the same connections, operations a second. 0 where nothing succeeded: no rate is tried.
     ClosedLoop(f64),
-    /// About the capacity, operations a second: the strides are smaller.
+    /// About the capacity, operations a second: the strides are smaller. 0 as before.
     Near(f64),
 }
 
@@ -66,7 +66,7 @@ pub enum SlicedCapacity {
     Found(f64),
     /// The same, but mostly the client was the limit: the capacity is at least this.
     AtLeast(f64),
-    /// No rate that was tried met the objective.
+    /// No rate that was tried met the objective, or there was none to try.
     NoRateMeets,
     /// Too few slices say something: in the others, the client was the limit.
     Unknown,
@@ -129,11 +129,11 @@ impl Staircase {
     /// One server for each guess.
     pub fn new(guesses: &[FirstGuess]) -> Self {
         let server = |guess: &FirstGuess| {
-            let (rate, stride) = match *guess {
+            let (first, stride) = match *guess {
                 FirstGuess::ClosedLoop(throughput) => (FIRST_SHARE * throughput, STRIDE),
                 FirstGuess::Near(capacity) => (capacity, STRIDE_NEAR),
             };
-            let rate = rate.max(f64::MIN_POSITIVE).ln();
+            let rate = first.max(f64::MIN_POSITIVE).ln();
             ServerRate {
                 rate,
                 lowest: rate + LOWEST_SHARE.ln(),
@@ -141,7 +141,8 @@ impl Staircase {
                 last_missed: None,
                 turned: false,
                 in_row: 0,
-                given_up: false,
+                // Without a rate to begin with there is nothing to try.
+                given_up: first <= 0.0,
                 client_limited_in_row: 0,
                 has_counted: false,
                 misses: 0,

@@ -79,6 +79,19 @@ fn an_objective_that_no_rate_meets_has_no_capacity_and_the_other_server_has_one(
 }
 
 #[test]
+fn a_server_without_a_rate_to_begin_with_is_not_tried_and_the_other_one_is() {
+    let guesses = [FirstGuess::ClosedLoop(0.0), FirstGuess::ClosedLoop(1_000.0)];
+    let staircase = run(&guesses, 20, |server, rate| {
+        assert_eq!(server, 1, "tried at {rate}");
+        up_to(900.0, rate)
+    });
+    let capacities = staircase.capacities();
+    assert_eq!(capacities[0], SlicedCapacity::NoRateMeets);
+    assert!((found(capacities[1]) / 900.0 - 1.0).abs() < 0.05);
+    assert_eq!(Staircase::new(&[FirstGuess::Near(0.0)]).rates(), [None]);
+}
+
+#[test]
 fn a_client_that_cannot_offer_more_is_the_limit() {
     let staircase = run(&[FirstGuess::ClosedLoop(5_000.0)], 20, |_, rate| {
         if rate <= 5_000.0 { StepOutcome::Met } else { StepOutcome::ClientLimited }

@@ -1,0 +1,136 @@
+//! A lab without servers: its trials end as the test prescribes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use archive::ArchiveError;
+use archive::model::{
+    CpuTimePerOperation, Facts, Gate, GateOutcome, Measure, MeasuredValue, Plan, Trial, TrialStatus,
+    TrialTurns,
+};
+
+use crate::event::{Event, Observer};
+use crate::first_block::tests::{client_gate, closed_loop};
+use crate::lab::{Lab, TrialSlot};
+use crate::run_plan_error::RunPlanError;
+use crate::trial::{FinishedTrial, blank};
+use crate::wording::wording;
+
+/// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
+pub struct ScriptedLab {
+    pub outcomes: BTreeMap<u32, TrialStatus>,
+    /// From this trial on, no file can be written.
+    pub full_at: Option<u32>,
+    /// The variants for which the client is the limit of every measure but CPU time.
+    pub limited: Vec<usize>,
+    /// The variant and point whose server works while it is not loaded: in the first block, the lab finds that out.
+    pub restless: Option<usize>,
+    /// Why its servers run one at a time; none while they do not.
+    pub one_at_a_time: Option<String>,
+}
+
+impl Lab for ScriptedLab {
+    fn facts(&mut self, _plan: &Plan) -> Result<Facts, RunPlanError> {
+        Ok(Facts::default())
+    }
+
+    fn run_trials(
+        &mut self,
+        plan: &Plan,
+        trials: &[TrialSlot<'_>],
+        _observe: &mut Observer<'_>,
+    ) -> Vec<Result<FinishedTrial, ArchiveError>> {
+        let is_restless = |slot: &TrialSlot<'_>| Some(slot.scheduled.variant_point) == self.restless;
+        if trials.iter().any(|slot| slot.scheduled.block == 1 && is_restless(slot)) {
+            self.one_at_a_time = Some(RESTLESS.to_owned());
+        }
+        let together: Vec<u32> = trials.iter().map(|slot| slot.scheduled.number).collect();
+        let is_full = |slot: &&TrialSlot<'_>| self.full_at.is_some_and(|full| slot.scheduled.number >= full);
+        let full = |slot: &TrialSlot<'_>| ArchiveError::DiskFull { path: slot.writer.dir() };
+        let run = |slot| {
+            if is_full(&slot) { Err(full(slot)) } else { Ok(self.run_trial(plan, slot, &together)) }
+        };
+        trials.iter().map(run).collect()
+    }
+
+    fn run_one_at_a_time(&mut self, why: &str) {
+        self.one_at_a_time = Some(why.to_owned());
+    }
+
+    fn wait_for_cpus(&mut self, _longest: Duration, observe: &mut Observer<'_>) {
+        observe(Event::Doing { what: WAITING.to_owned() });
+    }
+}
+
+impl ScriptedLab {
+    /// A lab whose trials with these numbers end so.
+    pub fn new(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> Self {
+        let outcomes = outcomes.into_iter().collect();
+        Self { outcomes, full_at: None, limited: Vec::new(), restless: None, one_at_a_time: None }
+    }
+
+    pub fn of_client(client_is_limit: bool) -> Self {
+        Self { limited: if client_is_limit { vec![0, 1] } else { Vec::new() }, ..Self::new([]) }
+    }
+
+    fn run_trial(&self, plan: &Plan, slot: &TrialSlot<'_>, together: &[u32]) -> FinishedTrial {
+        let TrialSlot { scheduled, variant_point, .. } = *slot;
+        let status = self.outcomes.get(&scheduled.number).copied().unwrap_or(TrialStatus::Valid);
+        let is_of_cpu = matches!(plan.measure, Measure::CpuTime { .. });
+        let is_limited = self.limited.contains(&variant_point.variant) && !is_of_cpu;
+        let status = if is_limited { TrialStatus::Invalid } else { status };
+        let gate = || if is_limited { client_gate() } else { steal() };
+        let wording = wording(&plan.measure);
+        let trial = Trial {
+            status,
+            gates: (status == TrialStatus::Invalid).then(gate).into_iter().collect(),
+            phases: vec![closed_loop(60_000.0, if is_limited { 0.95 } else { 0.5 })],
+            measured: Some(MeasuredValue {
+                metric: wording.what,
+                value: [100.0, 200.0][variant_point.variant] + f64::from(scheduled.number),
+                unit: wording.unit.to_owned(),
+                higher_is_better: wording.higher_is_better,
+            }),
+            cpu_time: is_of_cpu.then(cpu_time),
+            turns: plan.turns.map(|_| self.turns(together)),
+            ..blank(plan, scheduled, variant_point)
+        };
+        FinishedTrial { trial, response_time: None, facts: None }
+    }
+
+    fn turns(&self, together: &[u32]) -> TrialTurns {
+        match &self.one_at_a_time {
+            Some(why) => TrialTurns::OneAtATime { why: why.clone() },
+            None => {
+                TrialTurns::InTurns { trials: together.to_vec(), slice_s: 0.05, rounds: 20, idle_cores: None }
+            }
+        }
+    }
+}
+
+fn cpu_time() -> CpuTimePerOperation {
+    CpuTimePerOperation {
+        rate_per_s: 20_000.0,
+        cpu_s: 1.0,
+        operations: 10_000,
+        user_us: 40.0,
+        system_us: 60.0,
+        between_s: 0.0,
+    }
+}
+
+/// Why its servers run one at a time, where one of them is restless.
+pub const RESTLESS: &str = "nginx used 5.0 % of a core while it was not loaded (at most 1.0 %)";
+
+/// What it says while it waits for the CPUs.
+pub const WAITING: &str = "waiting for the CPUs";
+
+fn steal() -> Gate {
+    Gate {
+        id: "steal".to_owned(),
+        outcome: GateOutcome::Failed,
+        measured: "9 %".to_owned(),
+        threshold: "at most 2 %".to_owned(),
+        message: "the hypervisor took CPU time".to_owned(),
+    }
+}
