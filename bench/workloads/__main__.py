@@ -46,7 +46,7 @@ def main() -> int:
                 failed += 1
                 if time.monotonic() - began < AT_ONCE_S:
                     break
-                row = rounds.unanswered(line.name, number, shlex.join(command), facts, str(error))
+                row = rounds.unanswered(line.name, number, shlex.join(command), facts, str(error).splitlines()[0])
             kept.add(rounds.ROUNDS, row)
     except KeyboardInterrupt:
         progress("stopped: run the same command to continue")

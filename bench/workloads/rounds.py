@@ -39,11 +39,12 @@ def unanswered(name: str, number: int, command: str, facts: dict[str, str], why:
 
 
 def ended(verdict: dict) -> str:
-    """Whether a run has answered its question: each pair differs or does not within 10 %; each curve of a sweep is complete."""
+    """Whether a run has answered its question: each pair differs or does not within 10 %; each variant of a sweep has its curve."""
     if not verdict["complete"]:
         return INCONCLUSIVE
-    if verdict.get("curves"):
-        return INCONCLUSIVE if "inconclusive" in verdict["sentence"] else VERDICT
+    if curves := verdict.get("curves"):
+        without_curve = {variant["name"] for variant in verdict["variants"]} - {curve["variant"] for curve in curves}
+        return INCONCLUSIVE if without_curve or "inconclusive" in verdict["sentence"] else VERDICT
     pairs = [pair["verdict"]["outcome"] for pair in verdict["comparisons"]]
     return INCONCLUSIVE if INCONCLUSIVE in pairs or not pairs else VERDICT
 

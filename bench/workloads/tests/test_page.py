@@ -53,8 +53,10 @@ class Rounds(unittest.TestCase):
         self.assertIn("Of 22 trials: steal 2.", text)
 
     def test_a_sweep_has_a_verdict_if_its_curves_are_complete(self):
-        sweep = {"complete": True, "curves": [{}], "comparisons": [], "sentence": "disk: most at buffer 4096"}
+        variants, curves = [{"name": "disk"}], [{"variant": "disk"}]
+        sweep = {"complete": True, "variants": variants, "curves": curves, "comparisons": [], "sentence": "disk: most at buffer 4096"}
         self.assertEqual(rounds.ended(sweep), rounds.VERDICT)
+        self.assertEqual(rounds.ended(sweep | {"variants": [{"name": "disk"}, {"name": "other"}]}), rounds.INCONCLUSIVE, "no curve of the other")
         self.assertEqual(rounds.ended(sweep | {"complete": False}), rounds.INCONCLUSIVE)
 
 

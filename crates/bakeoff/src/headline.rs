@@ -39,11 +39,14 @@ pub fn headline(
 
 /// The point at which each variant is best.
 fn of_sweep(summaries: &[VariantSummary], wording: &MeasureWording) -> String {
-    let best: Vec<String> = summaries
+    if summaries.iter().all(|summary| summary.median.is_none()) {
+        return "inconclusive: no point has a valid trial".to_owned();
+    }
+    let without = |variant: &[VariantSummary]| format!("{}: no point has a valid trial", variant[0].name);
+    let best = summaries
         .chunk_by(|a, b| a.name == b.name)
-        .filter_map(|variant| best_point(variant, wording))
-        .collect();
-    if best.is_empty() { "inconclusive: no point has a valid trial".to_owned() } else { best.join("; ") }
+        .map(|variant| best_point(variant, wording).unwrap_or_else(|| without(variant)));
+    best.collect::<Vec<_>>().join("; ")
 }
 
 fn best_point(variant: &[VariantSummary], wording: &MeasureWording) -> Option<String> {

@@ -193,6 +193,22 @@ fn a_sweep_states_the_best_point_of_each_variant() {
 }
 
 #[test]
+fn a_sweep_names_a_variant_that_has_no_valid_trial() -> Result<(), Box<dyn std::error::Error>> {
+    let axis = r#"{ vary = "mpm", values = ["event", "prefork"] }"#;
+    let plan: Plan = format!("{PLAN}sweep = [{axis}]").parse()?;
+    let plan = Plan { kind: RunKind::Sweep, ..plan };
+    let mut lab = ScriptedLab { limited: vec![1], ..ScriptedLab::new([]) };
+    let runs = tempfile::tempdir()?;
+    let finished = run_blocks(&plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |_| {})?;
+    let sentence = finished.verdict.sentence;
+    assert!(
+        sentence.starts_with("nginx: best at ") && sentence.ends_with("; apache: no point has a valid trial"),
+        "{sentence}"
+    );
+    Ok(())
+}
+
+#[test]
 fn the_trial_after_one_with_steal_waits_for_the_cpus() {
     let (_, events) = run_scripted([(3, TrialStatus::Invalid)]);
     let waits_before = |number: u32| {
