@@ -14,6 +14,7 @@ import peers.report
 import peers_db.report
 import peers_io.report
 import peers_mail.report
+import precision.page
 import truth.cases
 import truth.report
 import tune.page
@@ -23,9 +24,13 @@ from shared.ledger import Ledger
 from shared.whole_run import RESULTS
 
 
+def _precision_rows() -> Ledger:
+    return Ledger(RESULTS / "precision" / "comparisons.csv", precision.page.COLUMNS)
+
+
 def _aa() -> str:
     ledgers = [Ledger(RESULTS / "aa" / f"{name}.csv", aa.page.COLUMNS[name]) for name in ("comparisons", "naive")]
-    return aa.page.write(*ledgers)
+    return aa.page.write(*ledgers, _precision_rows())
 
 
 def _tune() -> str:
@@ -48,6 +53,7 @@ PAGES = {
     "peers-db": lambda: peers_db.report.PAGE.text(RESULTS),
     "peers-io": lambda: peers_io.report.PAGE.text(RESULTS),
     "peers-mail": lambda: peers_mail.report.PAGE.text(RESULTS),
+    "precision": lambda: precision.page.write(_precision_rows()),
     "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
     "tune": _tune,
     "workloads": _workloads,
