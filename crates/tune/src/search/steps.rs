@@ -28,14 +28,19 @@ impl Search<'_> {
         self.drop_losers();
         self.screen_more()?;
         self.race()?;
+        // A race in vain leaves its time, and that of combining what it finds, to those that wait.
+        while self.open().is_empty() && self.screen_more()? {
+            self.race()?;
+        }
         let stack = self.stack()?;
         let stack = self.drop_one_at_a_time(stack)?;
         let settings = self.confirm(&stack)?;
         self.try_weaker(&settings)
     }
 
-    /// Screens those that wait, in the time that is left by those that could not win.
-    fn screen_more(&mut self) -> Result<(), LabError> {
+    /// Screens those that wait, in the time that is left by those that could not win. Returns whether there was time for one.
+    fn screen_more(&mut self) -> Result<bool, LabError> {
+        let mut has_screened = false;
         loop {
             let open = self.open().len().min(MOST_RACED);
             // What has been found is raced, and combined if it is several.
@@ -43,8 +48,9 @@ impl Search<'_> {
             let admitted: Vec<usize> =
                 self.admit_in_time(race + self.trials_of_stack(open.min(USUALLY_STACKED))).collect();
             if admitted.is_empty() {
-                return Ok(());
+                return Ok(has_screened);
             }
+            has_screened = true;
             self.measure("screening", &admitted, self.limits.screen)?;
             self.drop_losers();
         }

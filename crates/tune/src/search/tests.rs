@@ -242,6 +242,21 @@ fn the_time_that_losers_leave_is_used_for_those_that_wait() {
 }
 
 #[test]
+fn the_time_of_a_race_in_vain_is_used_for_those_that_wait() {
+    let candidates: Vec<Candidate> = (0..6).map(|at| candidate(&format!("c{at}"))).collect();
+    let limits = SearchLimits::of(Duration::from_mins(5), 1e10);
+    let finds_it = |seed: &u64| {
+        let small = [("c0", 0.008), ("c1", 0.008), ("c2", 0.008)];
+        let mut lab = ScriptedLab::new(*seed, &[&small[..], &[("c5", 0.3)]].concat());
+        let found = search(&mut lab, &limits, &mut |_| (candidates.clone(), Vec::new())).unwrap();
+        assert!(lab.elapsed < 5.0 * 60.0 * 1.05, "{}", lab.elapsed);
+        with_outcome(&found, Outcome::Kept) == ["c5"]
+    };
+    let found = (0..60).filter(finds_it).count();
+    assert!(found >= 20, "{found} of 60: it was 6 when a race ended the search");
+}
+
+#[test]
 fn what_there_is_no_time_for_is_said() {
     let limits = SearchLimits::of(Duration::from_mins(4), 1e10);
     let mut lab = ScriptedLab::new(10, &[]);
