@@ -57,6 +57,8 @@ pub struct BakeoffLab<'a> {
     measure: Option<Measure>,
     /// Capacities as a share of closed loops: where the trials of later stages begin to search.
     share: Option<f64>,
+    /// The run of the last stage.
+    last_stage: Option<Run>,
     /// Kernel settings that could not be restored.
     pub unrestored: Vec<String>,
 }
@@ -83,6 +85,7 @@ impl<'a> BakeoffLab<'a> {
             begun: Instant::now(),
             measure: None,
             share: None,
+            last_stage: None,
             unrestored: Vec::new(),
         }
     }
@@ -189,14 +192,15 @@ impl TuningLab for BakeoffLab<'_> {
         let plan = run.plan.clone().unwrap_or(plan);
         self.measure.get_or_insert_with(|| plan.measure.clone());
         let name = finished.dir.file_name().map(|name| name.to_string_lossy().into_owned());
-        let trials = run.trials.iter().filter_map(|record| reading(&run, &plan, &record.trial));
+        let trials = run.trials.iter().filter_map(|record| reading(&run, &plan, &record.trial)).collect();
         self.share = capacity_share(run.trials.iter().map(|record| &record.trial)).or(self.share);
+        self.last_stage = Some(run);
         Ok(StageTrials {
             run: name.unwrap_or_default(),
             higher_is_better: finished.verdict.higher_is_better,
             sentence: finished.verdict.sentence.clone(),
             stopped: finished.stopped,
-            trials: trials.collect(),
+            trials,
         })
     }
 
@@ -204,8 +208,8 @@ impl TuningLab for BakeoffLab<'_> {
         self.begun.elapsed()
     }
 
-    fn is_configured(&self, stage: &StageTrials, of: usize, text: &str) -> bool {
-        Run::open(&self.root.join(&stage.run)).map_or(true, |run| has_text(&run, of, text))
+    fn is_configured(&self, of: usize, text: &str) -> bool {
+        self.last_stage.as_ref().is_none_or(|run| has_text(run, of, text))
     }
 
     fn say(&mut self, what: &str) {

@@ -18,9 +18,9 @@ pub trait TuningLab {
     /// The time since the search began.
     fn elapsed(&self) -> Duration;
 
-    /// Whether the server with one of the settings of a stage had a text in its effective configuration, which is a template with its
-    /// knobs. True where that is not known.
-    fn is_configured(&self, stage: &StageTrials, of: usize, text: &str) -> bool;
+    /// Whether the server with one of the settings of the last stage had a text in its effective configuration, which is a template
+    /// with its knobs. True where that is not known.
+    fn is_configured(&self, of: usize, text: &str) -> bool;
 
     /// Says what is being tried, and what has been learnt.
     fn say(&mut self, what: &str);

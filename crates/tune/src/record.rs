@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
     BeforeAfter, FORMAT, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,
-    UntriedTuning,
+    UntriedTuning, plural,
 };
 
 use crate::lab::{StageTrials, TrialReading};
 use crate::search::decide;
-use crate::search::{Found, Headline, Outcome, Tried, too_few};
+use crate::search::{Confirmation, Found, Headline, Outcome, Tried, too_few};
 use crate::tuning::Scope;
 
 /// What else a record has.
@@ -97,24 +97,25 @@ fn sentence(found: &Found, server: &str) -> String {
     let measured = found.tried.iter().filter(|tried| !tried.step.is_empty());
     let tunings: BTreeSet<&str> = measured.map(|tried| tried.candidate.tuning.id.as_str()).collect();
     let tried = tunings.len();
-    let of = if tried == 1 { "1 tuning".to_owned() } else { format!("{tried} tunings") };
+    let of = plural(tried as u64, "tuning");
     let kept = found.tried.iter().filter(|tried| tried.outcome == Outcome::Kept).count();
-    match found.confirmation.as_ref().map(|confirmation| confirmation.headline.as_ref()) {
-        Some(Some(headline)) if headline.holds() => {
+    match found
+        .confirmation
+        .as_ref()
+        .map(|Confirmation { headline, trials, .. }| headline.as_ref().ok_or(trials))
+    {
+        Some(Ok(headline)) if headline.holds() => {
             let Headline { estimate, .. } = headline;
             let (ratio, low, high) = (estimate.ratio, estimate.low, estimate.high);
             format!("{server} does {ratio:.2} × ({low:.2}–{high:.2}) its baseline with {kept} of {of}")
         }
-        Some(Some(headline)) if headline.is_gain => {
+        Some(Ok(headline)) if headline.is_gain => {
             format!("nothing is kept for {server}: what gains is not worth it: {}", headline.worse.join("; "))
         }
-        Some(Some(_)) => {
+        Some(Ok(_)) => {
             format!("nothing is kept for {server}: what seemed to gain was not confirmed on fresh blocks")
         }
-        Some(None) => {
-            let trials = found.confirmation.as_ref().map(|confirmation| &confirmation.trials);
-            format!("nothing is kept for {server}: {}", trials.map(too_few).unwrap_or_default())
-        }
+        Some(Err(trials)) => format!("nothing is kept for {server}: {}", too_few(trials)),
         None if found.is_interrupted => {
             format!("the search for {server} was interrupted before its confirmation")
         }

@@ -3,35 +3,21 @@
 use std::collections::BTreeMap;
 
 use archive::model::{
-    ClientHealth, CpuTimePerOperation, Facts, Gate, GateOutcome, KnobValue, Measure, PhaseKind, Plan,
-    SweepPoint, Times, Trial, TrialPhase, TrialStatus, TrialTurns,
+    ClientHealth, CpuTimePerOperation, Facts, FallbackMeasure, Gate, GateOutcome, KnobValue, Measure,
+    PhaseKind, Plan, SweepPoint, Times, Trial, TrialPhase, TrialStatus, TrialTurns,
 };
 
 use super::{measure_with_rate, mixes_turns, one_at_a_time, replacement};
+use crate::testing::plan::PLAN;
 use crate::trial::blank;
 use crate::trial_order::ScheduledTrial;
 use crate::variant_point::VariantPoint;
 
-const PLAN: &str = r#"
-    format = 2
-    showdown = "0.1.0"
-    command = ["showdown", "compare", "nginx", "apache"]
-    kind = "compare"
-    workload = "static-web"
-    length = "quick"
-    seed = 1
-    blocks = 6
-    fallback = "cpu_time"
-    measure = { metric = "capacity", slo = "p99<5ms" }
-    load = { connections = 64, threads = 1 }
-    cpus = { server = "0", client = "1" }
-    warm_up = { min = "1s", max = "10s" }
-    phases = { closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = "1s" }
-    variants = [{ name = "nginx", server = "nginx" }, { name = "apache", server = "apache" }]
-"#;
-
+/// The plan of a comparison of capacities, whose first block may replace them.
 fn plan() -> Plan {
-    PLAN.parse().expect("a plan")
+    let plan: Plan = PLAN.parse().expect("a plan");
+    let measure = Measure::Capacity { slo: "p99<5ms".to_owned() };
+    Plan { blocks: 6, spare_blocks: 0, fallback: Some(FallbackMeasure::CpuTime), measure, ..plan }
 }
 
 /// The closed loop of a warm-up.
@@ -107,14 +93,15 @@ fn a_trial_that_something_else_refused_does_not_replace_the_measure() {
 fn other_programs_that_starve_the_client_do_not_replace_the_measure() {
     let starved = refused(0, 20_000.0, 0.4);
     assert!(replacement(&plan(), &Facts::default(), &[&starved]).is_none());
-    let on_one_cpu: Plan = PLAN.replace(r#"client = "1""#, r#"client = "0""#).parse().expect("a plan");
+    let mut on_one_cpu = plan();
+    on_one_cpu.cpus.client = "0".to_owned();
     let (_, replaced) = replacement(&on_one_cpu, &Facts::default(), &[&starved]).expect("another measure");
     assert_eq!(replaced.why, "the client was the limit for nginx: it shares its CPUs with the server");
 }
 
 #[test]
 fn a_measure_that_the_user_named_and_valid_trials_stay() {
-    let explicit: Plan = PLAN.replace(r#"fallback = "cpu_time""#, "").parse().expect("a plan");
+    let explicit = Plan { fallback: None, ..plan() };
     assert!(replacement(&explicit, &Facts::default(), &[&refused(0, 1e5, 0.95)]).is_none());
     assert!(replacement(&plan(), &Facts::default(), &[&valid(refused(0, 1e5, 0.95))]).is_none());
     assert!(replacement(&plan(), &Facts::default(), &[]).is_none());
@@ -132,11 +119,7 @@ fn the_first_trials_of_cpu_time_give_the_plan_its_rate() {
     };
     let measured = Trial { cpu_time: Some(cpu_time), ..refused(0, 1e5, 0.3) };
     let with_measure = |measure: &str| {
-        let capacity = r#"{ metric = "capacity", slo = "p99<5ms" }"#;
-        PLAN.replace(capacity, measure)
-            .replace(r#"fallback = "cpu_time""#, "")
-            .parse::<Plan>()
-            .expect("a plan")
+        PLAN.replace(r#"{ metric = "max_throughput" }"#, measure).parse::<Plan>().expect("a plan")
     };
     let open = with_measure(r#"{ metric = "cpu_time" }"#);
     let chosen = Some(Measure::CpuTime { rate_per_s: Some(20_000.0) });

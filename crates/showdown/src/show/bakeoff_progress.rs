@@ -47,16 +47,9 @@ impl BakeoffProgress {
     /// Takes an event of the run.
     pub fn observe(&mut self, event: &Event) {
         self.mode.print_json(event);
-        if self.mode != ProgressMode::Json
-            && let Some(text) = noted(event)
-        {
-            self.bar.suspend(|| note(&text));
-        }
+        tell(self.mode, &self.bar, event);
         if self.mode != ProgressMode::Bar {
             return;
-        }
-        if let Some(line) = line(event) {
-            self.bar.println(one_line(&line));
         }
         match event {
             Event::RunBegins { trials, kept, .. } => {
@@ -146,8 +139,22 @@ impl BakeoffProgress {
     }
 }
 
+/// Tells what a reader must know of an event, and beside a bar what it changes.
+pub(super) fn tell(mode: ProgressMode, bar: &ProgressBar, event: &Event) {
+    if mode != ProgressMode::Json
+        && let Some(text) = noted(event)
+    {
+        bar.suspend(|| note(&text));
+    }
+    if mode == ProgressMode::Bar
+        && let Some(line) = line(event)
+    {
+        bar.println(one_line(&line));
+    }
+}
+
 /// What an event changes in how a run measures, in a line of its own.
-pub(super) fn line(event: &Event) -> Option<String> {
+fn line(event: &Event) -> Option<String> {
     match event {
         Event::KernelSettingRestored { setting, value } => {
             Some(format!("{setting} is back at {value}: a run that was killed had changed it"))
@@ -162,7 +169,7 @@ pub(super) fn line(event: &Event) -> Option<String> {
 }
 
 /// What a reader must know of an event also where no progress is shown.
-pub(super) fn noted(event: &Event) -> Option<String> {
+fn noted(event: &Event) -> Option<String> {
     match event {
         Event::KernelSettingNotRestored { problem } => Some(problem.clone()),
         Event::AimMissed { within, half_width, blocks, longer_s } => {

@@ -1,15 +1,13 @@
 //! Progress of `showdown tune`: a line for what is tried and what was learnt, and one that changes for the trial under way.
 
-use archive::printable::one_line;
 use bakeoff::event::Event;
 use indicatif::ProgressBar;
 use tune::bakeoff_lab::TuneEvent;
 
-use super::bakeoff_progress::{line, noted};
+use super::bakeoff_progress::tell;
 use super::bar::{ProgressMode, style};
 use super::units::{rate, time};
 use crate::color::for_stderr;
-use crate::print::note;
 
 /// Shows the events of a search.
 pub struct TuneProgress {
@@ -37,14 +35,7 @@ impl TuneProgress {
             }
             TuneEvent::Trial(event) => {
                 self.mode.print_json(&event);
-                if self.mode != ProgressMode::Json
-                    && let Some(text) = noted(&event)
-                {
-                    self.bar.suspend(|| note(&text));
-                }
-                if let Some(line) = line(&event) {
-                    self.bar.println(for_stderr(&one_line(&line)));
-                }
+                tell(self.mode, &self.bar, &event);
                 match event {
                     Event::Doing { what } => self.bar.set_message(for_stderr(&what)),
                     Event::Tick { throughput_per_s, p99_us, .. } => {

@@ -41,7 +41,8 @@ fn one(tuning: &ListedTuning) -> String {
     line("unless", &in_words(&tuning.unless).join(", or "));
     let needs: Vec<String> = tuning.needs.iter().map(ToString::to_string).collect();
     line("needs", &needs.join(", "));
-    if tuning.needs.contains(&Need::Reboot) {
+    let is_tried = !tuning.needs.contains(&Need::Reboot);
+    if !is_tried {
         line("tried", "never: it is listed for you to try");
     }
     line("risk", &tuning.avoid);
@@ -49,7 +50,6 @@ fn one(tuning: &ListedTuning) -> String {
         line("loses", &format!("{}; tried only with --allow durability", tuning.durability));
     }
     if tuning.security == Security::Weaker {
-        let is_tried = !tuning.needs.contains(&Need::Reboot);
         line("weakens", if is_tried { "security; tried only with --allow security" } else { "security" });
     }
     line("published", &tuning.expected.as_ref().map(published).unwrap_or_default());

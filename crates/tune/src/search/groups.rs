@@ -88,7 +88,7 @@ impl Search<'_> {
         }
         let short = self.take_gains(stage, group, &trials);
         // A server that does not run ends the blocks of all. The others are measured again without it.
-        let is_cut = trials.stopped.is_some() && short.len() < group.len() && !short.is_empty();
+        let is_cut = trials.stopped.is_some() && (1..group.len()).contains(&short.len());
         let again = stage.blocks * (short.len() as u32 + 1);
         let has_time = match stage.table {
             Table::Free => self.has_time_for(again),
@@ -113,7 +113,7 @@ impl Search<'_> {
         let (mut short, mut learnt) = (Vec::new(), Vec::new());
         for (of, entry) in (1..).zip(group) {
             let verify = self.table(stage.table)[*entry].candidate.verify.clone();
-            let missing = verify.filter(|text| !self.lab.is_configured(trials, of, text));
+            let missing = verify.filter(|text| !self.lab.is_configured(of, text));
             let tried = &mut self.table_mut(stage.table)[*entry];
             stage.step.clone_into(&mut tried.step);
             if let Some(why) = trials.why_failed(of) {

@@ -114,7 +114,7 @@ impl TuningLab for ScriptedLab {
         Ok(StageTrials { run, higher_is_better, sentence, stopped, trials })
     }
 
-    fn is_configured(&self, _: &StageTrials, _: usize, text: &str) -> bool {
+    fn is_configured(&self, _: usize, text: &str) -> bool {
         !self.without_effect.contains(text)
     }
 
