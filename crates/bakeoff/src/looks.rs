@@ -8,6 +8,10 @@ use archive::model::{Comparison, ComparisonVerdict, Plan, RunKind};
 use stats::confidence::Confidence;
 use stats::looks::significance;
 
+use crate::stopping::{complete_blocks, is_complete};
+use crate::variant_point::VariantPoint;
+use crate::verdict_input::FinishedTrials;
+
 /// The first look of a run, in complete blocks. With fewer, the rank test cannot reach the level of a first look.
 const FIRST: u32 = 8;
 /// From one look to the next.
@@ -32,8 +36,13 @@ pub fn confidence(plan: &Plan, look: Option<u32>) -> Confidence {
         .unwrap_or(Confidence::P95)
 }
 
-/// The look that is due with this many complete blocks, if one is.
-pub fn due(plan: &Plan, complete: u32) -> Option<u32> {
+/// The look that is due after this block, in complete blocks, if one is. None is after a block that is not complete: it would
+/// be the last look again, with what the valid trials of the block add, and the error rate has no part for that.
+pub fn due(plan: &Plan, block: u32, variant_points: &[VariantPoint], trials: &FinishedTrials) -> Option<u32> {
+    if !is_complete(block, 0, variant_points, trials) {
+        return None;
+    }
+    let complete = complete_blocks(0, variant_points, trials) as u32;
     plan.looks.iter().copied().find(|look| *look == complete)
 }
 
@@ -54,12 +63,37 @@ pub fn half_width(comparison: &Comparison) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use archive::model::{Trial, TrialStatus};
+
     use super::*;
+    use crate::testing::plan::PLAN;
+    use crate::trial::blank;
+    use crate::trial_order::ScheduledTrial;
+    use crate::variant_point::variant_points;
 
     #[test]
     fn a_default_comparison_looks_three_times_before_its_end_and_a_quick_one_never() {
         assert_eq!(planned(RunKind::Compare, 20), [8, 12, 16]);
         assert_eq!(planned(RunKind::Compare, 6), [0; 0]);
         assert_eq!(planned(RunKind::Sweep, 20), [0; 0]);
+    }
+
+    #[test]
+    fn a_look_is_taken_once_after_the_block_that_completes_it() {
+        let plan: Plan = PLAN.replace("blocks = 4", "blocks = 12\nlooks = [8]").parse().expect("a plan");
+        let points = variant_points(&plan);
+        let mut trials = FinishedTrials::default();
+        let mut due_after = Vec::new();
+        for block in 1..=10 {
+            for variant_point in 0..points.len() {
+                let scheduled = ScheduledTrial { number: 0, block, position: 1, variant_point };
+                let is_invalid = (block, variant_point) == (9, 1);
+                let status = if is_invalid { TrialStatus::Invalid } else { TrialStatus::Valid };
+                let trial = Trial { status, ..blank(&plan, &scheduled, &points[variant_point]) };
+                trials.push(variant_point, trial);
+            }
+            due_after.extend(due(&plan, block, &points, &trials).map(|look| (block, look)));
+        }
+        assert_eq!(due_after, [(8, 8)]);
     }
 }

@@ -22,7 +22,7 @@ use crate::machine_differences::unlike;
 use crate::outlook::Outlook;
 use crate::replay::Replay;
 use crate::run_plan_error::RunPlanError;
-use crate::stopping::{complete_blocks, due};
+use crate::stopping::due;
 use crate::trial::{FinishedTrial, add_times, curve};
 use crate::trial_order::{ScheduledTrial, up_together};
 use crate::variant_point::VariantPoint;
@@ -134,7 +134,7 @@ impl<'a> RunProgress<'a> {
             if due.is_empty() || block > self.plan.blocks + self.plan.spare_blocks {
                 break;
             }
-            if let Some(look) = self.settled() {
+            if let Some(look) = self.settled(block - 1) {
                 return Ok(RunEnd::Settled { look });
             }
             if block > self.plan.blocks {
@@ -233,10 +233,9 @@ impl<'a> RunProgress<'a> {
         }
     }
 
-    /// The look that is due now and settles the question, if there is one.
-    fn settled(&self) -> Option<u32> {
-        let complete = complete_blocks(0, &self.variant_points, &self.replay.kept);
-        let look = looks::due(&self.plan, complete as u32)?;
+    /// The look that is due after this block and settles the question, if there is one.
+    fn settled(&self, block: u32) -> Option<u32> {
+        let look = looks::due(&self.plan, block, &self.variant_points, &self.replay.kept)?;
         let comparisons = comparisons_so_far(&self.verdict_input(Some(look), &[]));
         looks::is_settled(&self.plan, &comparisons).then_some(look)
     }

@@ -39,9 +39,17 @@ fn incomplete(plan: &Plan, variant_points: &[VariantPoint], trials: &FinishedTri
 
 /// Number of blocks in which all variants at this point have a valid trial.
 pub fn complete_blocks(index: usize, variant_points: &[VariantPoint], trials: &FinishedTrials) -> usize {
-    let here = at_point(variant_points, &variant_points[index].point);
-    let is_valid = |index: usize, block| {
-        trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
-    };
-    trials.blocks().filter(|&block| here.iter().all(|&index| is_valid(index, block))).count()
+    trials.blocks().filter(|&block| is_complete(block, index, variant_points, trials)).count()
+}
+
+/// Whether all variants at this point have a valid trial in this block.
+pub fn is_complete(
+    block: u32,
+    index: usize,
+    variant_points: &[VariantPoint],
+    trials: &FinishedTrials,
+) -> bool {
+    let is_valid =
+        |index: usize| trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid);
+    at_point(variant_points, &variant_points[index].point).into_iter().all(is_valid)
 }
