@@ -12,7 +12,7 @@ use workload::ObservedChange;
 
 use crate::delays::DelayedCall;
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
-use crate::watched::Watched;
+use crate::watched::{Watched, WatchedCpu, WatchedWaits};
 
 /// Pages that its plain slices read again for each operation.
 const REFAULTS_PER_OPERATION: f64 = 0.1;
@@ -137,6 +137,25 @@ impl Scripted {
             asked: Vec::new(),
             lengths: Vec::new(),
         }
+    }
+
+    /// A server of which everything is known that can be known.
+    pub(crate) fn with_all_figures() -> Self {
+        let statistics = ["lock_waiters", "log_waits", "connections_refused", "gc_time", "evictions"];
+        let mut server = statistics
+            .iter()
+            .fold(Self::new(), |server, name| server.statistic(name, 1.0, true, None))
+            .statistic("workers_busy", 1.0, false, Some(2.0));
+        server.others = vec![OtherProgram { command: "cc1".into(), pid: 812, cpu: Duration::from_secs(1) }];
+        server.watched = Watched {
+            cpu: Some(WatchedCpu {
+                allocator: 0.1,
+                collector: 0.1,
+                call: Some(("getrandom".to_owned(), 0.1)),
+            }),
+            waits: Some(WatchedWaits { blocked_us: 10.0, ..WatchedWaits::default() }),
+        };
+        server
     }
 
     /// With these columns of the telemetry.

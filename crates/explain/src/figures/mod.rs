@@ -28,3 +28,28 @@ pub(crate) fn of(plain: &Plain<'_>) -> Figures {
     statistics::add(plain, &mut figures);
     figures
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::held_server::HeldServer as _;
+    use crate::scripted::Scripted;
+
+    #[test]
+    fn the_page_of_figures_has_all_of_them() {
+        let mut server = Scripted::with_all_figures();
+        let (facts, watched) = (server.facts.clone(), server.watched.clone());
+        let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
+        let figures = of(&Plain { facts: &facts, readings: &[reading], watched: &watched });
+        let row = |figure: &archive::model::Figure| {
+            format!("| `{}` | {} | {} | {} |\n", figure.name, figure.unit, figure.about, figure.source)
+        };
+        // Those of statistics have the names that a workload gives them.
+        let general = figures.all().filter(|figure| !figure.name.starts_with("statistics."));
+        let table: String = general.map(row).collect();
+        let page = include_str!("../../../../docs/FIGURES.md");
+        assert!(page.contains(&table), "docs/FIGURES.md has another table than this:\n{table}");
+    }
+}

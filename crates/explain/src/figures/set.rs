@@ -51,6 +51,12 @@ impl Figures {
         self.figures.iter().map(|(name, figure)| (name.clone(), figure.value)).collect()
     }
 
+    /// All figures, by name.
+    #[cfg(test)]
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Figure> {
+        self.figures.values()
+    }
+
     /// All names, of figures and texts.
     #[cfg(test)]
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

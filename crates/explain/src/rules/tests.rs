@@ -14,7 +14,7 @@ use crate::held_server::HeldServer;
 use crate::resources;
 use crate::scripted::{Scripted, threads};
 use crate::study::tests::study;
-use crate::watched::{Watched, WatchedCpu, WatchedWaits};
+use crate::watched::{WatchedCpu, WatchedWaits};
 
 /// A server whose throughput follows the speed of these calls.
 fn delayed(call: DelayedCall, mut server: Scripted) -> Scripted {
@@ -225,16 +225,7 @@ fn a_healthy_server_has_no_suspect_but_its_load() {
 
 #[test]
 fn rules_name_figures_and_resources_that_exist() {
-    let statistics = ["lock_waiters", "log_waits", "connections_refused", "gc_time", "evictions"];
-    let mut server = statistics
-        .iter()
-        .fold(Scripted::new(), |server, name| server.statistic(name, 1.0, true, None))
-        .statistic("workers_busy", 1.0, false, Some(2.0));
-    server.others = vec![OtherProgram { command: "cc1".into(), pid: 812, cpu: Duration::from_secs(1) }];
-    server.watched = Watched {
-        cpu: Some(WatchedCpu { allocator: 0.1, collector: 0.1, call: Some(("getrandom".to_owned(), 0.1)) }),
-        waits: Some(WatchedWaits { blocked_us: 10.0, ..WatchedWaits::default() }),
-    };
+    let mut server = Scripted::with_all_figures();
     let (facts, watched) = (server.facts.clone(), server.watched.clone());
     let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
     let figures = figures::of(&Plain { facts: &facts, readings: &[reading], watched: &watched });

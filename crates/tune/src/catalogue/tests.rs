@@ -196,3 +196,15 @@ fn a_tuning_that_others_may_write_is_refused() {
         assert!(error.starts_with("other users may write to ") && error.contains("mine.toml"), "{error}");
     }
 }
+
+#[test]
+fn tunings_name_figures_of_the_page() {
+    let page = include_str!("../../../../docs/FIGURES.md");
+    for tuning in TuningCatalogue::built_in().all() {
+        let conditions = tuning.when.iter().chain(&tuning.unless).map(|condition| &condition.figure);
+        for figure in conditions.chain(tuning.mechanism.iter().map(|mechanism| &mechanism.figure)) {
+            let is_known = figure.starts_with("statistics.") || page.contains(&format!("| `{figure}` |"));
+            assert!(is_known, "{}: there is no figure {figure}", tuning.id);
+        }
+    }
+}
