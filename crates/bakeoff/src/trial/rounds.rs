@@ -44,7 +44,12 @@ impl<'r> Rounds<'r> {
         // A server of which nothing succeeded gets no search, so its slices need no length.
         let is_loaded = |pace: &LoopPace| slo.is_none() || pace.per_s > 0.0;
         let paces = warmed_up.into_iter().map(WarmedUp::pace).filter(is_loaded);
-        Self { plan, slice: SliceLength::for_servers(paces, slo.as_ref(), plan.phases.closed_loop), rng }
+        let slice = SliceLength::for_servers(paces, slo.as_ref(), plan.phases.closed_loop);
+        let slice = match &plan.measure {
+            Measure::MaxThroughput | Measure::MaxBytes => slice.of_closed_loops(),
+            _ => slice,
+        };
+        Self { plan, slice, rng }
     }
 
     /// Runs the rounds of the plan's measure; returns their number.
