@@ -100,6 +100,7 @@ impl SliceLength {
     }
 
     /// The same for closed loops, which settle for longer.
+    #[must_use]
     pub fn of_closed_loops(self) -> Self {
         Self { settle: self.settle.max(SETTLE_CLOSED), ..self }
     }
