@@ -85,11 +85,11 @@ mod tests {
         let mut trials = FinishedTrials::default();
         let mut due_after = Vec::new();
         for block in 1..=10 {
-            for variant_point in 0..points.len() {
+            for (variant_point, point) in points.iter().enumerate() {
                 let scheduled = ScheduledTrial { number: 0, block, position: 1, variant_point };
                 let is_invalid = (block, variant_point) == (9, 1);
                 let status = if is_invalid { TrialStatus::Invalid } else { TrialStatus::Valid };
-                let trial = Trial { status, ..blank(&plan, &scheduled, &points[variant_point]) };
+                let trial = Trial { status, ..blank(&plan, &scheduled, point) };
                 trials.push(variant_point, trial);
             }
             due_after.extend(due(&plan, block, &points, &trials).map(|look| (block, look)));
