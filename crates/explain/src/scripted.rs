@@ -11,6 +11,7 @@ use rand_pcg::Pcg64;
 use workload::ObservedChange;
 
 use crate::delays::DelayedCall;
+use crate::figures::{self, Figures, Plain};
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 use crate::watched::{Watched, WatchedCpu, WatchedWaits};
 
@@ -139,8 +140,8 @@ impl Scripted {
         }
     }
 
-    /// A server of which everything is known that can be known.
-    pub(crate) fn with_all_figures() -> Self {
+    /// The figures of a server of which everything is known that can be known.
+    pub(crate) fn all_figures() -> Figures {
         let statistics = ["lock_waiters", "log_waits", "connections_refused", "gc_time", "evictions"];
         let mut server = statistics
             .iter()
@@ -155,7 +156,9 @@ impl Scripted {
             }),
             waits: Some(WatchedWaits { blocked_us: 10.0, ..WatchedWaits::default() }),
         };
-        server
+        let (facts, watched) = (server.facts.clone(), server.watched.clone());
+        let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
+        figures::of(&Plain { facts: &facts, readings: &[reading], watched: &watched })
     }
 
     /// With these columns of the telemetry.

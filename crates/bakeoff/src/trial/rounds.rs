@@ -44,12 +44,7 @@ impl<'r> Rounds<'r> {
         // A server of which nothing succeeded gets no search, so its slices need no length.
         let is_loaded = |pace: &LoopPace| slo.is_none() || pace.per_s > 0.0;
         let paces = warmed_up.into_iter().map(WarmedUp::pace).filter(is_loaded);
-        let slice = SliceLength::for_servers(paces, slo.as_ref(), plan.phases.closed_loop);
-        let slice = match &plan.measure {
-            Measure::MaxThroughput | Measure::MaxBytes => slice.of_closed_loops(),
-            _ => slice,
-        };
-        Self { plan, slice, rng }
+        Self { plan, slice: SliceLength::for_servers(paces, slo.as_ref(), plan.phases.closed_loop), rng }
     }
 
     /// Runs the rounds of the plan's measure; returns their number.
@@ -140,6 +135,7 @@ impl<'r> Rounds<'r> {
     }
 
     fn closed_loop(&mut self, servers: &mut [TurnTaker<'_, '_>], observe: &mut Observer<'_>) -> u32 {
+        self.slice = self.slice.of_closed_loops();
         let rounds = self.rounds_for(self.load());
         let shapes = vec![Some(Shape::closed()); servers.len()];
         let merged = self.merged_rounds(rounds, "closed loop in turns", &shapes, servers, observe);

@@ -9,8 +9,6 @@ use profile::threads::WaitKind;
 
 use super::Rule;
 use crate::delays::DelayedCall;
-use crate::figures::{self, Plain};
-use crate::held_server::HeldServer;
 use crate::resources;
 use crate::scripted::{Scripted, threads};
 use crate::study::tests::study;
@@ -225,10 +223,7 @@ fn a_healthy_server_has_no_suspect_but_its_load() {
 
 #[test]
 fn rules_name_figures_and_resources_that_exist() {
-    let mut server = Scripted::with_all_figures();
-    let (facts, watched) = (server.facts.clone(), server.watched.clone());
-    let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
-    let figures = figures::of(&Plain { facts: &facts, readings: &[reading], watched: &watched });
+    let figures = Scripted::all_figures();
     let known: BTreeSet<&str> = figures.names().collect();
     for rule in Rule::all() {
         for name in rule.names() {
