@@ -13,7 +13,7 @@ use archive::model::{FORMAT, Facts, KnobValue, Plan, VariantFacts};
 use host::CpuSet;
 use load::engine::RunContext;
 use load::record::SingleLimits;
-use load::slices::DrawnSlice;
+use load::slices::{DrawnSlice, SETTLE_CLOSED};
 use load::spec::{LoadSpec, Shape};
 use machine::{
     CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerObserver, ServerOrder,
@@ -35,9 +35,7 @@ use crate::run_plan_error::RunPlanError;
 use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up};
 use crate::variant_point::variant_points;
 
-/// Least time at the beginning of a slice that is not measured.
-const SETTLE: Duration = Duration::from_millis(50);
-/// The same as a share of the slice.
+/// The time at the beginning of a slice that is not measured, as a share of it.
 const SETTLE_SHARE: f64 = 0.05;
 /// An operation is waited for as long as this at least, and this many times as long as the median one takes.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -306,7 +304,7 @@ impl<'a> HeldServer<'a> {
         observe: &mut Observer<'_>,
     ) -> Result<SingledSlice, HeldError> {
         let drawn = DrawnSlice {
-            settle: SETTLE.max(length.mul_f64(SETTLE_SHARE)),
+            settle: SETTLE_CLOSED.max(length.mul_f64(SETTLE_SHARE)),
             length,
             seed: self.seeds.random(),
             singles,

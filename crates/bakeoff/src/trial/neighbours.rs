@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use archive::model::{CarriedLoad, InstanceLoads, Neighbours};
 use load::engine::{LoadOutcome, RunContext, RunError};
 use load::record::Micros;
-use load::slices::LoadedServer;
+use load::slices::{LoadedServer, SETTLE_CLOSED};
 use load::spec::{LoadPart, LoadSpec, Shape};
 use load::summary::Summary;
 use load::validity::BrokenRule;
@@ -16,8 +16,6 @@ use super::phases::{ClientCounts, add_times};
 use crate::preset::interval_of;
 
 const ROUNDS: u32 = 5;
-/// Time at the begin of each slice that is not measured.
-const SETTLE: Duration = Duration::from_millis(50);
 
 /// Loads the copies of a server, one for each address of the load. What was offered is added to the counts. None where the user
 /// interrupts.
@@ -44,7 +42,7 @@ pub fn measure(
     for round in 0..ROUNDS {
         let part = LoadPart {
             shape: Shape::closed(),
-            warmup: SETTLE,
+            warmup: SETTLE_CLOSED,
             duration: Some(length),
             requests: None,
             interval: interval_of(length),

@@ -27,9 +27,9 @@ const LONG: Duration = Duration::from_millis(500);
 /// Least time at the begin of a slice that is not measured, and its length in multiples of the median response time.
 const SETTLE: Duration = Duration::from_millis(8);
 const SETTLE_OVER_MEDIAN: f64 = 4.0;
-/// The same in a closed loop. All its connections begin at once, and many servers take some 45 ms from there to their steady
+/// Least time at the begin of a slice of a closed loop that is not measured. All its connections begin at once, and many servers take some 45 ms from there to their steady
 /// throughput: nginx and MariaDB are 5 to 10 % slower before, others are not (decision 0009).
-const SETTLE_CLOSED: Duration = Duration::from_millis(50);
+pub const SETTLE_CLOSED: Duration = Duration::from_millis(50);
 /// Between two slices nothing is loaded for about this long.
 const GAP: Duration = Duration::from_millis(4);
 /// Lengths are drawn this far around the planned one, so that slices do not fall into step with anything periodic.

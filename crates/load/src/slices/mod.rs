@@ -11,6 +11,6 @@ mod length;
 mod loaded_server;
 mod merged;
 
-pub use length::{LoopPace, SliceLength};
+pub use length::{LoopPace, SETTLE_CLOSED, SliceLength};
 pub use loaded_server::{LoadedServer, rounds_between_renewals};
 pub use merged::{DrawnSlice, MergedSlices, Slice};
