@@ -182,6 +182,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let threads = threads_of_clients(request).unwrap_or(threads);
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
+    let is_closed_loop = matches!(measure, Measure::MaxThroughput | Measure::MaxBytes);
+    let preset = if is_closed_loop && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
     let (blocks, turns) = match (request.blocks, request.time) {
         (Some(blocks), _) => (blocks, preset.turns),
