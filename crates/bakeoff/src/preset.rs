@@ -11,7 +11,7 @@
 //! - `default` has short trials too: trials longer than a few seconds hardly vary less (decision 0006).
 //! - Warm-up and closed loop give at least 60 observations: [`stats::steady`] does not evaluate fewer than 50.
 //! - Servers in turns need no long phases: a block spends most of its time in slices, whose length follows from the load.
-//!   Closed loops have more of it: they settle for about as long as they are measured (decision 0009).
+//!   Closed loops have more of it, because they need no search: as much as fits into a minute (decision 0009).
 //!   A server that is up alone searches its capacity for as long as ten steps.
 
 use std::time::Duration;
@@ -83,7 +83,7 @@ const BLOCKS_FOR_RANKS: u32 = 6;
 const START: Duration = Duration::from_secs(2);
 /// Turns take this much longer than the time under load.
 const TURN_COST: f64 = 1.25;
-/// Closed loops load each server for this much longer: as long as quick comparisons take about a minute with it.
+/// Closed loops load each server for this much longer: quick comparisons take about a minute with it.
 const CLOSED_LOOP_TURNS: f64 = 1.5;
 /// Shortest time under load of a server in a block.
 const SHORTEST_TURNS: Duration = Duration::from_secs(1);
@@ -110,7 +110,7 @@ impl Preset {
         }
     }
 
-    /// The same for closed loops, which measure about half of their time under load.
+    /// The same for closed loops.
     #[must_use]
     pub fn of_closed_loops(self) -> Self {
         Self { turns: self.turns.mul_f64(CLOSED_LOOP_TURNS), ..self }

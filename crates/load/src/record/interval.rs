@@ -143,6 +143,12 @@ pub struct ClientStats<H = Micros> {
 }
 
 impl<H> ClientStats<H> {
+    /// CPU time as a share of the wall-clock time, spinning included: 1 for a client that never slept; 0 where there was no time.
+    pub fn cpu(&self) -> f64 {
+        let cpu_ns = self.user_cpu_ns + self.system_cpu_ns;
+        if self.wall_ns == 0 { 0.0 } else { cpu_ns as f64 / self.wall_ns as f64 }
+    }
+
     /// Share of its cores that the client needed for its work outside of `part`, an interval that is included in this
     /// sum. Spinning is not work. 0 to 1; 0 where there was no time.
     pub fn utilisation_without(&self, part: &Self) -> f64 {

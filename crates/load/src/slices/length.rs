@@ -27,9 +27,11 @@ const LONG: Duration = Duration::from_millis(500);
 /// Least time at the begin of a slice that is not measured, and its length in multiples of the median response time.
 const SETTLE: Duration = Duration::from_millis(8);
 const SETTLE_OVER_MEDIAN: f64 = 4.0;
-/// Least time at the begin of a slice of a closed loop that is not measured. All its connections begin at once, and many servers take some 45 ms from there to their steady
-/// throughput: nginx and MariaDB are 5 to 10 % slower before, others are not (decision 0009).
+/// The same for a closed loop whose client sleeps. Who wakes whom takes some 45 ms to settle: nginx and MariaDB are 5 to 10 %
+/// slower before, others are not. A client that spins shows nothing of it (decision 0009).
 pub const SETTLE_CLOSED: Duration = Duration::from_millis(50);
+/// A client that uses less of its CPUs sleeps now and then.
+const AWAKE: f64 = 0.9;
 /// Between two slices nothing is loaded for about this long.
 const GAP: Duration = Duration::from_millis(4);
 /// Lengths are drawn this far around the planned one, so that slices do not fall into step with anything periodic.
@@ -46,6 +48,8 @@ pub struct LoopPace {
     pub interval: Duration,
     /// Operations of each interval that succeeded.
     pub throughput: Vec<f64>,
+    /// CPU time of the client's workers, spinning included, as a share of the time that they ran.
+    pub client_cpu: f64,
 }
 
 impl LoopPace {
@@ -57,6 +61,7 @@ impl LoopPace {
             per_s: measured.succeeded() as f64 / length.as_secs_f64().max(1e-9),
             interval: outcome.spec.part.interval,
             throughput: outcome.observations().iter().map(|o| o.stats.succeeded() as f64).collect(),
+            client_cpu: measured.client.cpu(),
         }
     }
 }
@@ -68,6 +73,8 @@ pub struct SliceLength {
     pub measured: Duration,
     /// What comes before and is not measured.
     pub settle: Duration,
+    /// The same in a closed loop.
+    pub settle_closed: Duration,
 }
 
 impl SliceLength {
@@ -80,11 +87,14 @@ impl SliceLength {
     ) -> Self {
         let least = slo.and_then(Slo::latency_limit_us).map_or(SHORTEST, long_enough_for);
         let needs = loops.into_iter().map(|pace| Self::for_server(&pace, least));
-        let all = needs
-            .reduce(|a, b| Self { measured: a.measured.max(b.measured), settle: a.settle.max(b.settle) });
-        let Self { measured, settle } = all.unwrap_or(Self { measured: least, settle: SETTLE });
-        let measured = measured.min(longest.max(least));
-        Self { measured, settle: settle.min(measured / 2) }
+        let all = needs.reduce(|a, b| Self {
+            measured: a.measured.max(b.measured),
+            settle: a.settle.max(b.settle),
+            settle_closed: a.settle_closed.max(b.settle_closed),
+        });
+        let all = all.unwrap_or(Self { measured: least, settle: SETTLE, settle_closed: SETTLE_CLOSED });
+        let measured = all.measured.min(longest.max(least));
+        Self { measured, settle: all.settle.min(measured / 2), ..all }
     }
 
     fn for_server(pace: &LoopPace, least: Duration) -> Self {
@@ -96,13 +106,15 @@ impl SliceLength {
         // The first intervals may be warm-up.
         let steady = &pace.throughput[pace.throughput.len() / 4..];
         let best = best_slice(steady, intervals(least).ceil() as usize, intervals(settle + GAP));
-        Self { measured: least.max(pace.interval.saturating_mul(best as u32)), settle }
+        let measured = least.max(pace.interval.saturating_mul(best as u32));
+        let settle_closed = if pace.client_cpu < AWAKE { settle.max(SETTLE_CLOSED) } else { settle };
+        Self { measured, settle, settle_closed }
     }
 
-    /// The same for closed loops, which settle for longer.
+    /// The same for closed loops.
     #[must_use]
     pub fn of_closed_loops(self) -> Self {
-        Self { settle: self.settle.max(SETTLE_CLOSED), ..self }
+        Self { settle: self.settle_closed, ..self }
     }
 
     /// How long a slice loads its server, in the mean.
@@ -133,7 +145,8 @@ mod tests {
 
     fn pace(median_ms: u64, per_s: f64) -> LoopPace {
         let interval = Duration::from_millis(20);
-        LoopPace { median: Duration::from_millis(median_ms), per_s, interval, throughput: vec![100.0; 100] }
+        let throughput = vec![100.0; 100];
+        LoopPace { median: Duration::from_millis(median_ms), per_s, interval, throughput, client_cpu: 1.0 }
     }
 
     fn measured<const N: usize>(paces: [LoopPace; N], slo: Option<&str>) -> Duration {
@@ -156,10 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_settles_until_its_throughput_is_steady() {
-        let slices = SliceLength::for_servers([pace(0, 50_000.0)], None, Duration::from_secs(2));
-        let closed = slices.of_closed_loops();
-        assert!(slices.settle < SETTLE_CLOSED && closed.settle == SETTLE_CLOSED);
-        assert_eq!(closed.measured, slices.measured);
+    fn a_closed_loop_settles_for_longer_if_its_client_sleeps() {
+        let settle_with = |client_cpu: f64| {
+            let paces = [pace(0, 50_000.0), LoopPace { client_cpu, ..pace(0, 50_000.0) }];
+            let slices = SliceLength::for_servers(paces, None, Duration::from_secs(2));
+            assert_eq!(slices.of_closed_loops().measured, slices.measured);
+            slices.of_closed_loops().settle
+        };
+        assert!(settle_with(1.0) < SETTLE_CLOSED);
+        assert_eq!(settle_with(0.6), SETTLE_CLOSED);
     }
 }

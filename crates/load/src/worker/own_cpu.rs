@@ -4,9 +4,13 @@
 //! virtual machine leaves the guest. The receive timestamps take the latency out of the times. It still lengthens the cycle of a
 //! closed loop.
 //!
-//! A worker spins if this process may use more CPUs than there are workers, so that the collector and the telemetry have one
-//! too, and no server of this machine uses these CPUs: the server is on another machine, or this process was pinned to whole
-//! cores. This is decided once, from the configuration alone. A client that spins or sleeps as the machine happens to be
+//! So a worker spins
+//!
+//! - if this process was pinned to whole cores that no server of this machine uses, and they are enough for its workers. The
+//!   collector and the telemetry share them: a worker that spins gives its CPU away between two polls.
+//! - if the server is on another machine, and there are more CPUs than workers.
+//!
+//! This is decided once, from the configuration alone. A client that spins or sleeps as the machine happens to be
 //! loaded would have two speeds, and which one it has could depend on the server
 //! (`docs/decisions/0010-receive-timestamps.md`).
 
@@ -29,11 +33,11 @@ fn decide(
     server_is_here: bool,
     cpus_in: &dyn Fn(&str) -> Option<Vec<usize>>,
 ) -> bool {
-    if allowed.len() <= workers as usize {
-        return false;
-    }
     if !server_is_here {
-        return true;
+        return allowed.len() > workers as usize;
+    }
+    if allowed.len() < workers as usize {
+        return false;
     }
     let is_pinned = cpus_in("online").is_some_and(|online| online.iter().any(|cpu| !allowed.contains(cpu)));
     // A worker that spins slows the other thread of its core down.
@@ -88,7 +92,8 @@ mod tests {
     #[test]
     fn a_client_that_is_pinned_to_whole_cores_has_cpus_of_its_own() {
         assert!(spins(1, &[0, 1], true));
-        assert!(!spins(2, &[0, 1], true), "none is left for the collector and the telemetry");
+        assert!(spins(2, &[0, 1], true), "the collector and the telemetry run between two polls");
+        assert!(!spins(3, &[0, 1], true), "two workers share a CPU");
         assert!(!spins(1, &[0, 1, 2, 3], true), "the server may run on any of them");
         assert!(!spins(1, &[0, 2], true), "the server may run on the other threads of the cores");
     }
