@@ -14,11 +14,13 @@ from .subjects import BARS, SUBJECTS
 
 COLUMNS = comparison.COLUMNS
 NOW, BEFORE = comparison.NOW, comparison.BEFORE
+SINCE = "2026-11-26T02:08:00Z"
+"""Since when the client of the present release spins (decision 0010). Rows from before are of another method."""
 
 
 def write(ledger: Ledger) -> str:
     """The whole page."""
-    rows = ledger.rows()
+    rows = [row for row in ledger.rows() if row["at"] >= SINCE]
     dates = sorted({row["at"][:10] for row in rows})
     head = ["subject", "comparisons", "half-width before", "in", "half-width now", "in", "now / before at equal time", "bar"]
     lines = [_line(subject.name, subject.what, [row for row in rows if row["subject"] == subject.name]) for subject in SUBJECTS]
@@ -30,7 +32,7 @@ def write(ledger: Ledger) -> str:
   random order, each with its own quick preset.
 - A half-width is how far the interval of 95 % reaches to either side. The table has medians of those comparisons that have one.
 - The releases take different times. *At equal time* scales the half-widths by the root of the time.
-- The rows are in `precision/`.
+- The rows are in `precision/`. Those from before {SINCE[:10]} are not shown: the client slept (decision 0010).
 
 {table(head, [line for line in lines if line])}
 """

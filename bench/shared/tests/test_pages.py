@@ -18,6 +18,7 @@ import precision.page
 import truth.cases
 import truth.report
 import tune.page
+import turns.page
 import workloads.page
 from peers import tables
 from shared.ledger import Ledger
@@ -56,6 +57,7 @@ PAGES = {
     "precision": lambda: precision.page.write(_precision_rows()),
     "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
     "tune": _tune,
+    "turns": lambda: turns.page.write(Ledger(RESULTS / "turns" / "comparisons.csv", turns.page.COLUMNS)),
     "workloads": _workloads,
 }
 
