@@ -43,6 +43,7 @@ use rustix::io::Errno;
 
 use self::meter::Meter;
 use self::operations::Operations;
+use self::own_cpu::RunningWorker;
 use self::pacing::{ConnectionId, Pacer};
 use self::schedule::Schedule;
 use self::transport::Dialer;
@@ -171,6 +172,7 @@ impl<D: Driver> Worker<D> {
         };
         let _ = self.context.to_collector.send(ready);
         while let Ok(PartStart { begin, part }) = self.context.start.recv() {
+            let _running = RunningWorker::begin();
             self.begin_part(begin, &part)?;
             while !self.is_over() {
                 self.turn()?;

@@ -21,7 +21,7 @@ use super::clock::Clock;
 use super::connection::{Connection, ConnectionCounts, ConnectionPhase, Job};
 use super::driver_session::DriverSession;
 use super::meter::{EndedOperation, Meter};
-use super::own_cpu::has_own_cpu;
+use super::own_cpu::OwnCpus;
 use super::pacing::{Assignment, ConnectionId, Pacer};
 use super::poller::{Poller, Token};
 use super::stamp::Stamp;
@@ -80,7 +80,7 @@ impl<D: Driver> Operations<D> {
         let slots = spec.connections_of(worker);
         let mut clock = Clock::new();
         Ok(Self {
-            poller: Poller::new(has_own_cpu(spec.workers, &spec.addresses))?,
+            poller: Poller::new(OwnCpus::of(spec.workers, &spec.addresses))?,
             meter,
             singles: None,
             pacer: None,

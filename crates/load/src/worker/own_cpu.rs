@@ -10,34 +10,70 @@
 //!   collector and the telemetry share them: a worker that spins gives its CPU away between two polls.
 //! - if the server is on another machine, and there are more CPUs than workers.
 //!
-//! This is decided once, from the configuration alone. A client that spins or sleeps as the machine happens to be
+//! Workers of several loads may run at once, such as a background load beside the measured one. Where they are more than the
+//! CPUs, all sleep: two that span on one CPU would wait for each other.
+//!
+//! So the configuration alone decides. A client that spins or sleeps as the machine happens to be
 //! loaded would have two speeds, and which one it has could depend on the server
 //! (`docs/decisions/0010-receive-timestamps.md`).
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// Whether each of `workers` on this machine, whose load goes to these addresses, has a CPU of its own.
-pub(super) fn has_own_cpu(workers: u32, addresses: &[SocketAddr]) -> bool {
-    let server_is_here = addresses.iter().any(|address| is_here(address.ip()));
-    sched_getaffinity(None).is_ok_and(|allowed| decide(workers, &list(&allowed), server_is_here, &sysfs_cpus))
+/// Workers of this process that run a part of a load now.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts a worker as running until it is dropped.
+pub(super) struct RunningWorker(());
+
+impl RunningWorker {
+    pub fn begin() -> Self {
+        RUNNING.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
 }
 
-/// Whether these CPUs are enough for this many workers and not those of the server. `cpus_in` reads a list of CPUs below
-/// `/sys/devices/system/cpu`.
-fn decide(
-    workers: u32,
-    allowed: &[usize],
-    server_is_here: bool,
-    cpus_in: &dyn Fn(&str) -> Option<Vec<usize>>,
-) -> bool {
-    if !server_is_here {
-        return allowed.len() > workers as usize;
+impl Drop for RunningWorker {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
     }
-    if allowed.len() < workers as usize {
-        return false;
+}
+
+/// The CPUs on which workers may spin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnCpus(usize);
+
+impl OwnCpus {
+    /// Workers sleep.
+    #[cfg(test)]
+    pub const NONE: Self = Self(0);
+    /// Workers spin, however many there are.
+    #[cfg(test)]
+    pub const ENOUGH: Self = Self(usize::MAX);
+
+    /// Those of the `workers` of a load whose server has these addresses; none if they are not enough for them.
+    pub fn of(workers: u32, addresses: &[SocketAddr]) -> Self {
+        let server_is_here = addresses.iter().any(|address| is_here(address.ip()));
+        let allowed = sched_getaffinity(None).map_or(Vec::new(), |allowed| list(&allowed));
+        let cpus = count(&allowed, server_is_here, &sysfs_cpus);
+        if cpus < workers as usize { Self(0) } else { Self(cpus) }
+    }
+
+    /// Whether each worker that runs now has one of them.
+    #[inline]
+    pub fn suffice(self) -> bool {
+        self.0 > 0 && RUNNING.load(Ordering::Relaxed) <= self.0
+    }
+}
+
+/// How many workers may spin on these CPUs. `cpus_in` reads a list of CPUs below `/sys/devices/system/cpu`.
+fn count(allowed: &[usize], server_is_here: bool, cpus_in: &dyn Fn(&str) -> Option<Vec<usize>>) -> usize {
+    if !server_is_here {
+        // One is left for the collector and the telemetry.
+        return allowed.len().saturating_sub(1);
     }
     let is_pinned = cpus_in("online").is_some_and(|online| online.iter().any(|cpu| !allowed.contains(cpu)));
     // A worker that spins slows the other thread of its core down.
@@ -45,7 +81,7 @@ fn decide(
         cpus_in(&format!("cpu{cpu}/topology/thread_siblings_list"))
             .is_some_and(|siblings| siblings.iter().all(|sibling| allowed.contains(sibling)))
     };
-    is_pinned && allowed.iter().all(has_whole_core)
+    if is_pinned && allowed.iter().all(has_whole_core) { allowed.len() } else { 0 }
 }
 
 /// Whether an address is one of this machine: then a socket can have it.
@@ -85,23 +121,29 @@ mod tests {
         })
     }
 
-    fn spins(workers: u32, allowed: &[usize], server_is_here: bool) -> bool {
-        decide(workers, allowed, server_is_here, &machine)
-    }
-
     #[test]
     fn a_client_that_is_pinned_to_whole_cores_has_cpus_of_its_own() {
-        assert!(spins(1, &[0, 1], true));
-        assert!(spins(2, &[0, 1], true), "the collector and the telemetry run between two polls");
-        assert!(!spins(3, &[0, 1], true), "two workers share a CPU");
-        assert!(!spins(1, &[0, 1, 2, 3], true), "the server may run on any of them");
-        assert!(!spins(1, &[0, 2], true), "the server may run on the other threads of the cores");
+        assert_eq!(
+            count(&[0, 1], true, &machine),
+            2,
+            "the collector and the telemetry run between two polls"
+        );
+        assert_eq!(count(&[0, 1, 2, 3], true, &machine), 0, "the server may run on any of them");
+        assert_eq!(count(&[0, 2], true, &machine), 0, "the server may run on the other threads of the cores");
     }
 
     #[test]
-    fn where_the_server_is_elsewhere_every_cpu_is_the_clients() {
-        assert!(spins(3, &[0, 1, 2, 3], false));
-        assert!(!spins(4, &[0, 1, 2, 3], false));
+    fn where_the_server_is_elsewhere_all_cpus_but_one_are_for_workers() {
+        assert_eq!(count(&[0, 1, 2, 3], false, &machine), 3);
+        assert_eq!(count(&[0], false, &machine), 0);
+    }
+
+    #[test]
+    fn workers_sleep_while_more_of_them_run_than_have_a_cpu() {
+        // Other tests of this process may run workers, too.
+        let workers = [RunningWorker::begin(), RunningWorker::begin()];
+        assert!(OwnCpus::ENOUGH.suffice() && !OwnCpus(1).suffice() && !OwnCpus::NONE.suffice());
+        drop(workers);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::clock::Clock;
+use super::own_cpu::OwnCpus;
 use crate::clock::Nanos;
 
 /// Most events of one call. Enough that a saturated worker pays little for the call; few enough that the schedule is
@@ -55,14 +56,15 @@ pub(super) struct Poller {
     events: Vec<Event>,
     /// How long before an instant to stop sleeping.
     wake_latency: Nanos,
-    /// The thread has a CPU of its own, and polls instead of sleeping.
-    spins: bool,
+    /// While each worker has one of its own, the thread polls instead of sleeping.
+    own_cpus: OwnCpus,
     spun: Nanos,
 }
 
 impl Poller {
-    /// Sets the thread's timer slack to its minimum and measures the wake-up latency (4 ms). With `spins`, waits never sleep.
-    pub fn new(spins: bool) -> Result<Self, Errno> {
+    /// Sets the thread's timer slack to its minimum and measures the wake-up latency (4 ms). While each worker has
+    /// one of `own_cpus`, waits never sleep.
+    pub fn new(own_cpus: OwnCpus) -> Result<Self, Errno> {
         // The default slack of 50 µs would be added to every sleep. Where the kernel refuses this, only the measured
         // latency is longer.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -70,7 +72,7 @@ impl Poller {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(BATCH),
             wake_latency: Nanos(0),
-            spins,
+            own_cpus,
             spun: Nanos(0),
         };
         let mut late: Vec<Duration> = Vec::with_capacity(WAKE_TRIALS);
@@ -95,7 +97,7 @@ impl Poller {
     #[inline(always)]
     pub fn wait(&mut self, begun: Nanos, until: Nanos, clock: &mut Clock) -> Result<Nanos, Errno> {
         let left = until.since(begun);
-        if self.spins && left > Nanos(0) {
+        if left > Nanos(0) && self.own_cpus.suffice() {
             return self.spin(begun, until, clock);
         }
         let sleep = left.since(self.wake_latency);
@@ -169,7 +171,7 @@ mod tests {
 
     #[test]
     fn events_have_the_token_of_their_socket() {
-        let mut poller = Poller::new(false).expect("epoll");
+        let mut poller = Poller::new(OwnCpus::NONE).expect("epoll");
         let (mut near, far) = UnixStream::pair().expect("a pair");
         let token = Token { slot: 7, generation: u32::MAX };
         poller.watch(&far, token).expect("watch");
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_thread_with_a_cpu_of_its_own_spins_until_an_event_or_its_turn() {
-        let mut poller = Poller::new(true).expect("epoll");
+        let mut poller = Poller::new(OwnCpus::ENOUGH).expect("epoll");
         let (mut near, far) = UnixStream::pair().expect("a pair");
         poller.watch(&far, Token { slot: 1, generation: 1 }).expect("watch");
         // A new socket can be written to, which is an event.
@@ -199,7 +201,7 @@ mod tests {
 
     #[test]
     fn polls_that_find_nothing_count_as_spinning() {
-        let mut poller = Poller::new(false).expect("epoll");
+        let mut poller = Poller::new(OwnCpus::NONE).expect("epoll");
         poller.wake_latency = LONGEST_SPIN.into();
         let mut clock = Clock::new();
         let mut now = clock.now();
