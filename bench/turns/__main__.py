@@ -12,10 +12,10 @@ from pathlib import Path
 
 from aa import comparison
 from aa.subjects import Subject
-from shared import series
+from shared import machine, series
 from shared.ledger import Ledger
 from shared.showdown import ask
-from shared.whole_run import progress
+from shared.whole_run import REPOSITORY, progress
 
 from . import page
 from .subjects import ALONE, ALONE_BLOCKS, IN_TURNS, PAIRS, alone
@@ -59,7 +59,7 @@ def _compare(showdown: Path, pair: Subject, way: str) -> dict[str, object]:
         began = time.monotonic()
         answer = ask(showdown, ["run", str(plan), "--format", "json", "--progress", "none", "--runs", str(runs)], runs)
         seconds = time.monotonic() - began
-    return comparison.row(json.loads(answer), pair, seed, "", seconds)
+    return comparison.row(json.loads(answer), pair, seed, machine.commit(REPOSITORY), seconds) | {"truth": ""}
 
 
 if __name__ == "__main__":
