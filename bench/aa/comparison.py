@@ -23,12 +23,16 @@ def compare(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path
     """Compares once. Only the verdict is kept, as a row."""
     workload = str(BENCH / KNOWN) if subject.workload == KNOWN else subject.workload
     arguments = ["compare", *subject.variants, "--workload", workload, *subject.options]
-    arguments += ["--seed", str(seed), "--format", "json", "--progress", "none", "--runs", str(runs)]
+    answer, seconds = answer_of(showdown, [*arguments, "--seed", str(seed)], runs)
+    return row(answer, subject, seed, commit, seconds)
+
+
+def answer_of(showdown: Path, arguments: list[str], runs: Path) -> tuple[dict, float]:
+    """What a run answers, and how many seconds it took."""
     began = time.monotonic()
     # In a directory without workloads, so that an earlier release takes its own and not those of this repository.
-    answer = ask(showdown, arguments, runs)
-    seconds = time.monotonic() - began
-    return row(json.loads(answer), subject, seed, commit, seconds)
+    answer = ask(showdown, [*arguments, "--format", "json", "--progress", "none", "--runs", str(runs)], runs)
+    return json.loads(answer), time.monotonic() - began
 
 
 def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) -> dict[str, object]:

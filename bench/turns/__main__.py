@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import tempfile
@@ -56,10 +55,8 @@ def _compare(showdown: Path, pair: Subject, way: str) -> dict[str, object]:
         blocks = [] if way == IN_TURNS else ["--blocks", str(ALONE_BLOCKS)]
         text = ask(showdown, [*arguments, *blocks], runs)
         plan.write_text(text if way == IN_TURNS else alone(text))
-        began = time.monotonic()
-        answer = ask(showdown, ["run", str(plan), "--format", "json", "--progress", "none", "--runs", str(runs)], runs)
-        seconds = time.monotonic() - began
-    return comparison.row(json.loads(answer), pair, seed, machine.commit(REPOSITORY), seconds) | {"truth": ""}
+        answer, seconds = comparison.answer_of(showdown, ["run", str(plan)], runs)
+    return comparison.row(answer, pair, seed, machine.commit(REPOSITORY), seconds) | {"truth": ""}
 
 
 if __name__ == "__main__":

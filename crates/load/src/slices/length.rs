@@ -27,8 +27,8 @@ const LONG: Duration = Duration::from_millis(500);
 /// Least time at the begin of a slice that is not measured, and its length in multiples of the median response time.
 const SETTLE: Duration = Duration::from_millis(8);
 const SETTLE_OVER_MEDIAN: f64 = 4.0;
-/// The same for a closed loop whose client sleeps. Who wakes whom takes some 45 ms to settle: nginx and MariaDB are 5 to 10 %
-/// slower before, others are not. A client that spins shows nothing of it (decision 0009).
+/// Least time at the begin of a slice of a closed loop whose client sleeps that is not measured. Who wakes whom takes some
+/// 45 ms to settle: nginx and MariaDB are 5 to 10 % slower before, others are not. A client that spins shows nothing of it (decision 0009).
 pub const SETTLE_CLOSED: Duration = Duration::from_millis(50);
 /// A client that uses less of its CPUs sleeps now and then.
 const AWAKE: f64 = 0.9;

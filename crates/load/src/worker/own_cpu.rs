@@ -54,12 +54,11 @@ impl OwnCpus {
     #[cfg(test)]
     pub const ENOUGH: Self = Self(usize::MAX);
 
-    /// Those of the `workers` of a load whose server has these addresses; none if they are not enough for them.
+    /// Those of the `workers` of a load whose server has these addresses.
     pub fn of(workers: u32, addresses: &[SocketAddr]) -> Self {
         let server_is_here = addresses.iter().any(|address| is_here(address.ip()));
         let allowed = sched_getaffinity(None).map_or(Vec::new(), |allowed| list(&allowed));
-        let cpus = count(&allowed, server_is_here, &sysfs_cpus);
-        if cpus < workers as usize { Self(0) } else { Self(cpus) }
+        Self(count(workers as usize, &allowed, server_is_here, &sysfs_cpus))
     }
 
     /// Whether each worker that runs now has one of them.
@@ -69,11 +68,21 @@ impl OwnCpus {
     }
 }
 
-/// How many workers may spin on these CPUs. `cpus_in` reads a list of CPUs below `/sys/devices/system/cpu`.
-fn count(allowed: &[usize], server_is_here: bool, cpus_in: &dyn Fn(&str) -> Option<Vec<usize>>) -> usize {
+/// On how many of these CPUs workers may spin; 0 if they are not enough for this many. `cpus_in` reads a list of CPUs below
+/// `/sys/devices/system/cpu`.
+fn count(
+    workers: usize,
+    allowed: &[usize],
+    server_is_here: bool,
+    cpus_in: &dyn Fn(&str) -> Option<Vec<usize>>,
+) -> usize {
+    // Where the server is elsewhere, one is left for the collector and the telemetry.
+    let most = if server_is_here { allowed.len() } else { allowed.len().saturating_sub(1) };
+    if most < workers {
+        return 0;
+    }
     if !server_is_here {
-        // One is left for the collector and the telemetry.
-        return allowed.len().saturating_sub(1);
+        return most;
     }
     let is_pinned = cpus_in("online").is_some_and(|online| online.iter().any(|cpu| !allowed.contains(cpu)));
     // A worker that spins slows the other thread of its core down.
@@ -81,7 +90,7 @@ fn count(allowed: &[usize], server_is_here: bool, cpus_in: &dyn Fn(&str) -> Opti
         cpus_in(&format!("cpu{cpu}/topology/thread_siblings_list"))
             .is_some_and(|siblings| siblings.iter().all(|sibling| allowed.contains(sibling)))
     };
-    if is_pinned && allowed.iter().all(has_whole_core) { allowed.len() } else { 0 }
+    if is_pinned && allowed.iter().all(has_whole_core) { most } else { 0 }
 }
 
 /// Whether an address is one of this machine: then a socket can have it.
@@ -121,21 +130,23 @@ mod tests {
         })
     }
 
+    fn spinning(workers: usize, allowed: &[usize], server_is_here: bool) -> usize {
+        count(workers, allowed, server_is_here, &machine)
+    }
+
     #[test]
     fn a_client_that_is_pinned_to_whole_cores_has_cpus_of_its_own() {
-        assert_eq!(
-            count(&[0, 1], true, &machine),
-            2,
-            "the collector and the telemetry run between two polls"
-        );
-        assert_eq!(count(&[0, 1, 2, 3], true, &machine), 0, "the server may run on any of them");
-        assert_eq!(count(&[0, 2], true, &machine), 0, "the server may run on the other threads of the cores");
+        assert_eq!(spinning(1, &[0, 1], true), 2);
+        assert_eq!(spinning(2, &[0, 1], true), 2, "the collector and the telemetry run between two polls");
+        assert_eq!(spinning(3, &[0, 1], true), 0, "two workers share a CPU");
+        assert_eq!(spinning(1, &[0, 1, 2, 3], true), 0, "the server may run on any of them");
+        assert_eq!(spinning(1, &[0, 2], true), 0, "the server may run on the other threads of the cores");
     }
 
     #[test]
     fn where_the_server_is_elsewhere_all_cpus_but_one_are_for_workers() {
-        assert_eq!(count(&[0, 1, 2, 3], false, &machine), 3);
-        assert_eq!(count(&[0], false, &machine), 0);
+        assert_eq!(spinning(3, &[0, 1, 2, 3], false), 3);
+        assert_eq!(spinning(4, &[0, 1, 2, 3], false), 0);
     }
 
     #[test]
