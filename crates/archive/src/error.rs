@@ -125,6 +125,12 @@ pub enum ArchiveError {
         /// The error of `SQLite`.
         source: rusqlite::Error,
     },
+    /// Another process writes the index and does not end.
+    #[error("{}: another process keeps it locked: wait until that process ends, and try again", .path.display())]
+    IndexBusy {
+        /// The database.
+        path: PathBuf,
+    },
     /// A telemetry file cannot be read or written.
     #[error("{}: {source}", .path.display())]
     Telemetry {
@@ -147,10 +153,12 @@ impl ArchiveError {
         Self::Unreadable { path: path.to_path_buf(), problem }
     }
 
-    /// An error of `SQLite` with the index at a path. A full disk has its own error.
+    /// An error of `SQLite` with the index at a path. A full disk and a locked index have their own errors.
     pub(crate) fn index(path: PathBuf, source: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
         match source.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull { path },
+            Some(ErrorCode::DiskFull) => Self::DiskFull { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::IndexBusy { path },
             _ => Self::Index { path, source },
         }
     }

@@ -4,6 +4,7 @@
 use archive::{Archive, ArchiveError, INDEX, Query, RunState, RunWriter, example, layout};
 use std::{
     fs::{self, File},
+    sync::Barrier,
     thread,
     time::{Duration, SystemTime},
 };
@@ -155,6 +156,24 @@ fn concurrent_readers_and_writers_do_not_conflict() {
     });
     assert_eq!(count(&archive, &Query::default()), 16);
     assert_eq!(archive.reindex().unwrap(), 16);
+}
+
+/// `SQLite` refuses at once, without its timeout, while another connection makes or removes the log.
+#[test]
+fn an_index_that_others_create_and_close_is_waited_for() {
+    let (root, archive) = archive_of(1);
+    for _ in 0..40 {
+        let start = Barrier::new(6);
+        thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    start.wait();
+                    assert_eq!(count(&archive, &Query::default()), 1);
+                });
+            }
+        });
+        fs::remove_file(root.path().join(INDEX)).unwrap();
+    }
 }
 
 #[test]

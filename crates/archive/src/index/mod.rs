@@ -20,10 +20,15 @@ use std::{
     collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 /// The file of the index in the root of an archive; `SQLite` adds `-wal` and `-shm` beside it.
 pub const INDEX: &str = "index.sqlite";
+
+/// The pause before another attempt to open an index that another process holds. It holds it for milliseconds.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// The open index of an archive.
 pub(crate) struct Index {
@@ -58,7 +63,7 @@ pub(crate) fn rebuild(root: &Path) -> Result<usize> {
 /// `work` gets one in memory.
 fn with_index<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<T> {
     let path = root.join(INDEX);
-    let on_disk = || work(&mut Index::new(root, Connection::open(&path))?);
+    let on_disk = || patiently(|| work(&mut Index::new(root, Connection::open(&path))?));
     match on_disk() {
         Err(ArchiveError::Index { source, .. }) if is_damaged(&source) => {
             discard(root)?;
@@ -66,6 +71,20 @@ fn with_index<T>(root: &Path, work: impl Fn(&mut Index) -> Result<T>) -> Result<
         }
         Err(ArchiveError::Index { source, .. }) if is_read_only(&source) => with_index_in_memory(root, work),
         done => done,
+    }
+}
+
+/// Runs `work` again while another process holds the index. `SQLite` waits by itself for a writer, but not where the
+/// journal becomes a log or where the last connection removes the log (<https://sqlite.org/wal.html>, section 9).
+fn patiently<T>(work: impl Fn() -> Result<T>) -> Result<T> {
+    let start = Instant::now();
+    loop {
+        match work() {
+            Err(ArchiveError::IndexBusy { .. }) if start.elapsed() < schema::BUSY_TIMEOUT => {
+                thread::sleep(BUSY_PAUSE);
+            }
+            done => return done,
+        }
     }
 }
 

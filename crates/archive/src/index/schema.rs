@@ -49,7 +49,7 @@ CREATE TABLE tag (
 ";
 
 /// How long a process waits for another process that writes.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Prepares a connection for use by several processes, and creates missing tables.
 pub(super) fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
