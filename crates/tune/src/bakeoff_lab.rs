@@ -22,9 +22,11 @@ use crate::reading::{has_text, reading};
 
 /// Time under load of a server in a block of a quick search.
 const QUICK_TURNS: Duration = Duration::from_secs(1);
-/// Time under load of a server in a block of another search. Candidates differ by little, and a block costs the same starts and
-/// warm-ups whatever it measures.
+/// Time under load of a server in a block of another search that seeks capacities. Candidates differ by little, and a block costs
+/// the same starts and warm-ups whatever it measures.
 const TURNS: Duration = Duration::from_secs(3);
+/// The same of other measures, whose slices scatter less: shorter blocks leave time for more candidates.
+const TURNS_OF_LOOPS: Duration = Duration::from_millis(2_100);
 /// A closed loop of a quick search.
 const QUICK_LOOP: Duration = Duration::from_millis(600);
 
@@ -116,8 +118,9 @@ impl<'a> BakeoffLab<'a> {
         }
         if self.is_quick {
             shorten(&mut plan);
-        } else if let (Measure::Capacity { .. }, Some(turns)) = (&plan.measure, &mut plan.turns) {
-            turns.load = TURNS;
+        } else if let Some(turns) = &mut plan.turns {
+            let is_capacity = matches!(plan.measure, Measure::Capacity { .. });
+            turns.load = if is_capacity { TURNS } else { TURNS_OF_LOOPS };
         }
         Ok(plan)
     }
