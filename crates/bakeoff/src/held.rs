@@ -241,6 +241,7 @@ impl<'a> HeldServer<'a> {
     /// Loads its data, checks its replies and warms it up.
     fn prepare(&mut self, plan: &Plan, observe: &mut Observer<'_>) -> Result<(), HeldError> {
         observe(Event::Doing { what: format!("loading the data of {}", self.name) });
+        self.begin_turn()?;
         let prepared = self.sut.prepare();
         self.checked(prepared)?;
         let warmed = warm_up(plan, &self.name, WarmUpGoal::Steady, &mut self.loads, observe);
@@ -309,6 +310,7 @@ impl<'a> HeldServer<'a> {
             seed: self.seeds.random(),
             singles,
         };
+        self.begin_turn()?;
         let before = self.checked(self.meter.used())?;
         let slice = self.loads.slice(Shape::closed(), &drawn, observe);
         let slice = self.checked(slice)?;
@@ -365,6 +367,11 @@ impl<'a> HeldServer<'a> {
     /// Takes a share of what it has of a resource; the result is the share that it was left with.
     pub fn squeeze(&self, squeeze: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError> {
         self.machine.squeeze(self.order.trial, squeeze)
+    }
+
+    /// Gives its machine its kernel settings.
+    fn begin_turn(&self) -> Result<(), HeldError> {
+        self.checked(self.machine.set_kernel_settings(&self.order.variant))
     }
 
     /// Says why something failed: because of the user, because the server has ended, or for its own reason.

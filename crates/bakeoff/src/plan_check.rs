@@ -65,8 +65,9 @@ fn check_explanation(plan: &Plan, workload: &Workload) -> Result<(), PlanError> 
 
 /// Why the servers of this plan cannot be up together; none if they can.
 pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static str> {
-    let sets_kernel = |point: &VariantPoint| {
-        server_variant(workload, &point.variant(plan)).is_ok_and(|variant| !variant.kernel.is_empty())
+    let keeps_kernel = |point: &VariantPoint| {
+        server_variant(workload, &point.variant(plan))
+            .is_ok_and(|variant| !variant.kernel.keys().all(knobs::takes_effect_at_once))
     };
     if workload.load.is_runner() {
         Some("a program that makes its own load has the machine to itself: remove it")
@@ -76,8 +77,10 @@ pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static st
         Some(
             "a background load, operations one at a time, and the breaking point need one server at a time: remove it",
         )
-    } else if variant_points(plan).iter().any(|point| sets_kernel(point) && shares_machine(plan, point)) {
-        Some("variants share the kernel settings of a machine, and need one server at a time: remove it")
+    } else if variant_points(plan).iter().any(|point| keeps_kernel(point) && shares_machine(plan, point)) {
+        Some(
+            "a kernel setting of a variant has effects that last, and the servers of its machine need to run one at a time: remove it",
+        )
     } else {
         None
     }

@@ -33,6 +33,10 @@ pub trait Machine: Send + Sync {
     /// first trial.
     fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError>;
 
+    /// Restores the kernel settings of the variant before and applies those of this one, while servers run. Nothing happens where
+    /// it has the same as the one before.
+    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError>;
+
     /// Restores all kernel settings at the end of a run. Returns what could not be restored, one sentence each.
     fn close_kernel_settings(&self) -> Vec<String>;
 

@@ -25,8 +25,8 @@ use self::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, Interrupt, MeasureSteal,
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
     ReadFacts, ReadLoad, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, RecordingBegan,
-    RecordingHead, RemoveData, Reserve, Reserved, ServerLoad, ServerLog, StartServer, StopServer,
-    TakeWorkload, TryKernelSettings,
+    RecordingHead, RemoveData, Reserve, Reserved, ServerLoad, ServerLog, SetKernelSettings, StartServer,
+    StopServer, TakeWorkload, TryKernelSettings,
 };
 pub use crate::call_error::{CallError, ConnectFailure};
 use crate::machine::{LeftSettings, Room};
@@ -38,7 +38,7 @@ pub use self::programs::{
 };
 
 /// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -180,6 +180,7 @@ requests! {
     ReadFacts => HostFacts,
     OpenKernelSettings => LeftSettings,
     TryKernelSettings => (),
+    SetKernelSettings => (),
     CloseKernelSettings => Vec<String>,
     TakeWorkload => (),
     EnsureServers => (),

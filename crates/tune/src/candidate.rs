@@ -33,9 +33,10 @@ impl Candidate {
         settings.collect::<Vec<_>>().join(",")
     }
 
-    /// Whether it sets something of the kernel, which all servers of a machine share.
-    pub fn is_of_kernel(&self) -> bool {
-        self.settings.keys().any(|name| is_kernel_setting(name))
+    /// Whether servers run one at a time with it: it sets something of the kernel whose effects last.
+    pub fn runs_alone(&self) -> bool {
+        let lasts = |name: &str| name.parse().is_ok_and(|knob| !host::knobs::takes_effect_at_once(&knob));
+        self.settings.keys().any(|name| is_kernel_setting(name) && lasts(name))
     }
 }
 

@@ -106,6 +106,25 @@ fn a_trial_without_others_is_in_slices_too_unless_its_run_is_one_at_a_time()
 }
 
 #[test]
+fn servers_that_are_up_together_have_their_own_kernel_settings_while_they_are_loaded()
+-> Result<(), Box<dyn std::error::Error>> {
+    const SETTING: &str = "net.ipv4.tcp_autocorking";
+    let machine = ScriptedMachine::lost_at(LostAt::Nowhere)?;
+    let mut plan = short_plan(true);
+    plan.variants[0].knobs.insert(SETTING.to_owned(), "0".into());
+    run(&machine, &plan)?;
+    let log = machine.log.lock().expect("no thread panics with it");
+    let values: Vec<Option<&str>> =
+        log.settings.iter().map(|settings| settings.values().next().map(String::as_str)).collect();
+    let of = |wanted: Option<&str>| values.iter().filter(|value| **value == wanted).count();
+    assert!(
+        of(Some("0")) > 2 && of(Some("0")) == of(None),
+        "one warm-up and several slices each: {values:?}"
+    );
+    Ok(())
+}
+
+#[test]
 fn a_lost_machine_fails_its_trials_with_its_line_whenever_that_is() -> std::io::Result<()> {
     use LostAt as At;
     let of_turns = [At::IdleCheck, At::Memory];

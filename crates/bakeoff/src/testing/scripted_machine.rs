@@ -1,5 +1,6 @@
 //! A machine that is lost at a certain call. Its servers answer each request of HTTP.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -7,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::model::VariantFacts;
+use host::knobs::Knob;
 use host::process::{CpuUsed, LogText};
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
@@ -48,6 +50,8 @@ pub struct ScriptedMachine {
 #[derive(Default)]
 pub struct MachineLog {
     pub orders: Vec<ServerOrder>,
+    /// The kernel settings, each time that they were set.
+    pub settings: Vec<BTreeMap<Knob, String>>,
     pub stopped: usize,
     pub removed: Vec<u32>,
 }
@@ -104,6 +108,11 @@ impl Machine for ScriptedMachine {
     }
 
     fn try_kernel_settings(&self, _variants: &[ServerVariant]) -> Result<(), MachineError> {
+        Ok(())
+    }
+
+    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError> {
+        self.log(|log| log.settings.push(variant.kernel.clone()));
         Ok(())
     }
 

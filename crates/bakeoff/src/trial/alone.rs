@@ -47,7 +47,7 @@ pub fn measure_alone(
         return Ok(result);
     }
     let mut rounds = Rounds::new(plan, [&warm], rng);
-    let mut alone = [TurnTaker { loads, result: &mut result, rate, hint, failed: None }];
+    let mut alone = [TurnTaker { loads, settings: None, result: &mut result, rate, hint, failed: None }];
     rounds.run(&mut alone, observe);
     let [TurnTaker { failed, .. }] = alone;
     match failed {

@@ -183,8 +183,14 @@ mod tests {
         let mut result = TrialMeasurement::after(&warm);
         let rng = &mut Pcg64Mcg::seed_from_u64(1);
         let mut rounds = Rounds::new(&plan, [&warm], rng);
-        let server =
-            TurnTaker { loads: &mut loads, result: &mut result, rate: None, hint: None, failed: None };
+        let server = TurnTaker {
+            loads: &mut loads,
+            settings: None,
+            result: &mut result,
+            rate: None,
+            hint: None,
+            failed: None,
+        };
         let tried = rounds.capacity(&slo, &mut [server], &mut |event| panic!("no round: {event:?}"));
         assert_eq!(tried, 0);
         let why = "no capacity to search: in a closed loop no operation succeeded (status 503)";

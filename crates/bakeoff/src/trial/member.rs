@@ -13,7 +13,7 @@ use host::secrets;
 use load::drivers::ProtocolSpec;
 use load::spec::LoadSpec;
 use machine::{CpuMeter, MachineError, RecordedServer, SystemUnderTest};
-use workload::OperationCount;
+use workload::{OperationCount, ServerVariant};
 
 use super::alone::measure_alone;
 use super::background::{self, BackgroundLoad};
@@ -25,6 +25,7 @@ use super::phases::ClientCounts;
 use super::power_levels::{FullLoad, LevelRun, LevelsOf};
 use super::recorders::RecordedLoad;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
+use super::turn_taker::KernelTurn;
 use crate::breaking_point::BreakingServer;
 use crate::event::{Event, Observer};
 use crate::hint::Hint;
@@ -35,6 +36,7 @@ use crate::variant_point::VariantPoint;
 pub struct TrialMember<'a> {
     setup: &'a TrialSetup<'a>,
     variant_point: &'a VariantPoint,
+    variant: ServerVariant,
     writer: &'a TrialWriter,
     began: Instant,
     sut: Box<dyn SystemUnderTest>,
@@ -81,6 +83,7 @@ impl<'a> TrialMember<'a> {
             Ok(sut) => Ok(Self {
                 setup,
                 variant_point,
+                variant: order.variant,
                 writer,
                 began,
                 sut,
@@ -245,6 +248,11 @@ impl<'a> TrialMember<'a> {
     /// Number of the trial.
     pub fn number(&self) -> u32 {
         self.trial.number
+    }
+
+    /// Its kernel settings, for its turns.
+    pub fn kernel_turn(&self) -> KernelTurn<'_> {
+        KernelTurn { machine: self.setup.machines.get(self.machine).machine, variant: &self.variant }
     }
 
     /// Reads the server's CPU time.

@@ -11,7 +11,6 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 use super::measurement::amount_of;
-use super::setup::TrialError;
 use super::turn_taker::TurnTaker;
 use super::warm_up::WarmedUp;
 use crate::event::{Event, Observer};
@@ -100,9 +99,7 @@ impl<'r> Rounds<'r> {
         let Some(connecting) = connecting else { return };
         let one_round = self.slice.under_load() * servers.len() as u32;
         if round > 0 && round.is_multiple_of(rounds_between_renewals(connecting, one_round)) {
-            for server in servers.iter_mut().filter(|server| server.failed.is_none()) {
-                server.failed = server.loads.reconnect().err().map(TrialError::from);
-            }
+            servers.iter_mut().for_each(TurnTaker::reconnect);
         }
     }
 

@@ -1,7 +1,9 @@
-//! A server that takes turns: its load, and what it has measured so far.
+//! A server that takes turns: its load, the kernel settings that it has meanwhile, and what it has measured so far.
 
 use load::slices::{DrawnSlice, Slice};
 use load::spec::Shape;
+use machine::{Machine, MachineError};
+use workload::ServerVariant;
 
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
@@ -9,10 +11,28 @@ use super::setup::TrialError;
 use crate::event::Observer;
 use crate::hint::Hint;
 
+/// The kernel settings of a server, which servers that are up together have in turns.
+#[derive(Clone, Copy)]
+pub struct KernelTurn<'s> {
+    /// Its machine.
+    pub machine: &'s dyn Machine,
+    /// The server with its settings.
+    pub variant: &'s ServerVariant,
+}
+
+impl KernelTurn<'_> {
+    /// Gives the machine the settings of this server, in place of those of the one before.
+    pub fn begin(self) -> Result<(), MachineError> {
+        self.machine.set_kernel_settings(self.variant)
+    }
+}
+
 /// A server that takes turns.
 pub struct TurnTaker<'s, 'a> {
     /// Its load.
     pub loads: &'s mut LoadPhases<'a>,
+    /// Its kernel settings; none where no other server is up, which could have others.
+    pub settings: Option<KernelTurn<'s>>,
     /// What it has measured.
     pub result: &'s mut TrialMeasurement,
     /// Its rate at this point of a sweep over rates.
@@ -29,7 +49,7 @@ impl TurnTaker<'_, '_> {
         if self.failed.is_some() {
             return None;
         }
-        match self.loads.slice(shape, drawn, observe) {
+        match self.begin_turn().and_then(|()| self.loads.slice(shape, drawn, observe)) {
             Ok(_) if self.loads.interrupted => None,
             Ok(slice) => {
                 self.result.count_slice(&slice);
@@ -40,5 +60,17 @@ impl TurnTaker<'_, '_> {
                 None
             }
         }
+    }
+
+    /// Closes its connections and opens others. A server that has failed has none.
+    pub fn reconnect(&mut self) {
+        if self.failed.is_none() {
+            let opened = self.begin_turn().and_then(|()| Ok(self.loads.reconnect()?));
+            self.failed = opened.err();
+        }
+    }
+
+    fn begin_turn(&self) -> Result<(), TrialError> {
+        Ok(self.settings.map_or(Ok(()), KernelTurn::begin)?)
     }
 }

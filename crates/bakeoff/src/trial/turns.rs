@@ -209,13 +209,16 @@ impl<'a> Turn<'a> {
     fn warm_up(&mut self, setup: &TrialSetup<'_>, observe: &mut Observer<'_>) -> Option<WarmedUp> {
         let TurnState::Loaded(load) = &mut self.state else { return None };
         let (loads, result) = load.as_mut();
-        match warm_up(setup.plan, &self.name, WarmUpGoal::NoDrift, loads, observe) {
+        let settings = self.member.kernel_turn().begin().map_err(TrialError::from);
+        let warm =
+            settings.and_then(|()| Ok(warm_up(setup.plan, &self.name, WarmUpGoal::NoDrift, loads, observe)?));
+        match warm {
             Ok(warm) => {
                 *result = TrialMeasurement::after(&warm);
                 Some(warm)
             }
             Err(error) => {
-                self.state = TurnState::Failed(error.into());
+                self.state = TurnState::Failed(error);
                 None
             }
         }
@@ -237,7 +240,8 @@ impl<'a> Turn<'a> {
         match &mut self.state {
             TurnState::Loaded(load) => {
                 let (loads, result) = load.as_mut();
-                Some(TurnTaker { loads, result, rate, hint, failed: None })
+                let settings = Some(self.member.kernel_turn());
+                Some(TurnTaker { loads, settings, result, rate, hint, failed: None })
             }
             TurnState::Ended(_) | TurnState::Failed(_) => None,
         }
@@ -247,7 +251,8 @@ impl<'a> Turn<'a> {
     fn measure_more(&mut self, observe: &mut Observer<'_>) {
         if let TurnState::Loaded(load) = &mut self.state {
             let (loads, result) = load.as_mut();
-            if let Err(error) = self.member.measure_more(result, loads, observe) {
+            let settings = self.member.kernel_turn().begin().map_err(TrialError::from);
+            if let Err(error) = settings.and_then(|()| self.member.measure_more(result, loads, observe)) {
                 self.state = TurnState::Failed(error);
             }
         }

@@ -15,6 +15,7 @@
 //! reboot empties that directory and resets the settings. Entries also contain the boot ID, for journals in other
 //! directories.
 
+mod at_once;
 mod error;
 mod journal;
 mod knob;
@@ -30,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+pub use at_once::takes_effect_at_once;
 pub use error::{Error, Unrestored};
 pub use knob::{InvalidKnob, Knob};
 pub use usual::usual_purpose;

@@ -65,9 +65,8 @@ fn run_from(
     let end = part.duration.map_or(Nanos::NEVER, |length| begin.after(part.warmup).after(length));
     let mut session = RunnerSession::open(runner)?;
     thread::sleep(begin.since(Nanos::now()).into());
-    session.send(&start_line(part.interval, part.seed, &runner.mix))?;
-    let started = Nanos::now();
-    let mut stop_sent: Option<Nanos> = None;
+    let start = SentLine::send(&mut session, &start_line(part.interval, part.seed, &runner.mix))?;
+    let mut stop: Option<SentLine> = None;
     let mut done = 0;
     let mut latest: Option<u64> = None;
     let report = |index: i64, mut stats: Box<Interval>, length: Duration| {
@@ -76,12 +75,11 @@ fn run_from(
     };
     loop {
         let is_enough = Nanos::now() >= end || part.requests.is_some_and(|most| done >= most);
-        if stop_sent.is_none() && (is_enough || context.stop.load(Ordering::Relaxed)) {
-            session.send("stop")?;
-            stop_sent = Some(Nanos::now());
+        if stop.is_none() && (is_enough || context.stop.load(Ordering::Relaxed)) {
+            stop = Some(SentLine::send(&mut session, "stop")?);
         }
         let until_stop = Duration::from(end.since(Nanos::now()));
-        let wait = if stop_sent.is_some() { POLL } else { until_stop.clamp(Duration::ZERO, POLL) };
+        let wait = if stop.is_some() { POLL } else { until_stop.clamp(Duration::ZERO, POLL) };
         match session.next(wait)? {
             None if session.silence() > context.spec.timeout => {
                 return Err(RunnerError::Silent(context.spec.timeout));
@@ -97,17 +95,36 @@ fn run_from(
                 done += stats.client.offered;
                 report(i64::try_from(index).unwrap_or(DRAIN) - warm_up, stats, part.interval);
             }
-            Some(RunnerMessage::Stopped { .. }) if stop_sent.is_none() => {
-                return Err(order("that it has stopped", "before the stop line"));
-            }
             Some(RunnerMessage::Stopped { after, stats }) => {
-                let until_stop = stop_sent.unwrap_or(started).since(started);
-                check_length(after, until_stop.into(), Nanos::now().since(started).into())?;
+                let Some(stop) = &stop else {
+                    return Err(order("that it has stopped", "before the stop line"));
+                };
+                let (until_stop, until_stopped) = lengths(&start, stop, Nanos::now());
+                check_length(after, until_stop, until_stopped)?;
                 report(DRAIN, stats, Duration::ZERO);
                 return Ok(begin.after(after));
             }
         }
     }
+}
+
+/// A line that was sent between two instants. They are far apart where other programs take the client's CPU between them.
+struct SentLine {
+    not_before: Nanos,
+    not_after: Nanos,
+}
+
+impl SentLine {
+    fn send(session: &mut RunnerSession, line: &str) -> Result<Self, RunnerError> {
+        let not_before = Nanos::now();
+        session.send(line)?;
+        Ok(Self { not_before, not_after: Nanos::now() })
+    }
+}
+
+/// The shortest time between these lines, and the longest from the first one to the answer.
+fn lengths(start: &SentLine, stop: &SentLine, answered: Nanos) -> (Duration, Duration) {
+    (stop.not_before.since(start.not_after).into(), answered.since(start.not_before).into())
 }
 
 /// Checks the length of a run that the runner reports, which every rate depends on. A runner with more threads than CPUs
@@ -141,5 +158,18 @@ mod tests {
         assert!(check(1_200, 1_201) && check(1_584, 1_590));
         assert!(!check(1_584, 1_205), "it cannot have run longer than until its answer");
         assert!(!check(900, 1_205) && !check(9_500, 1_205));
+    }
+
+    #[test]
+    fn a_client_that_lost_its_cpu_while_it_sent_a_line_does_not_refuse_the_runner() {
+        let at = |ms| Nanos::from(Duration::from_millis(ms));
+        let sent = |not_before, not_after| SentLine { not_before: at(not_before), not_after: at(not_after) };
+        let check = |reported_ms, start: SentLine, stop: SentLine| {
+            let (until_stop, until_stopped) = lengths(&start, &stop, at(1_155));
+            check_length(Duration::from_millis(reported_ms), until_stop, until_stopped)
+        };
+        check(1_140, sent(0, 300), sent(1_100, 1_110)).expect("it got the start line at once");
+        check(760, sent(0, 10), sent(700, 1_110)).expect("it got the stop line at once");
+        check(1_140, sent(300, 310), sent(1_100, 1_110)).expect_err("it had no start line so early");
     }
 }

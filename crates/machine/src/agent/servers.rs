@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use host::knobs::Knob;
 use host::telemetry::Recording;
 use host::{CpuSet, Host};
 use load::clock::Nanos;
@@ -102,6 +103,7 @@ impl ServerHost {
                 value(machine.open_kernel_settings(&variants(call.variants))?)
             }
             Request::TryKernelSettings(call) => value(machine.try_kernel_settings(&variants(call.variants))?),
+            Request::SetKernelSettings(call) => value(machine.set_kernel_settings(&variant(call.settings))?),
             Request::CloseKernelSettings(_) => value(machine.close_kernel_settings()),
             Request::TakeWorkload(call) => value(self.take_workload(machine, &call)?),
             Request::EnsureServers(call) => {
@@ -226,8 +228,11 @@ fn no_recording() -> CallError {
 }
 
 /// For a kernel setting, nothing else of a variant matters.
+fn variant(kernel: BTreeMap<Knob, String>) -> ServerVariant {
+    ServerVariant { server: String::new(), knobs: BTreeMap::new(), kernel }
+}
+
 fn variants(settings: VariantSettings) -> Vec<ServerVariant> {
-    let variant = |kernel| ServerVariant { server: String::new(), knobs: BTreeMap::new(), kernel };
     settings.into_iter().map(variant).collect()
 }
 

@@ -1,7 +1,7 @@
-//! Kernel settings of the variants: applied before a trial's server starts, restored before the next one's.
-//! `host` restores them when the process is killed.
+//! Kernel settings of the variants: applied before a server starts, and before each of its loads where others are up; restored
+//! before those of the next one. `host` restores them when the process is killed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use host::Host;
@@ -17,6 +17,8 @@ pub struct KernelSettings {
     knobs: Option<Knobs>,
     /// The settings that some variant has.
     varied: BTreeSet<Knob>,
+    /// What is applied now; none where that is not known.
+    applied: Option<BTreeMap<Knob, String>>,
 }
 
 impl KernelSettings {
@@ -37,11 +39,11 @@ impl KernelSettings {
                 Ok(restoration) => left_settings(restoration.changes, &restoration.failures),
                 Err(error) => LeftSettings { problems: vec![error.to_string()], ..LeftSettings::default() },
             };
-            return Ok((Self { knobs: None, varied }, left));
+            return Ok((Self { knobs: None, varied, applied: None }, left));
         }
         let (knobs, restored) = host.knobs(&journal?)?;
         let left = left_settings(restored, knobs.left_behind());
-        Ok((Self { knobs: Some(knobs), varied }, left))
+        Ok((Self { knobs: Some(knobs), varied, applied: None }, left))
     }
 
     /// Tries every value of these variants.
@@ -50,10 +52,16 @@ impl KernelSettings {
         self.restore()
     }
 
-    /// Restores the settings of the variant before, then applies those of this one.
+    /// Restores the settings of the variant before, then applies those of this one. Nothing changes where they are the same.
     pub fn apply(&mut self, variant: &ServerVariant) -> Result<(), knobs::Error> {
+        if self.applied.as_ref() == Some(&variant.kernel) {
+            return Ok(());
+        }
         self.restore()?;
-        self.knobs.as_mut().map_or(Ok(()), |knobs| knobs.set_all(&variant.kernel))
+        let Some(knobs) = &mut self.knobs else { return Ok(()) };
+        knobs.set_all(&variant.kernel)?;
+        self.applied = Some(variant.kernel.clone());
+        Ok(())
     }
 
     /// Names and current values of the settings that some variant has.
@@ -73,6 +81,7 @@ impl KernelSettings {
 
     fn restore(&mut self) -> Result<(), knobs::Error> {
         let Some(knobs) = &mut self.knobs else { return Ok(()) };
+        self.applied = None;
         let failure = knobs.restore()?.failures.into_iter().next();
         failure.map_or(Ok(()), |failure| Err(knobs::Error::NotRestored(failure)))
     }

@@ -136,6 +136,13 @@ impl Machine for LocalMachine {
         }
     }
 
+    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError> {
+        match lock(&self.kernel_settings).as_mut() {
+            Some(settings) => Ok(settings.apply(variant).map_err(LocalError::from)?),
+            None => Ok(()),
+        }
+    }
+
     fn close_kernel_settings(&self) -> Vec<String> {
         lock(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
     }

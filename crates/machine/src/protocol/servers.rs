@@ -114,6 +114,13 @@ pub struct TryKernelSettings {
     pub variants: VariantSettings,
 }
 
+/// See [`Machine::set_kernel_settings`](crate::Machine::set_kernel_settings).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetKernelSettings {
+    /// The settings of the variant.
+    pub settings: BTreeMap<Knob, String>,
+}
+
 /// Sends a workload, once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeWorkload {

@@ -31,8 +31,8 @@ use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, Serv
 use crate::program::hex_sha256;
 use crate::protocol::servers::{
     BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
-    ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, StartServer, TakeWorkload,
-    TryKernelSettings, VariantSettings,
+    ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, SetKernelSettings, StartServer,
+    TakeWorkload, TryKernelSettings, VariantSettings,
 };
 use crate::sampling::Sampling;
 use crate::system_under_test::SystemUnderTest;
@@ -136,6 +136,14 @@ impl Machine for RemoteMachine {
 
     fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError> {
         self.asked.ask(TryKernelSettings { variants: settings(variants) }, SHORT)
+    }
+
+    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError> {
+        // Before every slice: a host without settings is not asked.
+        if !self.has_settings.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.asked.ask(SetKernelSettings { settings: variant.kernel.clone() }, SHORT)
     }
 
     fn close_kernel_settings(&self) -> Vec<String> {

@@ -49,7 +49,12 @@ fn a_kernel_setting_is_compared_and_restored() {
     home.assert_nothing_runs();
 
     let run = only_run(&home);
-    assert!(trials(&run).len() >= 6, "every trial ran");
+    let trials = trials(&run);
+    assert!(trials.len() >= 6, "every trial ran");
+    for trial in trials {
+        let record = json(&trial.join("trial.json"));
+        assert!(record["turns"]["in_turns"].is_object(), "each has its setting while it is loaded: {record}");
+    }
     let is = |value: &str| Value::from(value.parse::<i64>().expect("a number"));
     assert_eq!(found(&run), [is(other), is(&before)]);
     let verdict = json(&run.join("verdict.json")).to_string();

@@ -144,17 +144,21 @@ fn a_plan_in_turns_with_a_background_load_is_refused() {
 }
 
 #[test]
-fn variants_that_set_the_kernel_are_not_up_together() {
+fn variants_whose_kernel_settings_last_are_not_up_together() {
     let home = TestHome::new();
-    let variants = ["nginx:net.ipv4.tcp_autocorking=1", "nginx:net.ipv4.tcp_autocorking=0"];
-    let plan = home.small_plan(&variants);
+    let at_once = home.small_plan(&["nginx:net.ipv4.tcp_autocorking=1", "nginx:net.ipv4.tcp_autocorking=0"]);
+    assert!(
+        fs::read_to_string(&at_once).expect("a plan").contains("[turns]"),
+        "each has its own in its turn"
+    );
+    let plan = home.small_plan(&["nginx:vm.dirty_ratio=20", "nginx:vm.dirty_ratio=30"]);
     let one_at_a_time = fs::read_to_string(&plan).expect("a plan");
     assert!(!one_at_a_time.contains("[turns]"), "{one_at_a_time}");
     fs::write(&plan, one_at_a_time + "\n[turns]\nload = \"1s\"\n").expect("a plan");
     let output = home.run(&["run", &plan]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("turns: variants share the kernel settings of a machine"),
+        text(&output.stderr).contains("turns: a kernel setting of a variant has effects that last"),
         "{}",
         text(&output.stderr)
     );

@@ -36,11 +36,11 @@ impl Search<'_> {
         self.measure_all(&GroupStage { step: "weaker", table: Table::Weaker, reference: kept, blocks }, of)
     }
 
-    /// Candidates of the kernel are in groups of their own: with them, servers run one at a time.
+    /// Candidates with which servers run one at a time are in groups of their own.
     fn measure_all(&mut self, stage: &GroupStage<'_>, of: &[usize]) -> Result<(), LabError> {
-        let is_of_kernel = |at: &&usize| self.table(stage.table)[**at].candidate.is_of_kernel();
-        let (kernel, others): (Vec<usize>, Vec<usize>) = of.iter().partition(is_of_kernel);
-        for group in others.chunks(MOST_BESIDE).chain(kernel.chunks(MOST_BESIDE)) {
+        let runs_alone = |at: &&usize| self.table(stage.table)[**at].candidate.runs_alone();
+        let (alone, others): (Vec<usize>, Vec<usize>) = of.iter().partition(runs_alone);
+        for group in others.chunks(MOST_BESIDE).chain(alone.chunks(MOST_BESIDE)) {
             // Of the others, the steps know what else needs time.
             let fits = |of: &usize| self.has_time_at_all(stage.blocks * (*of as u32 + 1));
             let most = match stage.table {

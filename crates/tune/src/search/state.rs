@@ -114,7 +114,7 @@ impl<'l> Search<'l> {
 
     /// The noise of one block of a stack.
     pub(super) fn spread_of_stack(&self, stack: &[usize]) -> Spread {
-        self.spread(stack.iter().any(|at| self.found.tried[*at].candidate.is_of_kernel()))
+        self.spread(stack.iter().any(|at| self.found.tried[*at].candidate.runs_alone()))
     }
 
     /// Divides candidates into those that weaken something and the others. Those wait for which there may be no time.
@@ -188,13 +188,13 @@ impl<'l> Search<'l> {
         open
     }
 
-    /// The noise of one block: of candidates of the kernel, or of the others.
-    pub(super) fn spread(&self, is_of_kernel: bool) -> Spread {
+    /// The noise of one block: of servers that run one at a time, or of those that take turns.
+    pub(super) fn spread(&self, runs_alone: bool) -> Spread {
         let equal = Gains(self.found.equal.trials.gains(0, 1));
-        let own = self.found.tried.iter().filter(|tried| tried.candidate.is_of_kernel() == is_of_kernel);
+        let own = self.found.tried.iter().filter(|tried| tried.candidate.runs_alone() == runs_alone);
         let own = own.map(|tried| &tried.gains);
-        // Equal servers took turns, as candidates of the kernel do not.
-        Spread::of(own.chain((!is_of_kernel).then_some(&equal)))
+        // Equal servers took turns.
+        Spread::of(own.chain((!runs_alone).then_some(&equal)))
     }
 
     /// What was found.

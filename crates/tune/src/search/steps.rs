@@ -58,7 +58,7 @@ impl Search<'_> {
 
     fn drop_losers(&mut self) {
         for at in self.open() {
-            let spread = self.spread(self.found.tried[at].candidate.is_of_kernel());
+            let spread = self.spread(self.found.tried[at].candidate.runs_alone());
             let tried = &mut self.found.tried[at];
             if decide::cannot_win(&tried.gains, spread) {
                 let gain = tried.gains.mean().exp_m1() * 100.0;
@@ -75,7 +75,7 @@ impl Search<'_> {
         for round in 0..self.limits.rounds {
             let is_settled = |at: &usize| {
                 let tried = &self.found.tried[*at];
-                let spread = self.spread(tried.candidate.is_of_kernel());
+                let spread = self.spread(tried.candidate.runs_alone());
                 tried.gains.0.len() > 3 && decide::is_promising(&tried.gains, spread)
             };
             let unsettled: Vec<usize> = self.open().into_iter().filter(|at| !is_settled(at)).collect();
@@ -100,7 +100,7 @@ impl Search<'_> {
             }
         }
         for at in self.open() {
-            let spread = self.spread(self.found.tried[at].candidate.is_of_kernel());
+            let spread = self.spread(self.found.tried[at].candidate.runs_alone());
             let tried = &mut self.found.tried[at];
             if !decide::is_promising(&tried.gains, spread) {
                 let gain = tried.gains.mean().exp_m1() * 100.0;
