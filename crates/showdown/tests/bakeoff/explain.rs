@@ -166,7 +166,7 @@ fn what_cannot_be_explained_is_refused_in_one_line() {
     for (args, why) in [
         (&["nginx", "apache", "--format", "firefox"][..], "--format firefox is for one server"),
         (&["lmdb", "sqlite"], "has the machine to itself"),
-        (&["nginx:net.core.somaxconn=64", "nginx:net.core.somaxconn=128"], "cannot be up together"),
+        (&["nginx:vm.dirty_ratio=20", "nginx:vm.dirty_ratio=30"], "cannot be up together"),
         (&["ngnix"], "ngnix"),
         (&["20200101"], "20200101"),
     ] {
