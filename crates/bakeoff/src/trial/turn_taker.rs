@@ -2,7 +2,7 @@
 
 use load::slices::{DrawnSlice, Slice};
 use load::spec::Shape;
-use machine::{Machine, MachineError};
+use machine::Machine;
 use workload::ServerVariant;
 
 use super::load_phases::LoadPhases;
@@ -22,8 +22,8 @@ pub struct KernelTurn<'s> {
 
 impl KernelTurn<'_> {
     /// Gives the machine the settings of this server, in place of those of the one before.
-    pub fn begin(self) -> Result<(), MachineError> {
-        self.machine.set_kernel_settings(self.variant)
+    pub fn begin(self) -> Result<(), TrialError> {
+        Ok(self.machine.set_kernel_settings(self.variant)?)
     }
 }
 
@@ -71,6 +71,6 @@ impl TurnTaker<'_, '_> {
     }
 
     fn begin_turn(&self) -> Result<(), TrialError> {
-        Ok(self.settings.map_or(Ok(()), KernelTurn::begin)?)
+        self.settings.map_or(Ok(()), KernelTurn::begin)
     }
 }

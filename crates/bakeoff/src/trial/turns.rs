@@ -209,7 +209,7 @@ impl<'a> Turn<'a> {
     fn warm_up(&mut self, setup: &TrialSetup<'_>, observe: &mut Observer<'_>) -> Option<WarmedUp> {
         let TurnState::Loaded(load) = &mut self.state else { return None };
         let (loads, result) = load.as_mut();
-        let settings = self.member.kernel_turn().begin().map_err(TrialError::from);
+        let settings = self.member.kernel_turn().begin();
         let warm =
             settings.and_then(|()| Ok(warm_up(setup.plan, &self.name, WarmUpGoal::NoDrift, loads, observe)?));
         match warm {
@@ -251,7 +251,7 @@ impl<'a> Turn<'a> {
     fn measure_more(&mut self, observe: &mut Observer<'_>) {
         if let TurnState::Loaded(load) = &mut self.state {
             let (loads, result) = load.as_mut();
-            let settings = self.member.kernel_turn().begin().map_err(TrialError::from);
+            let settings = self.member.kernel_turn().begin();
             if let Err(error) = settings.and_then(|()| self.member.measure_more(result, loads, observe)) {
                 self.state = TurnState::Failed(error);
             }
