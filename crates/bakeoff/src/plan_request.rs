@@ -27,8 +27,9 @@ pub enum MeasureRequest {
     /// The workload's own measure: capacity under its objective, or throughput where a runner makes the load.
     #[default]
     Default,
-    /// The workload's own measure for a sweep: throughput, unless its operations are timed one at a time.
-    DefaultOfSweep,
+    /// The workload's own measure in a closed loop, which is sharper in the same time: throughput or bytes, unless its operations
+    /// are timed one at a time.
+    DefaultInClosedLoop,
     /// Capacity under an objective.
     Capacity,
     /// Operations per second in a closed loop.
@@ -242,7 +243,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let has_others = points > 1 && why_one_at_a_time(&plan, &workload).is_none();
     plan.turns = has_others.then_some(PlannedTurns { load: turns });
     // A user who names a measure or an objective wants that one.
-    let is_free = request.measure == MeasureRequest::Default && request.slo.is_none();
+    let is_default = matches!(request.measure, MeasureRequest::Default | MeasureRequest::DefaultInClosedLoop);
+    let is_free = is_default && request.slo.is_none();
     plan.fallback = (is_free && may_fall_back(&plan, &workload)).then_some(FallbackMeasure::CpuTime);
     if let Some(steps) = &request.transfers {
         plan = of_transfers(plan, steps);
@@ -288,17 +290,17 @@ fn measure(
     let slo = || slo.clone().ok_or_else(|| own_load(workload, "has no capacity"));
     let has_slo = request.slo.is_some();
     Ok(match &request.measure {
-        Asked::Default | Asked::DefaultOfSweep if workload.load.is_one_by_one => {
+        Asked::Default | Asked::DefaultInClosedLoop if workload.load.is_one_by_one => {
             Measure::OneByOne { operations }
         }
         Asked::OneByOne => Measure::OneByOne { operations },
-        Asked::Default | Asked::DefaultOfSweep if moves_bytes(workload, on_op) && !has_slo => {
+        Asked::Default | Asked::DefaultInClosedLoop if moves_bytes(workload, on_op) && !has_slo => {
             Measure::MaxBytes
         }
         Asked::Bytes => Measure::MaxBytes,
         Asked::Default if workload.load.is_runner() && !has_slo => Measure::MaxThroughput,
         Asked::Default | Asked::Capacity => Measure::Capacity { slo: slo()? },
-        Asked::Throughput | Asked::DefaultOfSweep => Measure::MaxThroughput,
+        Asked::Throughput | Asked::DefaultInClosedLoop => Measure::MaxThroughput,
         Asked::CpuTime(rate_per_s) => Measure::CpuTime { rate_per_s: *rate_per_s },
         Asked::BreakingPoint(_) => Measure::BreakingPoint,
         Asked::Latency(rates) if rates.is_empty() => {

@@ -187,7 +187,7 @@ pub fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::BreakingPoint), _) => {
             MeasureRequest::BreakingPoint(concurrency::steps_of_trials(args.to))
         }
-        (None, _) if !vary.is_empty() && args.slo.is_none() => MeasureRequest::DefaultOfSweep,
+        (None, _) if !vary.is_empty() && args.slo.is_none() => MeasureRequest::DefaultInClosedLoop,
         (Some(MeasureOption::Capacity), _) => MeasureRequest::Capacity,
         _ => MeasureRequest::Default,
     };

@@ -44,11 +44,11 @@ pub struct TuneArgs {
     #[arg(long, value_name = "OPERATION")]
     pub on_op: Option<String>,
 
-    /// Choose what each trial measures [default: as `showdown compare` does]
+    /// Choose what each trial measures [default: capacity with --slo, otherwise the rate or the bytes of a closed loop]
     #[arg(long, value_enum)]
     pub measure: Option<TunedMeasure>,
 
-    /// Set the objective (SLO) that defines capacity, such as 'p99<5ms' [default: the workload's]
+    /// Compare capacities under this objective (SLO), such as 'p99<5ms'
     #[arg(long)]
     pub slo: Option<Slo>,
 
@@ -139,7 +139,9 @@ pub fn request(args: &TuneArgs) -> PlanRequest {
         command: std::env::args().collect(),
         workload: args.workload.clone(),
         measure: match args.measure {
-            None => MeasureRequest::Default,
+            None if args.slo.is_some() => MeasureRequest::Default,
+            // Its interval is a quarter of a capacity's in the same time, and candidates differ by little.
+            None => MeasureRequest::DefaultInClosedLoop,
             Some(TunedMeasure::Capacity) => MeasureRequest::Capacity,
             Some(TunedMeasure::Throughput) => MeasureRequest::Throughput,
             Some(TunedMeasure::Bytes) => MeasureRequest::Bytes,
