@@ -33,25 +33,52 @@ def published() -> dict[str, dict]:
     return {name: rule["expected"] for name, rule in rules.items() if "expected" in rule}
 
 
-def against_published(rows: Rows) -> list[list[str]]:
-    """A line of each published gain and search: what was published, what was measured here, and why it was kept or not."""
+def newest(rows: Rows) -> Rows:
+    """The rows of the newest search of each server."""
+    last = {row["search"]: row["at"] for row in sorted(rows, key=lambda row: row["at"])}
+    return [row for row in rows if row["at"] == last[row["search"]]]
+
+
+def tried(rows: Rows) -> list[list[str]]:
+    """A line of each setting with a published gain and each search: what was measured here, and why it was kept or not."""
+    known = published()
     lines = []
-    for tuning, expected in published().items():
-        own = [row for row in rows if row["tuning"] == tuning]
-        tried = {(row["search"], row["tuning"]) for row in own if row["outcome"] != NOT_TRIED}
-        for row in own:
-            line = [row["settings"] or tuning, _range(expected), row["search"], _measured(row), _seen(row), row["why"]]
-            # Of a tuning with several levels, one line says why none was tried.
-            is_repeated = row["outcome"] == NOT_TRIED and ((row["search"], tuning) in tried or line[:3] in [other[:3] for other in lines])
-            if not is_repeated:
-                lines.append(line)
+    for row in sorted(_of_published(rows), key=lambda row: (row["tuning"], row["settings"])):
+        if row["outcome"] != NOT_TRIED:
+            expected = known[row["tuning"]]
+            lines.append([row["tuning"], row["settings"], _range(expected), row["search"], _measured(row), _seen(row), row["why"]])
     return lines
 
 
+def not_tried(rows: Rows) -> list[list[str]]:
+    """A line of each tuning with a published gain and each reason for which it was not tried, with the searches that gave it."""
+    was_tried = {(row["search"], row["tuning"]) for row in rows if row["outcome"] != NOT_TRIED}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in _of_published(rows):
+        # Of a tuning with several levels, some may have been tried.
+        if row["outcome"] == NOT_TRIED and (row["search"], row["tuning"]) not in was_tried:
+            searches = reasons.setdefault((row["tuning"], row["why"]), [])
+            if row["search"] not in searches:
+                searches.append(row["search"])
+    return [[tuning, ", ".join(searches), why] for (tuning, why), searches in sorted(reasons.items())]
+
+
+def sources() -> list[list[str]]:
+    """A line of each published gain: who found it, and on what."""
+    lines = []
+    for tuning, expected in published().items():
+        told = [expected["source"], *(str(expected[key]) for key in ("hardware", "year") if key in expected)]
+        lines.append([tuning, _range(expected), ", ".join(told)])
+    return lines
+
+
+def _of_published(rows: Rows) -> Rows:
+    known = published()
+    return [row for row in rows if row["tuning"] in known]
+
+
 def _range(expected: dict) -> str:
-    known = [expected["source"], *(str(expected[key]) for key in ("hardware", "year") if key in expected)]
-    gain = f"{expected['low']:g}–{expected['high']:g}" if expected["low"] > 1 else f"up to {expected['high']:g}"
-    return f"{gain} × ({', '.join(known)})"
+    return f"{expected['low']:g}–{expected['high']:g} ×" if expected["low"] > 1 else f"up to {expected['high']:g} ×"
 
 
 def _measured(row: dict[str, str]) -> str:

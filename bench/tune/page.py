@@ -20,7 +20,7 @@ def write(ledgers: dict[str, Ledger]) -> str:
     """The whole page."""
     rows = ledgers["searches"].rows()
     killed = ledgers["kills"].rows()
-    against = gains.against_published(ledgers["gains"].rows())
+    gained = gains.newest(ledgers["gains"].rows())
     dates = sorted({row["at"][:10] for row in rows + killed})
     return f"""# Searches for tunings
 
@@ -43,11 +43,19 @@ searched by other rules (decision 0021).
 
 ## Published gains
 
-What others have published is in `tunings/`. The figure is a tuning's own share of what was confirmed; of one that was dropped before, its mean gain over the
+Of the newest search of each server. The figure is a tuning's own share of what was confirmed; of one that was dropped before, its mean gain over the
 baseline in screening and race, the best of many. Tunings that weaken durability are tried in a table of their own and never kept. *Seen* is a gain that was
 kept, or whose interval is above 1. What was published for another server is there for scale only.
 
-{table(["tuning", "published", "search", "measured here", "seen", "why"], against) if against else "None tried yet."}
+{table(["tuning", "setting", "published", "search", "measured here", "seen", "why"], gains.tried(gained)) if gains.tried(gained) else "None tried yet."}
+
+Not tried:
+
+{table(["tuning", "searches", "why"], gains.not_tried(gained)) if gains.not_tried(gained) else "None."}
+
+Who published them:
+
+{table(["tuning", "gain", "source"], gains.sources())}
 
 ## Killed searches
 

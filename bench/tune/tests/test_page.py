@@ -55,15 +55,19 @@ class Page(unittest.TestCase):
         }
         with tempfile.TemporaryDirectory() as directory:
             ledger = Ledger(Path(directory) / "gains.csv", gains.COLUMNS)
+            for row in gains.of_record("nginx", {"tried": [{**record["tried"][0], "blocks": 3}]}, "2026-11-24", "abb"):
+                ledger.append(row)
             for row in gains.of_record("nginx", record, "2026-11-25", "abc"):
                 ledger.append(row)
             rows = ledger.rows()
-        lines = {line[0]: line[2:] for line in gains.against_published(rows)}
+        self.assertEqual(len(rows), 6)
+        rows = gains.newest(rows)
         self.assertEqual(len(rows), 5)
-        self.assertEqual(lines["reuseport=on"], ["nginx", "1.003 × in 6 blocks", "no", "it gains nothing"])
-        self.assertEqual(lines["flush_at_commit=2"], ["nginx", "1.300 × (1.200–1.400)", "yes", "durability"])
-        self.assertEqual(lines["nginx-aio-threads"], ["nginx", "–", "not tried", "no disk reads"])
-        self.assertNotIn("nginx-sendfile", lines)
+        tried = {line[1]: line[3:] for line in gains.tried(rows)}
+        self.assertEqual(tried["reuseport=on"], ["nginx", "1.003 × in 6 blocks", "no", "it gains nothing"])
+        self.assertEqual(tried["flush_at_commit=2"], ["nginx", "1.300 × (1.200–1.400)", "yes", "durability"])
+        self.assertEqual(gains.not_tried(rows), [["nginx-aio-threads", "nginx", "no disk reads"]])
+        self.assertIn("up to 9 ×", next(line[1] for line in gains.sources() if line[0] == "nginx-aio-threads"))
 
 
 if __name__ == "__main__":
