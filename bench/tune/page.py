@@ -37,9 +37,9 @@ A server of known behaviour is slowed twice. Two tunings undo that: {", ".join(f
 ## Real servers
 
 *Tried* are settings: a tuning with three values has three. The commit is that of the program that searched; the earlier ones of a server may have
-searched by other rules (decision 0021).
+searched by other rules (decision 0021). Searches without a measure here compared capacities.
 
-{table(["command", "date", "commit", "settings tried", "tunings not tried", "kept", "took", "answer"], _servers(rows)) if _servers(rows) else "None searched yet."}
+{table(["command", "date", "commit", "measure", "settings tried", "tunings not tried", "kept", "took", "answer"], _servers(rows)) if _servers(rows) else "None searched yet."}
 
 ## Published gains
 
@@ -109,7 +109,7 @@ def _servers(rows: Rows) -> list[list[str]]:
         for row in (row for row in rows if row["search"] == search.name):
             minutes = f"{float(row['seconds']) / 60:.0f} min"
             command = f"`showdown tune {' '.join(search.arguments)}`"
-            known = [row["at"][:10], row["commit"], row["tried"], row["not_tried"], row["kept"] or "–", minutes]
+            known = [row["at"][:10], row["commit"], row["metric"] or "–", row["tried"], row["not_tried"], row["kept"] or "–", minutes]
             lines.append([command, *known, row["sentence"] or row["error"]])
     return lines
 

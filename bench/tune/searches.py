@@ -12,7 +12,7 @@ from shared.showdown import NoAnswer, ask
 
 from . import rules
 
-COLUMNS = "at commit search seconds sentence kept tried not_tried ratio low high error".split()
+COLUMNS = "at commit search seconds sentence kept tried not_tried ratio low high error metric".split()
 WORKLOAD = Path(__file__).resolve().parent / "known/workload.toml"
 
 
@@ -69,4 +69,5 @@ def row(search: Search, record: dict, error: str, commit: str, seconds: float) -
         "not_tried": len(record.get("not_tried", [])),
         **{key: f"{headline[key]:.5f}" if headline else "" for key in ("ratio", "low", "high")},
         "error": error,
+        "metric": record.get("metric", ""),
     }

@@ -44,7 +44,7 @@ class Page(unittest.TestCase):
         self.assertIn("| planted-b is kept in ≥ 90 % | 2 of 3, 67%", text)
         self.assertIn("true gain in ≥ 93 % | 1 of 2, 50%", text)
         self.assertIn("| no headline on a server at its best | 0 of 1, 0%", text)
-        self.assertIn("| abc | 0 | 0 | – | 1 min | no trial is valid |", text)
+        self.assertIn("| abc | – | 0 | 0 | – | 1 min | no trial is valid |", text)
         self.assertIn("After `showdown undo`: 0 changed settings, 0 running processes.", text)
 
     def test_a_gain_is_beside_what_was_published_and_a_tuning_that_was_not_tried_has_its_reason(self):
