@@ -25,28 +25,58 @@ pub fn measure_with_rate<'t>(plan: &Plan, trials: impl IntoIterator<Item = &'t T
     Some(Measure::CpuTime { rate_per_s: Some(rate) })
 }
 
+/// A client that needs more of its cores than this for servers as they are leaves no room for faster ones: with a gain of a
+/// fifth it would need [`MAX_UTILISATION`]. 0 to 1.
+const MAX_UTILISATION_BEFORE_GAINS: f64 = 0.75;
+
 /// The measure that takes the place of the planned one, and why; none where the client was not the limit of these trials,
 /// which are those of the first block.
 pub fn replacement(plan: &Plan, facts: &Facts, trials: &[&Trial]) -> Option<(Measure, ReplacedMeasure)> {
-    let FallbackMeasure::CpuTime = plan.fallback?;
     let shares_cpus = client_and_server_share_cpus(plan, facts);
-    let limited: Vec<&&Trial> =
-        trials.iter().filter(|trial| client_was_the_limit(trial, shares_cpus)).collect();
+    let is_limited = |trial: &Trial| client_was_the_limit(trial, shares_cpus);
+    instead(plan, trials, is_limited, |names, utilisation| {
+        let needed = if utilisation > MAX_UTILISATION {
+            format!("it needed {:.0} % of its cores", utilisation * 100.0)
+        } else {
+            "it shares its CPUs with the server".to_owned()
+        };
+        format!("the client was the limit for {names}: {needed}")
+    })
+}
+
+/// The same for a search that makes these servers faster: the client must have room for that.
+pub fn replacement_before_gains(
+    plan: &Plan,
+    facts: &Facts,
+    trials: &[&Trial],
+) -> Option<(Measure, ReplacedMeasure)> {
+    let has_no_room = |trial: &Trial| client_utilisation(trial) > MAX_UTILISATION_BEFORE_GAINS;
+    replacement(plan, facts, trials).or_else(|| {
+        instead(plan, trials, has_no_room, |names, utilisation| {
+            let needed = utilisation * 100.0;
+            format!(
+                "the client would be the limit for a faster server: for {names} it needs {needed:.0} % of its cores"
+            )
+        })
+    })
+}
+
+/// CPU time an operation in place of the planned measure, where the client is the limit of some of these trials. `why` has
+/// their names and the largest use of the client's cores.
+fn instead(
+    plan: &Plan,
+    trials: &[&Trial],
+    is_limited: impl Fn(&Trial) -> bool,
+    why: impl FnOnce(&str, f64) -> String,
+) -> Option<(Measure, ReplacedMeasure)> {
+    let FallbackMeasure::CpuTime = plan.fallback?;
+    let limited: Vec<&&Trial> = trials.iter().filter(|trial| is_limited(trial)).collect();
     let utilisation = limited.iter().map(|trial| client_utilisation(trial)).max_by(f64::total_cmp)?;
-    let is_limited = |name: &&str| limited.iter().any(|trial| trial.variant == *name);
-    let names = plan.variants.iter().map(|variant| variant.name.as_str()).filter(is_limited);
+    let is_named = |name: &&str| limited.iter().any(|trial| trial.variant == *name);
+    let names = plan.variants.iter().map(|variant| variant.name.as_str()).filter(is_named);
     let names = names.collect::<Vec<_>>().join(" and ");
-    let closed_loops = trials.iter().filter_map(|trial| closed_loop_per_s(trial));
-    let rate_per_s = cpu_rate::for_closed_loops(closed_loops)?;
-    let needed = if utilisation > MAX_UTILISATION {
-        format!("it needed {:.0} % of its cores", utilisation * 100.0)
-    } else {
-        "it shares its CPUs with the server".to_owned()
-    };
-    let replaced = ReplacedMeasure {
-        metric: wording(&plan.measure).what,
-        why: format!("the client was the limit for {names}: {needed}"),
-    };
+    let rate_per_s = cpu_rate::for_closed_loops(trials.iter().filter_map(|trial| closed_loop_per_s(trial)))?;
+    let replaced = ReplacedMeasure { metric: wording(&plan.measure).what, why: why(&names, utilisation) };
     Some((Measure::CpuTime { rate_per_s: Some(rate_per_s) }, replaced))
 }
 

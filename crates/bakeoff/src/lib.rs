@@ -80,6 +80,7 @@ mod verdict_input;
 mod wording;
 
 pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
+pub use first_block::replacement_before_gains;
 pub use gates::is_broken;
 pub use held_error::HeldError;
 pub use hint::capacity_share;
@@ -95,3 +96,4 @@ pub use run_hosts::{RunHosts, address_of_server};
 pub use run_plan::{RunPermissions, resume_run, run_plan};
 pub use run_plan_error::RunPlanError;
 pub use run_power::{MeteredServer, RunMeter};
+pub use wording::replaced as replaced_sentence;

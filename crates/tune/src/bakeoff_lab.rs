@@ -9,10 +9,13 @@ use std::{fs, io};
 
 use archive::Run;
 use archive::layout::SEARCH;
-use archive::model::{Measure, Plan, RunLength};
+use archive::model::{Measure, Plan, ReplacedMeasure, RunLength};
 use bakeoff::event::Event;
 use bakeoff::plan_request::{self, PlanRequest};
-use bakeoff::{FinishedRun, RunPermissions, RunPlanError, capacity_share, run_plan};
+use bakeoff::{
+    FinishedRun, RunPermissions, RunPlanError, capacity_share, replaced_sentence, replacement_before_gains,
+    run_plan,
+};
 use host::Host;
 use load::engine::RunContext;
 use workload::VariantText;
@@ -55,8 +58,8 @@ pub struct BakeoffLab<'a> {
     context: &'a RunContext,
     observe: &'a mut TuneObserver<'a>,
     begun: Instant,
-    /// The measure of all stages, which the first one decides.
-    measure: Option<Measure>,
+    /// The measure of all stages, which the first one decides, and what it replaced.
+    measure: Option<(Measure, Option<ReplacedMeasure>)>,
     /// Capacities as a share of closed loops: where the trials of later stages begin to search.
     share: Option<f64>,
     /// The run of the last stage.
@@ -112,8 +115,8 @@ impl<'a> BakeoffLab<'a> {
         };
         let mut plan = plan_request::plan(&request, &Host::local()).map_err(|error| error.to_string())?;
         plan.looks = Vec::new();
-        if let Some(measure) = &self.measure {
-            plan.measure = measure.clone();
+        if let Some((measure, replaced)) = &self.measure {
+            (plan.measure, plan.replaced) = (measure.clone(), replaced.clone());
             plan.fallback = None;
         }
         if self.is_quick {
@@ -165,7 +168,22 @@ impl<'a> BakeoffLab<'a> {
 
     /// Whether the first stage, which has the baseline alone, has ended.
     fn has_measured(&self) -> bool {
-        self.measure.is_some()
+        self.last_stage.is_some()
+    }
+
+    /// Whether the first stage begins again with another measure, because a faster server would have the client as its limit.
+    fn replaces_measure(&mut self, planned: &Plan, run: &Run) -> Result<bool, LabError> {
+        let trials: Vec<_> = run.trials.iter().map(|record| &record.trial).collect();
+        let replacement =
+            run.facts.as_ref().and_then(|facts| replacement_before_gains(planned, facts, &trials));
+        let Some((measure, replaced)) = replacement else { return Ok(false) };
+        let sentence = replaced_sentence(&measure, &replaced);
+        (self.observe)(TuneEvent::Trial(Event::MeasureReplaced { sentence }));
+        // Its trials answer nothing, as those of a first block whose measure is replaced.
+        fs::remove_dir_all(&run.dir)
+            .map_err(|error| LabError::Failed(format!("cannot remove {}: {error}", run.dir.display())))?;
+        self.measure = Some((measure, Some(replaced)));
+        Ok(true)
     }
 
     fn why_not(&self, error: &RunPlanError) -> LabError {
@@ -192,8 +210,12 @@ impl TuningLab for BakeoffLab<'_> {
         }
         let run = Run::open(&finished.dir).map_err(|error| LabError::Failed(error.to_string()))?;
         // The first block may have replaced the measure, and chosen a rate.
-        let plan = run.plan.clone().unwrap_or(plan);
-        self.measure.get_or_insert_with(|| plan.measure.clone());
+        let measured = run.plan.clone().unwrap_or_else(|| plan.clone());
+        if measured.measure == plan.measure && self.replaces_measure(&plan, &run)? {
+            return self.blocks(stage, of, blocks);
+        }
+        let plan = measured;
+        self.measure.get_or_insert_with(|| (plan.measure.clone(), plan.replaced.clone()));
         let name = finished.dir.file_name().map(|name| name.to_string_lossy().into_owned());
         let trials = run.trials.iter().filter_map(|record| reading(&run, &plan, &record.trial)).collect();
         self.share = capacity_share(run.trials.iter().map(|record| &record.trial)).or(self.share);

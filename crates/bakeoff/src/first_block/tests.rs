@@ -7,7 +7,7 @@ use archive::model::{
     PhaseKind, Plan, SweepPoint, Times, Trial, TrialPhase, TrialStatus, TrialTurns,
 };
 
-use super::{measure_with_rate, mixes_turns, one_at_a_time, replacement};
+use super::{measure_with_rate, mixes_turns, one_at_a_time, replacement, replacement_before_gains};
 use crate::testing::plan::PLAN;
 use crate::trial::blank;
 use crate::trial_order::ScheduledTrial;
@@ -80,6 +80,24 @@ fn a_client_without_spare_cpu_replaces_the_measure_at_a_third_of_the_slower_serv
         replacement(&plan(), &Facts::default(), &[&nginx, &apache]).expect("another measure");
     assert_eq!(measure, Measure::CpuTime { rate_per_s: Some(20_000.0) });
     assert_eq!(replaced.metric, "capacity at p99 < 5 ms");
+    assert_eq!(replaced.why, "the client was the limit for nginx: it needed 95 % of its cores");
+}
+
+#[test]
+fn a_search_for_gains_replaces_the_measure_before_a_faster_server_would_have_the_client_as_its_limit() {
+    let facts = Facts::default();
+    let (near, far) = (valid(refused(0, 100_000.0, 0.8)), valid(refused(1, 60_000.0, 0.5)));
+    assert!(replacement(&plan(), &facts, &[&near, &far]).is_none(), "a comparison has room");
+    let (measure, replaced) =
+        replacement_before_gains(&plan(), &facts, &[&near, &far]).expect("another measure");
+    assert_eq!(measure, Measure::CpuTime { rate_per_s: Some(20_000.0) });
+    assert_eq!(
+        replaced.why,
+        "the client would be the limit for a faster server: for nginx it needs 80 % of its cores"
+    );
+    assert!(replacement_before_gains(&plan(), &facts, &[&far]).is_none());
+    let (_, replaced) =
+        replacement_before_gains(&plan(), &facts, &[&refused(0, 1e5, 0.95)]).expect("another measure");
     assert_eq!(replaced.why, "the client was the limit for nginx: it needed 95 % of its cores");
 }
 

@@ -99,10 +99,9 @@ impl Search<'_> {
         }
         for entry in short {
             let place = group.iter().position(|at| *at == entry).map_or(0, |at| at + 1);
-            let why = trials.why_invalid(place).map(|why| format!("none of its trials is valid: {why}"));
             let tried = &mut self.table_mut(stage.table)[entry];
             if tried.gains.0.is_empty() {
-                tried.end(Outcome::Dropped, why.unwrap_or_else(|| NO_TIME.to_owned()));
+                tried.end(Outcome::Dropped, why_no_gain(&trials, place));
             }
         }
         Ok(())
@@ -153,5 +152,41 @@ impl Search<'_> {
             Table::Free => &mut self.found.tried,
             Table::Weaker => &mut self.found.weaker,
         }
+    }
+}
+
+/// Why no block has a gain of one of the settings over those that they are compared with, which are number 0.
+fn why_no_gain(trials: &StageTrials, of: usize) -> String {
+    if let Some(why) = trials.why_invalid(of) {
+        return format!("none of its trials is valid: {why}");
+    }
+    let mut both = trials.trials.iter().filter(|trial| trial.of == 0 || trial.of == of);
+    match both.find_map(|trial| trial.failed.as_deref().or(trial.invalid.as_deref())) {
+        Some(why) => format!("no block has a valid trial of it and of the baseline: {why}"),
+        None => NO_TIME.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::TrialReading;
+
+    #[test]
+    fn a_setting_without_a_gain_says_whose_trials_are_not_valid() {
+        let trial = |of: usize, is_valid: bool| TrialReading {
+            of,
+            value: is_valid.then_some(1.0),
+            invalid: (!is_valid).then(|| format!("trial of {of}")),
+            ..TrialReading::default()
+        };
+        let why =
+            |trials: Vec<TrialReading>| why_no_gain(&StageTrials { trials, ..StageTrials::default() }, 1);
+        assert_eq!(why(vec![trial(0, true), trial(1, false)]), "none of its trials is valid: trial of 1");
+        assert_eq!(
+            why(vec![trial(0, false), trial(1, true)]),
+            "no block has a valid trial of it and of the baseline: trial of 0"
+        );
+        assert_eq!(why(vec![trial(0, true), trial(2, false)]), NO_TIME);
     }
 }
