@@ -47,15 +47,16 @@ fn tunings(out: &mut String, title: &str, all: &[TriedTuning]) {
     }
     let _ = writeln!(
         out,
-        "### {title}\n\n| tuning | sets | outcome | own gain (95 % CI) | why |\n|---|---|---|---|---|"
+        "### {title}\n\n| tuning | sets | outcome | screened | own gain (95 % CI) | why |\n|---|---|---|---|---|---|"
     );
     for tried in all {
         let settings: Vec<String> =
             tried.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let outcome = format!("{:?}", tried.outcome).to_lowercase();
+        let screened = tried.screened_label().unwrap_or_else(|| "–".to_owned());
         let own = tried.own.as_ref().map_or_else(|| "–".to_owned(), RatioEstimate::label);
         let (name, settings, why) = (code(&tried.tuning), code(&settings.join(" ")), plain(&tried.why));
-        let _ = writeln!(out, "| {name} | {settings} | {outcome} | {own} | {why} |");
+        let _ = writeln!(out, "| {name} | {settings} | {outcome} | {screened} | {own} | {why} |");
     }
     out.push('\n');
 }

@@ -1,7 +1,7 @@
 // What a search for tunings has found: the answer, the figures before and after, and each tuning with what became of it.
 
 import { source } from "../charts/figure";
-import { number, quantity, sentenceCase } from "../derive/format";
+import { counted, number, quantity, sentenceCase } from "../derive/format";
 import { breakable, el, table, type Child } from "../dom";
 import type { Report } from "../model";
 import type { BeforeAfter, TriedTuning, TuningRatio, TuningRecord } from "../tuned";
@@ -53,7 +53,7 @@ function row({ tuning, settings, outcome, screened, blocks, own, mechanism, why 
 }
 
 function seen(screened: number | null, blocks: number): Child {
-  return screened === null ? MISSING : words(`${screened.toFixed(3)} × in ${blocks}`);
+  return screened === null ? MISSING : words(`${screened.toFixed(3)} × in ${counted(blocks, "block")}`);
 }
 
 function moved(mechanism: TriedTuning["mechanism"]): Child {

@@ -64,7 +64,7 @@ test("the answer is first, and each tuning has what became of it, the kept ones 
     const outcomes = await page.locator("#tuning table", { hasText: "mariadb-io-capacity" }).locator("tbody tr").allInnerTexts();
     assert.deepEqual(outcomes.map((row) => /kept|dropped|refused/.exec(row)?.[0]), ["kept", "dropped", "refused"]);
     assert.match(await text(page), /never kept.*mariadb-flush-at-commit.*a crash loses the last second/);
-    assert.match(await text(page), /allocator=jemalloc kept 1\.131 × in 9 1\.120 ×/);
+    assert.match(await text(page), /allocator=jemalloc kept 1\.131 × in 9 blocks 1\.120 ×/);
     assert.match(await text(page), /Take home: mariadb\.cnf LD_PRELOAD=libjemalloc\.so\.2/);
     await page.locator("#tuning details", { hasText: "Not tried (1)" }).locator("summary").click();
     assert.match(await text(page), /kernel-rps.*its evidence is not there/);

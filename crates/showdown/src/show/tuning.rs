@@ -67,8 +67,11 @@ fn section<'t>(out: &mut String, title: &str, all: impl Iterator<Item = &'t Trie
     for tried in all {
         let settings: Vec<String> =
             tried.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let own = tried.own.as_ref().map_or(String::new(), |own| format!("  {}", own.label()));
-        let _ = writeln!(out, "  {}: {}{own}\n    {}", tried.tuning, settings.join(" "), tried.why);
+        // Its own share, if it came that far: the gain in the screening is that of the best of many.
+        let own = tried.own.as_ref().map(RatioEstimate::label);
+        let gain = own.or_else(|| tried.screened_label().map(|label| format!("screened {label}")));
+        let gain = gain.map_or(String::new(), |gain| format!("  {gain}"));
+        let _ = writeln!(out, "  {}: {}{gain}\n    {}", tried.tuning, settings.join(" "), tried.why);
         if tried.outcome == TuningOutcome::Kept && !tried.risk.is_empty() {
             let _ = writeln!(out, "    risk: {}", tried.risk);
         }

@@ -104,6 +104,11 @@ fn a_search_records_what_it_tried_and_leaves_nothing_behind() {
     }
     let shown = home.run(&["report", run.to_str().expect("a path"), "--format", "md"]);
     let sentence = record["sentence"].as_str().expect("a sentence");
+    for tried in record["tried"].as_array().expect("a list") {
+        let Some(gain) = tried["screened"].as_f64() else { continue };
+        let screened = format!("| {gain:.3} × in {} block", tried["blocks"]);
+        assert!(text(&shown.stdout).contains(&screened), "{screened}: {}", text(&shown.stdout));
+    }
     assert!(text(&shown.stdout).contains("### Tried"), "{} {}", text(&shown.stdout), text(&shown.stderr));
     let listed = text(&home.run(&["list", "--tag", "mine"]).stdout);
     assert!(listed.contains(sentence.split(" (").next().unwrap_or(sentence)), "{listed} {sentence}");

@@ -1,5 +1,7 @@
 //! The steps of a search after equal servers: screening, race, stack, dropping one at a time, and confirmation.
 
+use archive::model::plural;
+
 use super::decide::{self, Gains, Spread};
 use super::guards::{mechanism, too_few, worse};
 use super::outcome::{Confirmation, Headline, Outcome};
@@ -62,8 +64,8 @@ impl Search<'_> {
             let tried = &mut self.found.tried[at];
             if decide::cannot_win(&tried.gains, spread) {
                 let gain = tried.gains.mean().exp_m1() * 100.0;
-                let blocks = tried.gains.0.len();
-                tried.end(Outcome::Dropped, format!("it does not gain 1 %: {gain:+.1} % in {blocks} blocks"));
+                let blocks = plural(tried.gains.0.len() as u64, "block");
+                tried.end(Outcome::Dropped, format!("it does not gain 1 %: {gain:+.1} % in {blocks}"));
             }
         }
     }
