@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 
 from shared.whole_run import REPOSITORY
 
@@ -27,6 +28,7 @@ def of_record(search: str, record: dict, at: str, commit: str) -> list[dict[str,
     return rows
 
 
+@cache
 def published() -> dict[str, dict]:
     """What has been published, by the name of the tuning."""
     rules = {path.stem: tomllib.loads(path.read_text()) for path in sorted((REPOSITORY / "tunings").glob("*.toml"))}

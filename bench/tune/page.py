@@ -21,6 +21,7 @@ def write(ledgers: dict[str, Ledger]) -> str:
     rows = ledgers["searches"].rows()
     killed = ledgers["kills"].rows()
     gained = gains.newest(ledgers["gains"].rows())
+    tried, not_tried = gains.tried(gained), gains.not_tried(gained)
     dates = sorted({row["at"][:10] for row in rows + killed})
     return f"""# Searches for tunings
 
@@ -47,11 +48,11 @@ Of the newest search of each server. The figure is a tuning's own share of what 
 baseline in screening and race, the best of many. Tunings that weaken durability are tried in a table of their own and never kept. *Seen* is a gain that was
 kept, or whose interval is above 1. What was published for another server is there for scale only.
 
-{table(["tuning", "setting", "published", "search", "measured here", "seen", "why"], gains.tried(gained)) if gains.tried(gained) else "None tried yet."}
+{table(["tuning", "setting", "published", "search", "measured here", "seen", "why"], tried) if tried else "None tried yet."}
 
 Not tried:
 
-{table(["tuning", "searches", "why"], gains.not_tried(gained)) if gains.not_tried(gained) else "None."}
+{table(["tuning", "searches", "why"], not_tried) if not_tried else "None."}
 
 Who published them:
 

@@ -14,6 +14,10 @@ use crate::gates;
 use crate::shared_cpus::client_and_server_share_cpus;
 use crate::wording::wording;
 
+/// A client that needs more of its cores than this for servers as they are leaves no room for faster ones: with a gain of a
+/// fifth it would need [`MAX_UTILISATION`]. 0 to 1.
+const MAX_UTILISATION_BEFORE_GAINS: f64 = 0.75;
+
 /// The measure with the rate at which these trials of the first block were measured; none where the plan has one, or varies
 /// it.
 pub fn measure_with_rate<'t>(plan: &Plan, trials: impl IntoIterator<Item = &'t Trial>) -> Option<Measure> {
@@ -24,10 +28,6 @@ pub fn measure_with_rate<'t>(plan: &Plan, trials: impl IntoIterator<Item = &'t T
     let rate = trials.into_iter().find_map(|trial| Some(trial.cpu_time.as_ref()?.rate_per_s))?;
     Some(Measure::CpuTime { rate_per_s: Some(rate) })
 }
-
-/// A client that needs more of its cores than this for servers as they are leaves no room for faster ones: with a gain of a
-/// fifth it would need [`MAX_UTILISATION`]. 0 to 1.
-const MAX_UTILISATION_BEFORE_GAINS: f64 = 0.75;
 
 /// The measure that takes the place of the planned one, and why; none where the client was not the limit of these trials,
 /// which are those of the first block.

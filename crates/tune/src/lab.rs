@@ -66,6 +66,13 @@ pub struct TrialReading {
     pub figures: BTreeMap<String, f64>,
 }
 
+impl TrialReading {
+    /// Why its value does not count; none if it does.
+    pub fn why_none(&self) -> Option<&str> {
+        self.failed.as_deref().or(self.invalid.as_deref())
+    }
+}
+
 /// Why there are no trials.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabError {
@@ -120,7 +127,7 @@ impl StageTrials {
         if own.clone().any(|trial| trial.value.is_some()) {
             return None;
         }
-        own.find_map(|trial| trial.failed.as_deref().or(trial.invalid.as_deref()))
+        own.find_map(TrialReading::why_none)
     }
 
     /// The trials in which the server with one of the settings did its work badly.

@@ -3,7 +3,7 @@
 
 use super::outcome::{Outcome, Tried};
 use super::state::{MOST_BESIDE, Search};
-use crate::lab::{LabError, Settings, StageTrials};
+use crate::lab::{LabError, Settings, StageTrials, TrialReading};
 
 const NO_TIME: &str = "there was no time to try it: pass a longer --for";
 
@@ -161,7 +161,7 @@ fn why_no_gain(trials: &StageTrials, of: usize) -> String {
         return format!("none of its trials is valid: {why}");
     }
     let mut both = trials.trials.iter().filter(|trial| trial.of == 0 || trial.of == of);
-    match both.find_map(|trial| trial.failed.as_deref().or(trial.invalid.as_deref())) {
+    match both.find_map(TrialReading::why_none) {
         Some(why) => format!("no block has a valid trial of it and of the baseline: {why}"),
         None => NO_TIME.to_owned(),
     }
@@ -170,7 +170,6 @@ fn why_no_gain(trials: &StageTrials, of: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::TrialReading;
 
     #[test]
     fn a_setting_without_a_gain_says_whose_trials_are_not_valid() {

@@ -36,8 +36,7 @@ pub(super) fn worse(trials: &StageTrials, memory_bytes: f64) -> Vec<String> {
     let [broken, before] = [1, 0].map(|of| trials.broken(of));
     if broken.len() > before.len() {
         let of = trials.trials.iter().filter(|trial| trial.of == 1).count();
-        let why = broken.iter().find_map(|trial| trial.failed.as_ref().or(trial.invalid.as_ref()));
-        let why = why.map_or("see its log", String::as_str);
+        let why = broken.iter().find_map(|trial| trial.why_none()).unwrap_or("see its log");
         worse.push(format!("the server fails with it in {} of {of} trials: {why}", broken.len()));
     }
     let p99 = trials.log_ratios(1, 0, |trial| trial.p99_us);
