@@ -71,18 +71,25 @@ function show(report: Report, page: HTMLElement): void {
   const main = el("main", { id: "main", tabindex: -1 }, onceEach(answer(report)), ...parts.map(render));
   const glossary = glossarySection(main);
   main.append(render(glossary));
+  const menu = el(
+    "header",
+    { class: "top" },
+    el("span", { class: "brand" }, "Showdown"),
+    el("nav", { "aria-label": "Sections" }, el("ul", {}, ...[...parts, glossary].map(({ id, short }) => el("li", {}, el("a", { href: `#${id}` }, short))))),
+    themeButton(),
+  );
   page.append(
     el("a", { class: "skip", href: "#main" }, "Skip to the report"),
-    el(
-      "header",
-      { class: "top" },
-      el("span", { class: "brand" }, "Showdown"),
-      el("nav", { "aria-label": "Sections" }, el("ul", {}, ...[...parts, glossary].map(({ id, short }) => el("li", {}, el("a", { href: `#${id}` }, short))))),
-      themeButton(),
-    ),
+    menu,
     main,
     el("footer", {}, el("p", {}, `${report.run.id} · ${report.made_by}`)),
   );
+  keepClearOf(menu);
+}
+
+/** The menu stays on top and takes as many lines as it needs: what a link leads to begins below all of them. */
+function keepClearOf(menu: HTMLElement): void {
+  new ResizeObserver(() => document.documentElement.style.setProperty("--menu-height", `${menu.offsetHeight}px`)).observe(menu);
 }
 
 unfoldForPrint();

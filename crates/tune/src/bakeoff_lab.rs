@@ -145,12 +145,13 @@ impl<'a> BakeoffLab<'a> {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Runs a plan. Between two stages another showdown may begin to measure here: it is waited for.
+    /// Runs a plan. Between two stages another showdown may begin to measure here: it is waited for, also where the first stage
+    /// begins again with another measure.
     fn run_when_free(&mut self, plan: &Plan, guess: Option<f64>) -> Result<FinishedRun, RunPlanError> {
         let until = Instant::now() + LONGEST_WAIT;
         loop {
             match self.run(plan, guess) {
-                Err(error) if error.is_taken() && self.has_measured() && Instant::now() < until => {
+                Err(error) if error.is_taken() && self.measure.is_some() && Instant::now() < until => {
                     self.say(&format!("waiting: {error}"));
                     thread::sleep(LOOK_AGAIN);
                     if self.is_interrupted() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use workload::definition::{KnobType, ServerDefinition, TypedValue};
 use workload::{TemplateVariables, is_kernel_setting};
 
-use crate::condition::Condition;
+use crate::condition::{Condition, written};
 use crate::fit::why_not_fit;
 use crate::lab::Settings;
 use crate::tuning::{Durability, Level, Need, Scope, Security, Tuning};
@@ -135,7 +135,7 @@ fn examine(tuning: &Tuning, situation: &Situation<'_>) -> Result<(Evidence, Stri
         .filter_map(|condition| Some((condition, value(condition)?)))
         .find(|(condition, value)| condition.holds(*value))
     {
-        return Err(format!("{}: it is {value:.3}", against.in_words()));
+        return Err(format!("{}: it is {}", against.in_words(), written(value)));
     }
     let mut known = Vec::new();
     let mut evidence = if tuning.when.is_empty() { Evidence::NotNeeded } else { Evidence::Holds };
@@ -143,12 +143,13 @@ fn examine(tuning: &Tuning, situation: &Situation<'_>) -> Result<(Evidence, Stri
         match value(condition) {
             Some(value) if !condition.holds(value) => {
                 return Err(format!(
-                    "nothing calls for it: {} is {value:.3}, and it is tried where {}",
+                    "nothing calls for it: {} is {}, and it is tried where {}",
                     condition.figure,
+                    written(value),
                     condition.in_words()
                 ));
             }
-            Some(value) => known.push(format!("{} is {value:.3}", condition.figure)),
+            Some(value) => known.push(format!("{} is {}", condition.figure, written(value))),
             None => evidence = Evidence::NotKnown,
         }
     }

@@ -1,5 +1,6 @@
 //! A condition on a figure that `explain` has of a server.
 
+use archive::model::thousands;
 use serde::{Deserialize, Serialize};
 
 /// A condition on a figure. It has one bound.
@@ -25,8 +26,8 @@ impl Condition {
     /// It in words: `server.kernel is at least 0.4`.
     pub fn in_words(&self) -> String {
         match (self.at_least, self.at_most) {
-            (Some(bound), _) => format!("{} is at least {bound}", self.figure),
-            (None, Some(bound)) => format!("{} is at most {bound}", self.figure),
+            (Some(bound), _) => format!("{} is at least {}", self.figure, written(bound)),
+            (None, Some(bound)) => format!("{} is at most {}", self.figure, written(bound)),
             (None, None) => self.figure.clone(),
         }
     }
@@ -36,6 +37,11 @@ impl Condition {
         let bounds = [self.at_least, self.at_most];
         bounds.iter().flatten().count() == 1 && bounds.iter().flatten().all(|bound| bound.is_finite())
     }
+}
+
+/// A value of a figure: with thousands separators where it is large, else with up to three decimals.
+pub(crate) fn written(value: f64) -> String {
+    if value.abs() >= 1000.0 { thousands(value) } else { ((value * 1000.0).round() / 1000.0).to_string() }
 }
 
 #[cfg(test)]
@@ -49,6 +55,9 @@ mod tests {
         assert_eq!(condition.in_words(), "x is at least 0.5");
         let most: Condition = toml::from_str("figure = \"x\"\nat_most = 0.5").unwrap();
         assert!(most.holds(0.5) && !most.holds(0.6));
+        let large: Condition = toml::from_str("figure = \"network.bytes\"\nat_least = 1_000_000").unwrap();
+        assert_eq!(large.in_words(), "network.bytes is at least 1,000,000");
+        assert_eq!([0.0, 0.98749, 8_192.4].map(written), ["0", "0.987", "8,192"]);
         let both: Condition = toml::from_str("figure = \"x\"\nat_most = 0.5\nat_least = 0.1").unwrap();
         assert!(!both.is_complete());
     }

@@ -26,7 +26,7 @@ export function tuningSection({ tuning }: Report): Section | null {
     el("details", {}, el("summary", {}, "The search, step by step"), el("ol", {}, ...tuning.steps.map(({ name, learnt }) => el("li", {}, ...breakable(`${sentenceCase(name)}: ${learnt}.`))))),
     source("tuning.json"),
   ];
-  return { id: "tuning", title: "What made it faster", short: "Tuning", body };
+  return { id: "tuning", title: tuning.headline ? "What made it faster" : "What was tried", short: "Tuning", body };
 }
 
 function basis({ equal, headline, ended }: TuningRecord): Child[] {

@@ -393,3 +393,13 @@ test("axe finds no accessibility problems, light or dark", async () => {
     }
   }
 });
+
+test("what the menu links to begins below the menu, however many lines it takes", async () => {
+  for (const width of [1000, 770, 375]) {
+    await check(fixture("comparison"), async (page) => {
+      await page.locator(".top a", { hasText: "Resources" }).first().click();
+      const [menu, heading] = await Promise.all([".top", "section:target h2"].map((selector) => page.locator(selector).boundingBox()));
+      assert.ok(menu && heading && heading.y >= menu.y + menu.height, `${JSON.stringify({ width, menu, heading })}`);
+    }, { viewport: { width, height: 600 } });
+  }
+});

@@ -75,7 +75,7 @@ test("the answer is first, and each tuning has what became of it, the kept ones 
 test("a search that keeps nothing says so, and why it ended early", async () => {
   const nothing = { ...RECORD, headline: null, before_after: [], tried: [], weaker: [], take_home: [], not_tried: [], equal: null, ended: "no room is left" };
   await check(tuned({ ...nothing, sentence: "nothing was found that makes nginx faster" }), async (page) => {
-    assert.match(await text(page), /Nothing is kept\..*The search ended early: no room is left\./);
+    assert.match(await text(page), /^What was tried .*Nothing is kept\..*The search ended early: no room is left\./);
     assert.equal(await count(page, "#tuning table"), 0);
   });
 });
