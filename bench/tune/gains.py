@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 
+from shared.markdown import plural
 from shared.whole_run import REPOSITORY
 
 COLUMNS = "at commit search tuning settings outcome own low high screened blocks why".split()
@@ -86,7 +87,7 @@ def _range(expected: dict) -> str:
 def _measured(row: dict[str, str]) -> str:
     if row["own"]:
         return f"{float(row['own']):.3f} × ({float(row['low']):.3f}–{float(row['high']):.3f})"
-    return f"{float(row['screened']):.3f} × in {row['blocks']} blocks" if row["screened"] else "–"
+    return f"{float(row['screened']):.3f} × in {plural(int(row['blocks']), 'block')}" if row["screened"] else "–"
 
 
 def _seen(row: dict[str, str]) -> str:

@@ -58,6 +58,7 @@ mod plan_limits;
 pub mod plan_request;
 mod plan_variant;
 mod preset;
+mod quick_measure;
 mod replay;
 mod run;
 mod run_hosts;

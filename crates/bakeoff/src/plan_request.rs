@@ -19,6 +19,7 @@ use crate::plan_error::PlanError;
 use crate::plan_hosts;
 use crate::plan_variant::plan_variants;
 use crate::preset::{self, Preset, long_enough_for};
+use crate::quick_measure;
 use crate::sweep_axis;
 
 /// Which measure a request asks for.
@@ -183,6 +184,11 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let threads = threads_of_clients(request).unwrap_or(threads);
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
+    // A user who names a measure, an objective or a time wants that one.
+    let is_unnamed =
+        request.measure == MeasureRequest::Default && request.slo.is_none() && request.time.is_none();
+    let quicker = if is_unnamed { quick_measure::in_place_of(&measure, length) } else { None };
+    let (measure, replaced) = quicker.map_or((measure, None), |(measure, before)| (measure, Some(before)));
     let is_closed_loop = matches!(measure, Measure::MaxThroughput | Measure::MaxBytes);
     let preset = if is_closed_loop && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
@@ -209,7 +215,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         tags: request.tags.clone(),
         fallback: None,
         measure,
-        replaced: None,
+        replaced,
         load: ClientLoad {
             connections: request.connections.unwrap_or_else(|| workload.connections()),
             threads,

@@ -60,7 +60,7 @@ pub struct Plan {
     pub fallback: Option<FallbackMeasure>,
     /// The metric of each trial.
     pub measure: Measure,
-    /// The measure that `measure` replaced after the first block.
+    /// The measure that `measure` replaced: after the first block, or because a quick comparison has no time for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<ReplacedMeasure>,
     /// The client's connections and threads.
@@ -272,13 +272,13 @@ pub enum FallbackMeasure {
     CpuTime,
 }
 
-/// A measure that another one replaced after the first block.
+/// A measure that another one replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplacedMeasure {
     /// Its metric, such as `capacity at p99 < 5 ms`.
     pub metric: String,
-    /// Why it was replaced, with the figures of the first block.
+    /// Why it was replaced, with the figures of the first block if that decided.
     pub why: String,
 }
 

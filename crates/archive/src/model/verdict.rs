@@ -22,7 +22,7 @@ pub struct Verdict {
     pub unit: String,
     /// Whether a higher value is better.
     pub higher_is_better: bool,
-    /// The measure that was planned and replaced after the first block, and why, in one sentence.
+    /// The measure that was replaced, and why, in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
     /// Whether every planned block is included; false for a run that was stopped early.
