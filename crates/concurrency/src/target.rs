@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use archive::model::{Facts, FlatFacts, Plan, PlannedConcurrency};
 use bakeoff::PlanError;
-use host::knobs::{Knob, Knobs};
+use host::knobs::{KnobValues, Knobs};
 use host::{CpuSet, Host};
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{Expected, HttpOperation, HttpSpec, Statuses};
@@ -138,7 +138,7 @@ impl<'m> DownloadTarget<'m> {
         (machine, cpus): (&'m dyn Machine, Option<CpuSet>),
         workload: &Workload,
         mut variant: ServerVariant,
-        settings: BTreeMap<Knob, String>,
+        settings: KnobValues,
     ) -> Result<Self, ConcurrencyError> {
         let cpus = match cpus {
             Some(cpus) => cpus,
@@ -191,7 +191,7 @@ impl<'m> DownloadTarget<'m> {
         machine: &'m dyn Machine,
         target: &Target,
         address: SocketAddr,
-        settings: &BTreeMap<Knob, String>,
+        settings: &KnobValues,
     ) -> Result<Self, ConcurrencyError> {
         let expect = Expected { status: Some(Statuses::One(200)), ..Expected::default() };
         let operation = HttpOperation { expect, ..HttpOperation::get(&target.path_and_query) };
@@ -259,7 +259,7 @@ pub(crate) fn fit(
     variant: &mut ServerVariant,
     steps: &PlannedConcurrency,
     server_cpus: usize,
-    settings: BTreeMap<Knob, String>,
+    settings: KnobValues,
 ) -> Result<BTreeMap<String, String>, ConcurrencyError> {
     let definition =
         workload.server(&variant.server).map_err(|error| PlanError::from(VariantError::from(error)))?;
@@ -280,7 +280,7 @@ pub(crate) fn fit(
 }
 
 /// Kernel settings by their names.
-pub(crate) fn knobs(settings: &BTreeMap<String, String>) -> BTreeMap<Knob, String> {
+pub(crate) fn knobs(settings: &BTreeMap<String, String>) -> KnobValues {
     settings.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.clone()))).collect()
 }
 

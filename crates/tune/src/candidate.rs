@@ -33,11 +33,16 @@ impl Candidate {
         settings.collect::<Vec<_>>().join(",")
     }
 
-    /// Whether servers run one at a time with it: it sets something of the kernel whose effects last.
+    /// Whether servers run one at a time with it.
     pub fn runs_alone(&self) -> bool {
-        let lasts = |name: &str| name.parse().is_ok_and(|knob| !host::knobs::takes_effect_at_once(&knob));
-        self.settings.keys().any(|name| is_kernel_setting(name) && lasts(name))
+        one_at_a_time(&self.settings)
     }
+}
+
+/// Whether servers run one at a time with these: something of the kernel is set whose effects last.
+pub fn one_at_a_time(settings: &Settings) -> bool {
+    let lasts = |name: &str| name.parse().is_ok_and(|knob| !host::knobs::takes_effect_at_once(&knob));
+    settings.keys().any(|name| is_kernel_setting(name) && lasts(name))
 }
 
 /// A tuning that is not tried.

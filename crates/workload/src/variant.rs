@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use host::knobs::{InvalidKnob, Knob as KernelSetting};
+use host::knobs::{InvalidKnob, KnobValues};
 
 use crate::definition::{
     INSTANCES, ISOLATED_CPUS, ISOLATION, InvalidValue, Knob, NoSuchKnob, TypedValue, Workload, own_build,
@@ -21,7 +21,7 @@ pub struct ServerVariant {
     /// The knobs that are set.
     pub knobs: BTreeMap<String, TypedValue>,
     /// The kernel settings while it runs. Only the kernel can check their values.
-    pub kernel: BTreeMap<KernelSetting, String>,
+    pub kernel: KnobValues,
 }
 
 /// Whether a name is that of a kernel setting: it has a dot or a slash, which no knob's name has.

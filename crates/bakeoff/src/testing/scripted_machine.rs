@@ -1,6 +1,5 @@
 //! A machine that is lost at a certain call. Its servers answer each request of HTTP.
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -8,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::model::VariantFacts;
-use host::knobs::Knob;
+use host::knobs::KnobValues;
 use host::process::{CpuUsed, LogText};
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
@@ -51,7 +50,7 @@ pub struct ScriptedMachine {
 pub struct MachineLog {
     pub orders: Vec<ServerOrder>,
     /// The kernel settings, each time that they were set.
-    pub settings: Vec<BTreeMap<Knob, String>>,
+    pub settings: Vec<KnobValues>,
     pub stopped: usize,
     pub removed: Vec<u32>,
 }

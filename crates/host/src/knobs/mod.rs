@@ -43,6 +43,9 @@ use journal::{Journal, JournalEntry};
 use restorer::Restorer;
 use value::{boot_id, read, write};
 
+/// Values of kernel settings.
+pub type KnobValues = BTreeMap<Knob, String>;
+
 /// How often, and how many times, the restorer tries to lock the journal: a killed process keeps its locks until the
 /// kernel has closed its files.
 const LOCK_RETRY: Duration = Duration::from_millis(10);
@@ -112,7 +115,7 @@ impl Knobs {
     }
 
     /// Sets these knobs. Those that reset others are set first. An error leaves some of them set.
-    pub fn set_all(&mut self, values: &BTreeMap<Knob, String>) -> Result<(), Error> {
+    pub fn set_all(&mut self, values: &KnobValues) -> Result<(), Error> {
         let mut ordered: Vec<_> = values.iter().collect();
         ordered.sort_by_key(|(knob, _)| table::followers(knob).is_empty());
         let changes: Vec<_> =

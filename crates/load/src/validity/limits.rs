@@ -4,6 +4,9 @@
 pub const MAX_UTILISATION: f64 = 0.90;
 /// Largest share of its time for which the client may be ready to run and have no CPU.
 pub const MAX_STARVATION: f64 = 0.05;
+/// Largest mean of what the client added to an operation, as a share of the time from one operation to the next of its connection,
+/// with which more starvation does no harm.
+pub const MAX_STARVED_DELAY: f64 = 0.01;
 /// Largest p99 of lag or pickup as a share of the median response time.
 pub const MAX_LAG_SHARE: f64 = 0.1;
 /// A p99 of lag or pickup up to this breaks no rule, microseconds.

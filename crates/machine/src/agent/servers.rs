@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use host::knobs::Knob;
+use host::knobs::KnobValues;
 use host::telemetry::Recording;
 use host::{CpuSet, Host};
 use load::clock::Nanos;
@@ -228,7 +228,7 @@ fn no_recording() -> CallError {
 }
 
 /// For a kernel setting, nothing else of a variant matters.
-fn variant(kernel: BTreeMap<Knob, String>) -> ServerVariant {
+fn variant(kernel: KnobValues) -> ServerVariant {
     ServerVariant { server: String::new(), knobs: BTreeMap::new(), kernel }
 }
 

@@ -1,11 +1,11 @@
 //! Kernel settings of the variants: applied before a server starts, and before each of its loads where others are up; restored
 //! before those of the next one. `host` restores them when the process is killed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use host::Host;
-use host::knobs::{self, Knob, Knobs};
+use host::knobs::{self, Knob, KnobValues, Knobs};
 use workload::ServerVariant;
 
 use crate::machine::LeftSettings;
@@ -18,7 +18,7 @@ pub struct KernelSettings {
     /// The settings that some variant has.
     varied: BTreeSet<Knob>,
     /// What is applied now; none where that is not known.
-    applied: Option<BTreeMap<Knob, String>>,
+    applied: Option<KnobValues>,
 }
 
 impl KernelSettings {

@@ -1,13 +1,12 @@
 //! What a controller asks of a host with servers: a request for each method of [`Machine`](crate::Machine),
 //! [`SystemUnderTest`](crate::SystemUnderTest), [`CpuMeter`](crate::CpuMeter) and [`Recorder`](crate::Recorder).
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use host::CpuSet;
-use host::knobs::Knob;
+use host::knobs::KnobValues;
 use host::process::LogText;
 use host::telemetry::{OtherProgram, TelemetryColumn};
 use load::clock::Nanos;
@@ -98,7 +97,7 @@ pub struct Reserved {
 }
 
 /// The kernel settings of each variant of a machine.
-pub type VariantSettings = Vec<BTreeMap<Knob, String>>;
+pub type VariantSettings = Vec<KnobValues>;
 
 /// See [`Machine::open_kernel_settings`](crate::Machine::open_kernel_settings).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +117,7 @@ pub struct TryKernelSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetKernelSettings {
     /// The settings of the variant.
-    pub settings: BTreeMap<Knob, String>,
+    pub settings: KnobValues,
 }
 
 /// Sends a workload, once.

@@ -9,6 +9,7 @@
 //! | race | the best six, three blocks more at a time | the same, with more blocks |
 //! | stack | the best, then the best two, … | who adds to those before |
 //! | drop one | the stack, and the stack without each | single claims, by Holm's correction |
+//! | join | the stack, and the stack with each candidate whose servers run one at a time | the same |
 //! | confirmation | the stack and the baseline, fresh blocks | the headline, from these blocks alone |
 //! | weaker | the stack with each tuning that weakens something | a table of its own |
 
@@ -19,6 +20,7 @@ mod limits;
 mod outcome;
 #[cfg(test)]
 mod scripted_lab;
+mod stack;
 mod state;
 mod steps;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, one_at_a_time};
 use crate::lab::{LabError, Settings, StageTrials, TrialReading, TuningLab};
 use crate::tuning::{Durability, Level, Mechanism, Moves, Scope, Security, Tuning};
 
@@ -17,6 +17,8 @@ pub(super) struct ScriptedLab {
     pub effects: BTreeMap<String, f64>,
     /// Standard deviation of a trial's logarithm within its block.
     pub noise: f64,
+    /// The same of a stage whose servers run one at a time.
+    pub noise_alone: f64,
     /// Knobs with which the server dies.
     pub deadly: BTreeSet<String>,
     /// Knobs with which it does not run together.
@@ -43,6 +45,7 @@ impl ScriptedLab {
         Self {
             effects: effects.iter().map(|(name, gain)| ((*name).to_owned(), f64::ln_1p(*gain))).collect(),
             noise: 0.01,
+            noise_alone: 0.01,
             deadly: BTreeSet::new(),
             deadly_pair: None,
             fragile: BTreeSet::new(),
@@ -74,7 +77,8 @@ impl TuningLab for ScriptedLab {
         if let Some(knob) = of.iter().flat_map(Settings::keys).find(|knob| self.refused.contains(*knob)) {
             return Err(LabError::Refused(format!("{knob} cannot be set")));
         }
-        let noise = Normal::new(0.0, self.noise).unwrap();
+        let is_alone = of.iter().any(|settings| one_at_a_time(settings));
+        let noise = Normal::new(0.0, if is_alone { self.noise_alone } else { self.noise }).unwrap();
         let mut trials = Vec::new();
         let mut stopped = None;
         for block in 1..=blocks {

@@ -1,17 +1,16 @@
-//! The steps of a search after equal servers: screening, race, stack, dropping one at a time, and confirmation.
+//! The steps of a search after equal servers: screening, race and confirmation. What is confirmed together is
+//! [`stack`](super::stack)'s.
 
 use archive::model::plural;
 
-use super::decide::{self, Gains, Spread};
+use super::decide;
 use super::guards::{mechanism, too_few, worse};
 use super::outcome::{Confirmation, Headline, Outcome};
 use super::state::{MOST_BESIDE, Search};
-use crate::lab::{CONFIRMATION, LabError, Settings, StageTrials};
+use crate::lab::{CONFIRMATION, LabError, Settings};
 
 /// Most candidates that are raced.
 const MOST_RACED: usize = 6;
-/// Most tunings of a stack.
-const MOST_STACKED: usize = 5;
 /// Those for which time is kept while it is not known who is left: of six that are raced, four or five are noise.
 const USUALLY_STACKED: usize = 2;
 
@@ -35,7 +34,6 @@ impl Search<'_> {
             self.race()?;
         }
         let stack = self.stack()?;
-        let stack = self.drop_one_at_a_time(stack)?;
         let settings = self.confirm(&stack)?;
         self.try_weaker(&settings)
     }
@@ -112,136 +110,6 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Fewest trials of combining this number of candidates: the stack, and dropping one at a time.
-    fn trials_of_stack(&self, candidates: usize) -> u32 {
-        let count = candidates.min(MOST_STACKED) as u32;
-        if count < 2 { 0 } else { self.limits.stack.0 * count + self.limits.drop.0 * (count + 1) }
-    }
-
-    /// Stacks the promising candidates, the best first; returns those that add to the ones before.
-    fn stack(&mut self) -> Result<Vec<usize>, LabError> {
-        let mut stack: Vec<usize> = Vec::new();
-        for at in self.open() {
-            let own = &self.found.tried[at].candidate.tuning;
-            let against = stack.iter().map(|other| &self.found.tried[*other].candidate.tuning);
-            if let Some(other) =
-                against.filter(|other| own.conflicts_with(other)).map(|other| other.id.clone()).next()
-            {
-                let why = format!("it cannot be combined with {other}, which gained more");
-                self.found.tried[at].end(Outcome::Dropped, why);
-            } else if stack.len() < MOST_STACKED {
-                stack.push(at);
-            } else {
-                self.found.tried[at].end(Outcome::Dropped, "others gained more in the race");
-            }
-        }
-        while stack.len() > 1 && !self.has_time_for(self.trials_of_stack(stack.len())) {
-            let last = stack.pop().expect("several are left");
-            self.found.tried[last]
-                .end(Outcome::Dropped, "there was no time to combine it: pass a longer --for");
-        }
-        while stack.len() > 1 {
-            let of: Vec<Settings> = (1..=stack.len()).map(|count| self.settings(&stack[..count])).collect();
-            self.lab.say(&format!("stack: {} together", stack.len()));
-            let count = stack.len() as u32;
-            let drop = self.limits.drop.0 * (count + 1);
-            let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.stack, count, drop);
-            let trials = match self.run("stack", &of, blocks) {
-                Err(LabError::Refused(why)) => return Ok(self.only_the_first(&stack, &why)),
-                trials => trials?,
-            };
-            let Some((at, why)) = (0..stack.len()).find_map(|at| Some((at, trials.why_failed(at)?))) else {
-                return Ok(self.those_that_add(&stack, &trials));
-            };
-            // With it the server does not run, which ended the blocks of all: the others are combined without it.
-            let why = format!("the server does not run with it and those before: {why}");
-            self.learnt("stack", &trials, why.clone());
-            self.found.tried[stack.remove(at)].end(Outcome::Dropped, why);
-        }
-        Ok(stack)
-    }
-
-    /// Those of a stack that add to the ones before, by these trials of the first, the first two, and so on.
-    fn those_that_add(&mut self, stack: &[usize], trials: &StageTrials) -> Vec<usize> {
-        let added: Vec<Gains> = (1..stack.len()).map(|at| Gains(trials.gains(at, at - 1))).collect();
-        let spread = Spread::of(&added);
-        let mut kept = vec![stack[0]];
-        for (gains, at) in added.iter().zip(&stack[1..]) {
-            let tried = &mut self.found.tried[*at];
-            "stack".clone_into(&mut tried.step);
-            if decide::is_promising(gains, spread) {
-                kept.push(*at);
-            } else {
-                let gain = gains.mean().exp_m1() * 100.0;
-                let gain =
-                    if gain.is_finite() { format!("{gain:+.1} %") } else { "no valid block".to_owned() };
-                tried.end(
-                    Outcome::Dropped,
-                    format!("that it adds more than 1 % to the others is not shown: {gain}"),
-                );
-            }
-        }
-        let learnt = format!("{} of {} add to each other", kept.len(), stack.len());
-        self.learnt("stack", trials, learnt);
-        kept
-    }
-
-    fn only_the_first(&mut self, stack: &[usize], why: &str) -> Vec<usize> {
-        for at in &stack[1..] {
-            self.found.tried[*at]
-                .end(Outcome::Dropped, format!("it cannot be combined with the others: {why}"));
-        }
-        stack[..1].to_vec()
-    }
-
-    /// Drops one of a stack at a time; returns those whose own gain is shown.
-    fn drop_one_at_a_time(&mut self, stack: Vec<usize>) -> Result<Vec<usize>, LabError> {
-        if stack.len() < 2 {
-            return Ok(stack);
-        }
-        let without = |one: usize| -> Vec<usize> { stack.iter().copied().filter(|at| *at != one).collect() };
-        let parts = stack.iter().map(|at| self.settings(&without(*at)));
-        let of: Vec<Settings> = std::iter::once(self.settings(&stack)).chain(parts).collect();
-        let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.drop, of.len() as u32, 0);
-        self.lab.say(&format!("drop one: the stack without each of {}", stack.len()));
-        let trials = match self.run("drop one", &of, blocks) {
-            // Without one of them it is not even started: the confirmation decides about all.
-            Err(LabError::Refused(_)) => return Ok(stack),
-            trials => trials?,
-        };
-        if let Some(why) = &trials.stopped {
-            let learnt =
-                format!("who gains alone is not known, as the server does not run without each: {why}");
-            self.learnt("drop one", &trials, learnt);
-            return Ok(stack);
-        }
-        let gains: Vec<Gains> = (1..of.len()).map(|at| Gains(trials.gains(0, at))).collect();
-        let adjusted = decide::claims(&gains, decide::threshold(self.found.equal.noise));
-        let best = (0..stack.len()).max_by(|a, b| gains[*a].mean().total_cmp(&gains[*b].mean())).unwrap_or(0);
-        let has_claim = adjusted.iter().any(|p| decide::holds(*p));
-        let mut kept = Vec::new();
-        for (number, at) in stack.iter().enumerate() {
-            let moved = mechanism(&self.found.tried[*at].candidate.tuning, &trials, 0, number + 1);
-            let tried = &mut self.found.tried[*at];
-            "drop one".clone_into(&mut tried.step);
-            tried.own = decide::estimate(&gains[number].0);
-            tried.mechanism = moved;
-            // Where none is shown alone, two do the same: the best one stands for both.
-            if decide::holds(adjusted[number]) || (!has_claim && number == best) {
-                kept.push(*at);
-            } else {
-                let why = format!(
-                    "its own gain above 1 % and the noise is not shown (p = {:.3} after Holm)",
-                    adjusted[number]
-                );
-                tried.end(Outcome::Dropped, why);
-            }
-        }
-        let learnt = format!("{} of {} gain by themselves", kept.len(), stack.len());
-        self.learnt("drop one", &trials, learnt);
-        Ok(kept)
-    }
-
     /// Confirms a stack on fresh blocks; returns what it sets, if it is kept.
     fn confirm(&mut self, stack: &[usize]) -> Result<Settings, LabError> {
         if stack.is_empty() {
@@ -302,10 +170,5 @@ impl Search<'_> {
         let kept = if holds { settings.clone() } else { Settings::new() };
         self.found.confirmation = Some(Confirmation { settings, trials, headline });
         Ok(kept)
-    }
-
-    /// What these candidates set together.
-    fn settings(&self, of: &[usize]) -> Settings {
-        of.iter().flat_map(|at| self.found.tried[*at].candidate.settings.clone()).collect()
     }
 }

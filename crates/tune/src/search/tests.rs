@@ -61,6 +61,32 @@ fn there_is_no_headline_on_a_server_that_is_at_its_best() {
 }
 
 #[test]
+fn what_scatters_because_servers_run_one_at_a_time_does_not_hide_what_takes_turns() {
+    let names = ["four", "a", "b", "c", "vm.dirty_ratio", "vm.swappiness", "vm.dirty_background_ratio"];
+    let candidates: Vec<Candidate> = names.into_iter().map(candidate).collect();
+    let (mut four, mut idle) = (0, 0);
+    for seed in 0..100 {
+        let mut lab = ScriptedLab::new(seed, &[("four", 0.04)]);
+        (lab.noise, lab.noise_alone) = (0.012, 0.08);
+        let found = run(&mut lab, &candidates);
+        let kept = with_outcome(&found, Outcome::Kept);
+        four += usize::from(kept.contains(&"four"));
+        idle += kept.iter().filter(|id| **id != "four").count();
+        assert!(lab.elapsed < 20.0 * 60.0 * 1.02, "{} s", lab.elapsed);
+    }
+    // They were 83 when the best came first, whatever it was (decision 0021).
+    assert!(four >= 95 && idle <= 2, "{four}, {idle}");
+}
+
+#[test]
+fn a_large_gain_of_servers_that_run_one_at_a_time_joins_those_that_take_turns() {
+    let mut lab = ScriptedLab::new(1, &[("six", 0.06), ("vm.swappiness", 0.4)]);
+    (lab.noise, lab.noise_alone) = (0.01, 0.05);
+    let found = run(&mut lab, &["six", "vm.swappiness", "vm.dirty_ratio"].map(candidate));
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["six", "vm.swappiness"], "{:?}", lab.said);
+}
+
+#[test]
 fn gains_of_a_measure_that_is_better_when_lower_are_found_too() {
     let mut lab = ScriptedLab::new(1, &[("good", 0.2), ("bad", -0.2)]);
     lab.higher_is_better = false;
