@@ -77,7 +77,7 @@ impl TuningLab for ScriptedLab {
         if let Some(knob) = of.iter().flat_map(Settings::keys).find(|knob| self.refused.contains(*knob)) {
             return Err(LabError::Refused(format!("{knob} cannot be set")));
         }
-        let is_alone = of.iter().any(|settings| one_at_a_time(settings));
+        let is_alone = of.iter().any(one_at_a_time);
         let noise = Normal::new(0.0, if is_alone { self.noise_alone } else { self.noise }).unwrap();
         let mut trials = Vec::new();
         let mut stopped = None;
