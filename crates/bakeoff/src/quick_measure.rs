@@ -40,7 +40,7 @@ mod tests {
         assert_eq!(measure, Measure::MaxThroughput);
         assert_eq!(
             crate::wording::replaced(&measure, &replaced),
-            "throughput in a closed loop was measured instead of capacity at p99 < 200 ms, because a quick comparison has no \
+            "Throughput in a closed loop was measured instead of capacity at p99 < 200 ms, because a quick comparison has no \
              time for a search in slices of 2 s: pass --measure capacity for it"
         );
         assert_eq!(in_place_of(&capacity("p99<200ms"), RunLength::Default), None);

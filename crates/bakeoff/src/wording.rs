@@ -60,10 +60,12 @@ fn at_rate(rate_per_s: Option<f64>) -> String {
     rate_per_s.map(|rate| format!(" at {}/s", thousands(rate))).unwrap_or_default()
 }
 
-/// What took the place of the planned measure, and why.
+/// What took the place of the planned measure, and why: a sentence without its full stop.
 pub fn replaced(measure: &Measure, replaced: &ReplacedMeasure) -> String {
     let ReplacedMeasure { metric, why } = replaced;
-    format!("{} was measured instead of {metric}, because {why}", wording(measure).what)
+    let mut what = wording(measure).what;
+    what[..1].make_ascii_uppercase();
+    format!("{what} was measured instead of {metric}, because {why}")
 }
 
 /// An objective with spaces: `p99<5ms` becomes `p99 < 5 ms`.
