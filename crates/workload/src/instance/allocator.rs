@@ -2,6 +2,8 @@
 //! for in the maps of the server's processes once it is ready.
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use host::ServerCommand;
 
@@ -15,6 +17,10 @@ const ARENAS: &str = "MALLOC_ARENA_MAX";
 
 /// The log of an installation, in the private directory of the start.
 const INSTALL_LOG: &str = "install.log";
+
+/// How long a process may be without the library: one that has just begun its program has not mapped it yet.
+const LONGEST_LOADING: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Sets the environment of a server's command to this allocator.
 pub(super) fn set(
@@ -47,16 +53,38 @@ pub(super) fn set(
 /// Checks that every process of a server that is ready has this allocator. One whose maps this user may not read is left out.
 pub(super) fn check(allocator: PreloadedAllocator, instance: &Instance) -> Result<(), InstanceError> {
     let PreloadedAllocator { name, file, .. } = allocator;
-    let processes = instance.tree().processes();
-    let without =
-        processes.iter().find(|process| instance.options.host.has_mapped(process.pid, file) == Some(false));
-    match without {
+    let without = || {
+        let mut pids = instance.tree().processes().into_iter().map(|process| process.pid);
+        pids.find(|pid| instance.options.host.has_mapped(*pid, file) == Some(false))
+    };
+    match found_until(LONGEST_LOADING, without) {
         None => Ok(()),
-        Some(process) => Err(InstanceError::AllocatorNotUsed {
-            server: instance.server.name.clone(),
-            name,
-            file,
-            pid: process.pid,
-        }),
+        Some(pid) => {
+            Err(InstanceError::AllocatorNotUsed { server: instance.server.name.clone(), name, file, pid })
+        }
+    }
+}
+
+/// What `look` finds, if it finds something again and again for this long.
+fn found_until<T>(longest: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let until = Instant::now() + longest;
+    loop {
+        let found = look()?;
+        if Instant::now() >= until {
+            return Some(found);
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_still_loads_its_libraries_is_waited_for() {
+        let mut looks = [Some(7), Some(7), None].into_iter();
+        assert_eq!(found_until(LONGEST_LOADING, || looks.next().expect("no further look")), None);
+        assert_eq!(found_until(Duration::ZERO, || Some(7)), Some(7));
     }
 }
