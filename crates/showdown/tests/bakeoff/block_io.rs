@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
-use crate::home::{TestHome, json, only_run, text, trials};
+use crate::home::{TestHome, only_run, records_of_runners, text};
 
 #[test]
 fn buffer_sizes_are_compared_and_the_file_is_removed() {
@@ -25,8 +25,7 @@ fn buffer_sizes_are_compared_and_the_file_is_removed() {
     home.assert_nothing_runs();
     assert_eq!(fs::read_dir(&elsewhere).expect("a directory").count(), 0);
 
-    for trial in trials(&only_run(&home)) {
-        let record = json(&trial.join("trial.json"));
+    for record in records_of_runners(&only_run(&home)) {
         assert_eq!(record["phases"][0]["errors"], serde_json::json!({}), "{record}");
         assert_eq!(record["measured"]["unit"], "MB/s");
         assert!(record["measured"]["value"].as_f64().is_some_and(|rate| rate > 0.0), "{record}");
@@ -63,8 +62,7 @@ fn queue_depths_are_compared() {
     let variant = |depth: u32| format!("disk:file_bytes=1048576,engine=io_uring,depth={depth},threads=2");
     let output = home.run(&["run", &home.longer_plan(&[&variant(1), &variant(32)])]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
-    for trial in trials(&only_run(&home)) {
-        let trial = json(&trial.join("trial.json"));
+    for trial in records_of_runners(&only_run(&home)) {
         let phase = &trial["phases"][0];
         assert_eq!(phase["errors"], serde_json::json!({}), "{}", trial["reasons"]);
         for at in 0..2 {

@@ -178,6 +178,15 @@ pub fn only_run(home: &TestHome) -> PathBuf {
     runs[0].clone()
 }
 
+/// The records of the trials of a run whose load a runner makes, in their order. Not of those that are refused because a busy
+/// machine gave the runner its CPU late, which the program takes for a wrong clock: they have no phases.
+pub fn records_of_runners(run: &Path) -> Vec<Value> {
+    let records = trials(run).into_iter().map(|trial| json(&trial.join("trial.json")));
+    records
+        .filter(|record| !record["reasons"].to_string().contains("the runner reports that it ran for"))
+        .collect()
+}
+
 /// The directories of the trials of a run, in their order.
 pub fn trials(run: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(run.join("trials")).expect("trials").flatten();

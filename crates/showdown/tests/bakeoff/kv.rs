@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
-use crate::home::{SHORT, TestHome, json, only_run, text, trials};
+use crate::home::{SHORT, TestHome, json, only_run, records_of_runners, text, trials};
 
 const SMALL: &str = "threads=4,records=1000";
 
@@ -31,8 +31,7 @@ fn stores_are_compared() {
         assert_eq!(facts["variants"][at]["knobs"]["directory"], "{{ dir }}");
         assert_eq!(facts["variants"][at]["knobs"]["threads"], 4);
     }
-    for trial in trials(&run) {
-        let record = json(&trial.join("trial.json"));
+    for record in records_of_runners(&run) {
         let phase = &record["phases"][0];
         for (at, name) in ["search", "update"].into_iter().enumerate() {
             assert_eq!(phase["operations"][at]["name"], name);
@@ -97,8 +96,8 @@ fn latches_are_shared_where_the_version_supports_it() {
     let run = only_run(&home);
     let command = |trial: &Path| fs::read_to_string(trial.join("config/command")).expect("the command");
     assert!(trials(&run).iter().any(|trial| command(trial).contains("--shared-latches=false")));
-    for trial in trials(&run) {
-        assert_eq!(json(&trial.join("trial.json"))["phases"][0]["errors"], serde_json::json!({}));
+    for record in records_of_runners(&run) {
+        assert_eq!(record["phases"][0]["errors"], serde_json::json!({}));
     }
 
     let plan = home.small_plan(&[&variant("18.3.12", false), &variant("18.3.12", true)]);
