@@ -184,10 +184,11 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let threads = threads_of_clients(request).unwrap_or(threads);
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
-    // A user who names a measure, an objective or a time wants that one.
-    let is_unnamed =
-        request.measure == MeasureRequest::Default && request.slo.is_none() && request.time.is_none();
-    let quicker = if is_unnamed { quick_measure::in_place_of(&measure, length) } else { None };
+    // A user who names a measure or an objective wants that one.
+    let is_default = matches!(request.measure, MeasureRequest::Default | MeasureRequest::DefaultInClosedLoop);
+    let is_free = is_default && request.slo.is_none();
+    let is_short = is_free && request.time.is_none();
+    let quicker = if is_short { quick_measure::in_place_of(&measure, length) } else { None };
     let (measure, replaced) = quicker.map_or((measure, None), |(measure, before)| (measure, Some(before)));
     let is_closed_loop = matches!(measure, Measure::MaxThroughput | Measure::MaxBytes);
     let preset = if is_closed_loop && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
@@ -248,9 +249,6 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     }
     let has_others = points > 1 && why_one_at_a_time(&plan, &workload).is_none();
     plan.turns = has_others.then_some(PlannedTurns { load: turns });
-    // A user who names a measure or an objective wants that one.
-    let is_default = matches!(request.measure, MeasureRequest::Default | MeasureRequest::DefaultInClosedLoop);
-    let is_free = is_default && request.slo.is_none();
     plan.fallback = (is_free && may_fall_back(&plan, &workload)).then_some(FallbackMeasure::CpuTime);
     if let Some(steps) = &request.transfers {
         plan = of_transfers(plan, steps);

@@ -143,13 +143,11 @@ impl Search<'_> {
             self.learnt("drop one", &trials, learnt);
             return Ok(stack);
         }
-        let gains: Vec<Gains> = (1..of.len()).map(|at| Gains(trials.gains(0, at))).collect();
-        let adjusted = decide::claims(&gains, decide::threshold(self.found.equal.noise));
+        let (gains, adjusted) = self.take_claims("drop one", &stack, &trials, |other| (0, other));
         let best = (0..stack.len()).max_by(|a, b| gains[*a].mean().total_cmp(&gains[*b].mean())).unwrap_or(0);
         let has_claim = adjusted.iter().any(|p| decide::holds(*p));
         let mut kept = Vec::new();
         for (number, at) in stack.iter().enumerate() {
-            self.take_claim("drop one", *at, &trials, (0, number + 1));
             // Where none is shown alone, two do the same: the best one stands for both.
             if decide::holds(adjusted[number]) || (!has_claim && number == best) {
                 kept.push(*at);
@@ -183,11 +181,9 @@ impl Search<'_> {
             }
             trials => trials?,
         };
-        let gains: Vec<Gains> = (1..of.len()).map(|at| Gains(trials.gains(at, 0))).collect();
-        let adjusted = decide::claims(&gains, decide::threshold(self.found.equal.noise));
+        let (_, adjusted) = self.take_claims("join", alone, &trials, |other| (other, 0));
         let before = stack.len();
         for (number, at) in alone.iter().enumerate() {
-            self.take_claim("join", *at, &trials, (number + 1, 0));
             if let Some(why) = trials.why_failed(number + 1) {
                 let why = format!("the server does not run with it and the others: {why}");
                 self.found.tried[*at].end(Outcome::Dropped, why);
@@ -202,13 +198,28 @@ impl Search<'_> {
         Ok(stack)
     }
 
-    /// Takes what trials say of one candidate: its own gain, and whether its mechanism moved from those without it to those with it.
-    fn take_claim(&mut self, step: &str, at: usize, trials: &StageTrials, (with, without): (usize, usize)) {
-        let tried = &mut self.found.tried[at];
-        let moved = mechanism(&tried.candidate.tuning, trials, with, without);
-        step.clone_into(&mut tried.step);
-        tried.own = decide::estimate(&trials.gains(with, without));
-        tried.mechanism = moved;
+    /// Takes what trials say of candidates: their own gains, and whether their mechanisms moved. The first of them is in the trials
+    /// number 1, the next in number 2; `with_without` gives the two that are compared, those with it first. Returns the gains, and
+    /// their p-values by Holm's correction.
+    fn take_claims(
+        &mut self,
+        step: &str,
+        of: &[usize],
+        trials: &StageTrials,
+        with_without: impl Fn(usize) -> (usize, usize),
+    ) -> (Vec<Gains>, Vec<f64>) {
+        let mut all = Vec::new();
+        for (number, at) in (1..).zip(of) {
+            let (with, without) = with_without(number);
+            let gains = Gains(trials.gains(with, without));
+            let tried = &mut self.found.tried[*at];
+            step.clone_into(&mut tried.step);
+            tried.own = decide::estimate(&gains.0);
+            tried.mechanism = mechanism(&tried.candidate.tuning, trials, with, without);
+            all.push(gains);
+        }
+        let adjusted = decide::claims(&all, decide::threshold(self.found.equal.noise));
+        (all, adjusted)
     }
 }
 
