@@ -15,7 +15,7 @@ use archive::telemetry::{Column, Telemetry};
 use host::CpuSet;
 use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 
-use crate::figures::{self, Plain};
+use crate::figures::{self, IN_KERNEL, PER_OPERATION, Plain};
 use crate::held_server::{LoopFacts, SliceReading};
 use crate::study::glance;
 use crate::watched::Watched;
@@ -33,8 +33,20 @@ pub fn explain_trials(run: &Run) -> Option<Explanation> {
         .then(|| Explanation::new(&plan.workload, ExplanationBasis::Trials, now, servers, None))
 }
 
-/// The figures of a trial by name, as far as its own closed loop tells them. None are known of a trial that did not run one.
+/// The figures of a trial by name, as far as its own closed loop tells them, with the CPU time of its slices where that was
+/// metered: servers in turns meet the same state of the machine, their closed loops one after the other do not.
 pub fn trial_figures(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
+    let mut figures = figures_of_closed_loop(run, trial);
+    if let Some(cpu) = &trial.cpu_time {
+        let each_us = cpu.user_us + cpu.system_us;
+        figures.insert(PER_OPERATION.to_owned(), each_us);
+        figures.insert(IN_KERNEL.to_owned(), cpu.system_us / each_us);
+    }
+    figures
+}
+
+/// None are known of a trial that did not run a closed loop of its own.
+fn figures_of_closed_loop(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
     let found = run.plan.as_ref().and_then(|plan| {
         let variant = plan.variants.iter().find(|variant| variant.name == trial.variant)?;
         let telemetry = run.telemetry(trial).ok().flatten();

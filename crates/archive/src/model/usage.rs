@@ -24,7 +24,7 @@ pub struct ServerUsage {
 /// What the server used of its CPUs for each operation, where that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuTimePerOperation {
-    /// Operations per second that were offered.
+    /// Operations per second: those that were offered, or that a closed loop carried out.
     pub rate_per_s: f64,
     /// CPU seconds of the server in its slices, from the kernel's clock of each process. Includes the time of children that
     /// ended, in steps of 10 ms.

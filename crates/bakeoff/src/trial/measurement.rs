@@ -29,7 +29,7 @@ pub struct TrialMeasurement {
     pub closed_loop_per_s: f64,
     /// What failed in it, where nothing succeeded: there is no capacity to search.
     pub nothing_succeeds: Option<NothingSucceeds>,
-    /// CPU time of the server for each operation, where that is measured.
+    /// CPU time of the server for each operation, where it was loaded in slices at one rate or in a closed loop.
     pub cpu_time: Option<CpuTimePerOperation>,
     /// When the slices that gave the value ran; none if it does not come from slices.
     pub loaded: Option<LoadedTime>,

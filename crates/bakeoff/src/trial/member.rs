@@ -117,8 +117,12 @@ impl<'a> TrialMember<'a> {
         let spec = self.spec()?;
         self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
         let loads = LoadPhases::new(spec, self.setup.context, self.began);
-        let is_of_cpu = matches!(self.setup.plan.measure, Measure::CpuTime { .. });
-        Ok(if is_of_cpu { loads.metering(self.sut.cpu_meter()) } else { loads })
+        // What an operation costs is the measure, or explains it. A search for a capacity has slices of many rates.
+        let is_metered = matches!(
+            self.setup.plan.measure,
+            Measure::CpuTime { .. } | Measure::MaxThroughput | Measure::MaxBytes
+        );
+        Ok(if is_metered { loads.metering(self.sut.cpu_meter()) } else { loads })
     }
 
     /// The index of its machine.

@@ -142,6 +142,7 @@ impl<'r> Rounds<'r> {
             let outcome = &run.outcome;
             let within = amount_of(self.plan, &outcome.total) - amount_of(self.plan, &outcome.drain);
             let value = within / outcome.measured.as_secs_f64().max(1e-9);
+            server.result.cpu_time = server.loads.cpu.per_operation(run.summary.throughput_per_s);
             server.result.take(&self.plan.measure, value, run);
         }
         rounds

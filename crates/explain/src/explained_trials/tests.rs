@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::model::SuspectWord;
+use archive::model::{CpuTimePerOperation, SuspectWord};
 use archive::telemetry::ColumnInfo;
 
 use super::*;
@@ -80,6 +80,26 @@ fn only_telemetry_within_the_closed_loop_is_evidence() {
     assert!(outside.suspects.iter().all(|suspect| suspect.resource != "server_cpu"), "{outside:#?}");
     // The row at 1.75 s is about the time from 1.5 s, when the server was cold.
     assert_eq!(steady_part(&busy(0.0, 0.0), &phase).samples.len(), 5);
+}
+
+#[test]
+fn the_cpu_time_of_slices_in_turns_is_told_instead_of_that_of_the_own_closed_loop() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let run = comparison(dir.path());
+    let mut trial = run.trials[0].trial.clone();
+    let of_loop = trial_figures(&run, &trial);
+    trial.cpu_time = Some(CpuTimePerOperation {
+        rate_per_s: 40_000.0,
+        cpu_s: 2.0,
+        operations: 100_000,
+        user_us: 5.0,
+        system_us: 15.0,
+        between_s: 0.0,
+    });
+    let figures = trial_figures(&run, &trial);
+    assert_ne!(of_loop[PER_OPERATION], 20.0);
+    assert!((figures[PER_OPERATION] - 20.0).abs() < 1e-9 && (figures[IN_KERNEL] - 0.75).abs() < 1e-9);
+    assert_eq!(figures["server_cpus.used"], of_loop["server_cpus.used"], "all others are those of the loop");
 }
 
 #[test]

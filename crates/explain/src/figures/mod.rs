@@ -13,6 +13,7 @@ pub(crate) mod statistics;
 mod text;
 mod threads;
 
+pub(crate) use cpu::{IN_KERNEL, PER_OPERATION};
 pub(crate) use plain::Plain;
 pub(crate) use set::Figures;
 pub(crate) use text::with_unit;

@@ -5,6 +5,7 @@
 //! provides configuration and data, and checks the server's answers.
 
 mod command;
+mod cpu_meter;
 mod cpu_used;
 pub(crate) mod descriptors;
 mod error;
@@ -19,6 +20,7 @@ mod server;
 mod tree;
 
 pub use command::{RunAs, ServerCommand, StopSignal, base_environment};
+pub use cpu_meter::CpuUsedMeter;
 pub use cpu_used::{CpuUsed, thread_cpu_time};
 pub use error::{Error, StartError};
 pub use exit::ProcessExit;

@@ -9,11 +9,7 @@ use procfs::FromRead;
 use procfs::process::{SmapsRollup, Stat};
 use serde::{Deserialize, Serialize};
 
-use super::CpuUsed;
 use crate::periodic_yield::PeriodicYield;
-
-/// How often the CPU time of a server is read until no process ends meanwhile.
-const MOST_READINGS: u32 = 3;
 
 /// A unique identity of a process: process IDs are reused, but not with the same start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -70,37 +66,6 @@ impl ProcessTree {
         self.running(&Processes::now()).map(|stat| cpu_time(stat.pid)).sum()
     }
 
-    /// The CPU time that the server has used since it started, with the processes that have ended. Of those that run it is
-    /// exact to the microsecond; of the others it is what the kernel added to their parents, in clock ticks. A process whose
-    /// parent ignores its end (`SA_NOCLDWAIT`) is in no parent, and is lost.
-    pub fn cpu_used(self) -> CpuUsed {
-        // The time of a process that ends between the two readings of it is in neither sum, and in those of the next reading.
-        let mut reading = self.read_cpu_used();
-        for _ in 1..MOST_READINGS {
-            if reading.is_consistent {
-                break;
-            }
-            reading = self.read_cpu_used();
-        }
-        reading.used
-    }
-
-    fn read_cpu_used(self) -> CpuReading {
-        let all = Processes::now();
-        let mut reading = CpuReading { used: CpuUsed::default(), is_consistent: true };
-        for stat in self.among(&all) {
-            // The keeper is no part of the server, but it inherits the server's orphans.
-            if stat.pid.cast_unsigned() == self.keeper {
-                reading.used += CpuUsed::of_children(stat);
-            } else if let Some(own) = cpu_clock(stat.pid) {
-                reading.used += CpuUsed::of(stat, own);
-            } else {
-                reading.is_consistent = false;
-            }
-        }
-        reading
-    }
-
     /// The proportional set size of the server: its private memory and its share of shared memory (`Pss` of
     /// `/proc/PID/smaps_rollup`). None if a process is not readable for this user.
     ///
@@ -140,17 +105,11 @@ pub fn with_descendants(root: u32) -> Vec<ProcessId> {
     tree.into_iter().filter(|stat| is_rooted && has_not_ended(stat)).map(ProcessId::from).collect()
 }
 
-struct CpuReading {
-    used: CpuUsed,
-    /// Whether no process has ended meanwhile.
-    is_consistent: bool,
-}
-
 fn has_not_ended(stat: &Stat) -> bool {
     !matches!(stat.state, 'Z' | 'X')
 }
 
-fn read_stat(pid: u32) -> Option<Stat> {
+pub(super) fn read_stat(pid: u32) -> Option<Stat> {
     Stat::from_file(format!("/proc/{pid}/stat")).ok()
 }
 
@@ -159,7 +118,7 @@ fn cpu_time(pid: i32) -> Duration {
 }
 
 /// None if the process has ended and its parent knows.
-fn cpu_clock(pid: i32) -> Option<Duration> {
+pub(super) fn cpu_clock(pid: i32) -> Option<Duration> {
     clock_getcpuclockid(Pid::from_raw(pid)).and_then(clock_gettime).map(Duration::from).ok()
 }
 

@@ -12,7 +12,7 @@ use procfs::process::Stat;
 use crate::common::{
     DAEMON, FORKER, SPENDTHRIFT, STUBBORN, eventually, eventually_gone, local, perl, processes_of,
 };
-use host::process::{Error, LogText, Pipes, ProcessExit, StopSignal};
+use host::process::{CpuUsedMeter, Error, LogText, Pipes, ProcessExit, StopSignal};
 use host::{CpuSet, Readiness, ServerCommand};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -55,8 +55,9 @@ fn the_cpu_time_of_ended_processes_is_not_lost() -> Result<(), Box<dyn std::erro
         |line: &str| fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log.contains(line));
     eventually("both have ended", || has_ended("waited\n") && has_ended("orphan\n"));
     eventually("the keeper has waited for the orphan", || server.tree().processes().len() == 1);
-    eventually("the time of both is counted", || server.tree().cpu_used().time > Duration::from_millis(550));
-    let used = server.tree().cpu_used();
+    let meter = CpuUsedMeter::new(server.tree());
+    eventually("the time of both is counted", || meter.used().time > Duration::from_millis(550));
+    let used = meter.used();
     let running = server.tree().cpu_time();
     assert!(running < used.time.saturating_sub(Duration::from_millis(500)), "{running:?} of {used:?}");
     assert!(used.user + used.system > Duration::from_millis(500), "{used:?}");

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use host::knobs;
 use host::lock::HostLock;
-use host::process::ProcessTree;
+use host::process::{CpuUsedMeter, ProcessTree};
 use host::scratch::ScratchDirectory;
 use host::telemetry::{Recording, SampledServer, Sampler};
 use host::{CpuSet, Host, HostFacts};
@@ -105,9 +105,12 @@ impl LocalMachine {
             interrupted: Arc::clone(&self.context.interrupted),
         };
         let instances = Instances::start(workload, &order.variant, &options)?;
-        lock(&self.servers).insert(order.trial, instances.trees());
+        let trees = instances.trees();
+        let meters = trees.iter().copied().map(CpuUsedMeter::new).collect();
+        lock(&self.servers).insert(order.trial, trees);
         Ok(RunningServer {
             instances,
+            meters,
             kernel_settings,
             host: self.host.clone(),
             context: self.context.clone(),

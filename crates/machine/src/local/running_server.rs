@@ -1,8 +1,10 @@
 //! A running server of this machine, in one or several instances.
 
+use std::sync::Arc;
+
 use archive::model::VariantFacts;
 use host::Host;
-use host::process::{CpuUsed, LogText, ProcessTree};
+use host::process::{CpuUsed, CpuUsedMeter, LogText};
 use load::clock::Nanos;
 use load::engine::RunContext;
 use load::spec::LoadSpec;
@@ -17,6 +19,8 @@ use crate::system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnder
 pub struct RunningServer {
     /// The instances.
     pub instances: Instances,
+    /// The meters of their CPU time. They know the processes from one reading to the next.
+    pub meters: Arc<[CpuUsedMeter]>,
     /// Names and values of the kernel settings that some variant of the plan has.
     pub kernel_settings: Vec<(String, String)>,
     /// The machine.
@@ -53,7 +57,7 @@ impl SystemUnderTest for RunningServer {
     }
 
     fn cpu_meter(&self) -> Box<dyn CpuMeter> {
-        Box::new(ProcessMeter(self.instances.trees()))
+        Box::new(ProcessMeter(Arc::clone(&self.meters)))
     }
 
     fn observer(&self) -> Result<Option<Box<dyn ServerObserver>>, MachineError> {
@@ -84,16 +88,16 @@ impl ServerObserver for LocalObserver {
     }
 }
 
-/// The processes of a server: one tree for each of its instances.
-struct ProcessMeter(Vec<ProcessTree>);
+/// The processes of a server: a meter for each of its instances.
+struct ProcessMeter(Arc<[CpuUsedMeter]>);
 
 impl CpuMeter for ProcessMeter {
     fn used(&self) -> Result<CpuUsed, MachineError> {
-        Ok(self.0.iter().map(|tree| tree.cpu_used()).sum())
+        Ok(self.0.iter().map(CpuUsedMeter::used).sum())
     }
 
     fn of_running(&self) -> Result<CpuReading, MachineError> {
         let at = Nanos::now();
-        Ok(CpuReading { at, time: self.0.iter().map(|tree| tree.cpu_time()).sum() })
+        Ok(CpuReading { at, time: self.0.iter().map(|meter| meter.tree().cpu_time()).sum() })
     }
 }

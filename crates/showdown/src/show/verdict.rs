@@ -34,18 +34,21 @@ pub fn answer(
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
     out.push_str(&table(&rows));
     out.push('\n');
-    // A sweep has many points; its report lists their counters.
+    // A sweep has many points; its report lists their counters and CPU times.
     let has_counters =
         |variant: &&VariantSummary| variant.point.is_empty() && !variant.counters_per_s.is_empty();
     for variant in verdict.variants.iter().filter(has_counters) {
         let counters: Vec<String> = variant.counters_per_s.iter().map(counter).collect();
         let _ = writeln!(out, "  {}: {}", variant.name, counters.join(", "));
     }
-    for variant in &verdict.variants {
+    for variant in verdict.variants.iter().filter(|variant| variant.point.is_empty()) {
         if let Some(CpuTimeModes { user, system }) = variant.cpu_time_us {
             let (user, system) = (quantity(user, "µs"), quantity(system, "µs"));
-            let name = format!("{}{}", variant.name, at(&variant.point));
-            let _ = writeln!(out, "  {name}: {user} in user mode, {system} in the kernel");
+            let name = &variant.name;
+            let _ = writeln!(
+                out,
+                "  {name}: {user} of CPU time an operation in user mode, {system} in the kernel"
+            );
         }
     }
     for variant in &verdict.variants {

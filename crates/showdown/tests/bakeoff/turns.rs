@@ -44,6 +44,10 @@ fn the_servers_of_a_block_are_up_together_and_each_trial_has_its_own_record() {
             let counts = &record["counts"][0];
             assert_eq!(counts["client"], counts["server"], "each server counts its own operations");
             assert_eq!(record["server"]["processes"], 1, "and has its own telemetry");
+            let cpu = &record["cpu_time"];
+            assert!(number(&cpu["user_us"]) + number(&cpu["system_us"]) > 0.0, "and its own CPU time: {cpu}");
+            assert_eq!(cpu["rate_per_s"], measured["throughput_per_s"]);
+            assert!(number(&cpu["operations"]) >= number(&measured["requests"]), "{cpu}");
         }
     }
     // What limited each of them is suspected from the loops in which it alone was loaded.
