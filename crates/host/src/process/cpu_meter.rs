@@ -110,10 +110,11 @@ mod tests {
         let meter = CpuUsedMeter::new(ProcessTree { guard: std::process::id(), keeper: 0 });
         meter.used();
         let mut child = Command::new("sleep").arg("60").spawn()?;
+        let pid = child.id();
         let is_known = || {
             meter.used();
             let listed = meter.listed.lock().expect("no reading panicked");
-            listed.as_ref().is_some_and(|listed| listed.pids.contains(&child.id()))
+            listed.as_ref().is_some_and(|listed| listed.pids.contains(&pid))
         };
         assert!(is_known() && is_known(), "also where the list is still the newest");
         child.kill()?;
