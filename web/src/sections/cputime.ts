@@ -22,6 +22,6 @@ export function cpuTime(cells: readonly Cell[]): Child {
     "div",
     {},
     table(terms`[[CPU time]] an operation: the [[median]] of the [[valid]] trials`, columns, rows),
-    el("p", { class: "note" }, "The last column is CPU time that the server used while other servers were loaded, as a share of what it used for its own operations. It is not counted."),
+    el("p", { class: "note" }, "The last column is CPU time that the server used between its slices, while others were loaded or connections were opened, as a share of what it used for its operations. It is not counted."),
   );
 }
