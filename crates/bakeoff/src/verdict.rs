@@ -100,7 +100,7 @@ fn valid_cpu_times<'t>(trials: &[&'t Trial]) -> Vec<&'t CpuTimePerOperation> {
 
 /// The median of CPU time an operation over these trials, divided as the ticks of all of them are: those of one trial are few.
 fn cpu_time_modes(trials: &[&CpuTimePerOperation]) -> Option<CpuTimeModes> {
-    let each: Vec<f64> = trials.iter().map(|cpu| cpu.user_us + cpu.system_us).collect();
+    let each: Vec<f64> = trials.iter().map(|cpu| cpu.each_us()).collect();
     let median = Sample::new(&each).ok()?.median();
     let sum = |of: fn(&CpuTimePerOperation) -> f64| -> f64 {
         trials.iter().map(|cpu| of(cpu) * cpu.operations as f64).sum()

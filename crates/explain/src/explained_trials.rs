@@ -38,9 +38,8 @@ pub fn explain_trials(run: &Run) -> Option<Explanation> {
 pub fn trial_figures(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
     let mut figures = figures_of_closed_loop(run, trial);
     if let Some(cpu) = &trial.cpu_time {
-        let each_us = cpu.user_us + cpu.system_us;
-        figures.insert(PER_OPERATION.to_owned(), each_us);
-        figures.insert(IN_KERNEL.to_owned(), cpu.system_us / each_us);
+        figures.insert(PER_OPERATION.to_owned(), cpu.each_us());
+        figures.insert(IN_KERNEL.to_owned(), cpu.system_us / cpu.each_us());
     }
     figures
 }

@@ -40,6 +40,13 @@ pub struct CpuTimePerOperation {
     pub between_s: f64,
 }
 
+impl CpuTimePerOperation {
+    /// CPU time an operation in both modes, microseconds.
+    pub fn each_us(&self) -> f64 {
+        self.user_us + self.system_us
+    }
+}
+
 /// Which resource was saturated, with the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SaturatedResource {

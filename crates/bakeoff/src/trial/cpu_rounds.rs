@@ -1,7 +1,7 @@
 //! CPU time an operation, in rounds: open loops at one rate for all servers, and the CPU time that each one uses in its own
 //! slices. How it is read and divided is left to [`cpu_account`](super::cpu_account).
 
-use archive::model::{Measure, PhaseKind, Plan, thousands};
+use archive::model::{CpuTimePerOperation, Measure, PhaseKind, Plan, thousands};
 use load::spec::{Arrivals, Shape};
 
 use super::load_phases::MeasuredRun;
@@ -58,7 +58,7 @@ impl TrialMeasurement {
         let varies = plan.measure == (Measure::CpuTime { rate_per_s: None }) && !plan.sweep.is_empty();
         let measure = Measure::CpuTime { rate_per_s: (!varies).then_some(rate) };
         let offered = thousands(summary.offered_per_s);
-        let Some(each_us) = self.cpu_time.as_ref().map(|cpu| cpu.user_us + cpu.system_us) else {
+        let Some(each_us) = self.cpu_time.as_ref().map(CpuTimePerOperation::each_us) else {
             self.reasons.push("the kernel counted no CPU time of the server in its slices".to_owned());
             return;
         };
