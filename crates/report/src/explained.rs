@@ -129,18 +129,13 @@ fn statistics(out: &mut String, server: &ExplainedServer) {
             out,
             "| {} | {} | {} | {} | {} |",
             plain(&found.name),
-            plain(&statistic(found.value, &found.unit)),
+            plain(&words::quantity(found.value, &found.unit)),
             amount(found.per_operation),
             amount(found.limit),
             plain(&found.about)
         );
     }
     out.push('\n');
-}
-
-/// A value with its unit, where `1` is a plain number and `1/s` how often something happens.
-fn statistic(value: f64, unit: &str) -> String {
-    words::quantity(value, if unit == "1" || unit == "1/s" { &unit[1..] } else { unit })
 }
 
 fn functions(out: &mut String, profile: &CpuProfile) {

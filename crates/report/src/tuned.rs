@@ -5,6 +5,7 @@ use std::fmt::Write;
 use archive::model::{RatioEstimate, TriedTuning, TuningRecord};
 
 use crate::escape::{code, plain};
+use crate::words::quantity;
 
 /// Maximum rows of the tunings that were not tried.
 const MAX_ROWS: usize = 40;
@@ -15,11 +16,11 @@ pub(crate) fn render(out: &mut String, record: &TuningRecord) {
         let _ = writeln!(out, "Equal servers on this host: {} in {} blocks.\n", equal.label(), equal.blocks);
     }
     if !record.before_after.is_empty() {
-        let _ = writeln!(out, "| figure | unit | before | after | ratio (95 % CI) |\n|---|---|---|---|---|");
+        let _ = writeln!(out, "| figure | before | after | ratio (95 % CI) |\n|---|---|---|---|");
         for row in &record.before_after {
             let ratio = row.ratio.as_ref().map_or_else(|| "–".to_owned(), RatioEstimate::label);
-            let (what, unit) = (plain(&row.what), plain(&row.unit));
-            let _ = writeln!(out, "| {what} | {unit} | {:.3} | {:.3} | {ratio} |", row.before, row.after);
+            let [before, after] = [row.before, row.after].map(|value| plain(&quantity(value, &row.unit)));
+            let _ = writeln!(out, "| {} | {before} | {after} | {ratio} |", plain(&row.what));
         }
         out.push('\n');
     }

@@ -1,6 +1,6 @@
 //! How reports write numbers.
 
-use archive::model::{thousands, with_unit};
+use archive::model::{readable, thousands, with_unit};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A measured value with at least three digits: `131,043`, `0.0123`.
@@ -14,7 +14,8 @@ pub(crate) fn amount(value: f64) -> String {
 
 /// A measured value with its unit: `131,043/s`, `4,712 µs`.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
-    with_unit(&amount(value), unit)
+    let (value, unit) = readable(value, unit);
+    with_unit(&amount(value), &unit)
 }
 
 /// A share as a percentage: `3.4 %`.

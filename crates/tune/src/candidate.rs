@@ -175,7 +175,7 @@ fn why_not_allowed(tuning: &Tuning, situation: &Situation<'_>) -> Option<String>
         return Some("it needs a restart of the machine".to_owned());
     }
     if tuning.durability != Durability::None && !situation.may_weaken_durability {
-        return Some(format!("a crash loses {}: pass --allow durability to try it", tuning.durability));
+        return Some(format!("it loses {}: pass --allow durability to try it", tuning.durability));
     }
     if tuning.security == Security::Weaker && !situation.may_weaken_security {
         return Some("it weakens security: pass --allow security to try it".to_owned());

@@ -22,6 +22,7 @@ export function quantity(value: number | null | undefined, unit: string): string
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
   if (unit === "µs") return time(value);
   if (unit === "B" || unit === "bytes") return bytes(value);
+  if (unit === "share") return percent(value);
   // A plain number, and how often something happens.
   if (unit === "1" || unit === "1/s") return number(value) + unit.slice(1);
   return unit.startsWith("/") || unit === "" ? number(value) + unit : number(value) + JOIN + unit;

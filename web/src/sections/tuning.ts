@@ -1,7 +1,7 @@
 // What a search for tunings has found: the answer, the figures before and after, and each tuning with what became of it.
 
 import { source } from "../charts/figure";
-import { counted, number, quantity, sentenceCase } from "../derive/format";
+import { counted, number, quantity, sentenceCase, unbroken } from "../derive/format";
 import { breakable, el, table, type Child } from "../dom";
 import type { Report } from "../model";
 import type { BeforeAfter, TriedTuning, TuningRatio, TuningRecord } from "../tuned";
@@ -70,5 +70,5 @@ function code(text: string): Child {
 }
 
 function words(text: string): Child {
-  return el("span", {}, ...breakable(text));
+  return el("span", {}, ...breakable(unbroken(text)));
 }

@@ -23,6 +23,7 @@ test("quantities have their unit", () => {
   assert.equal(plain(quantity(4_821, "µs")), "4.82 ms");
   assert.equal(plain(quantity(1_536, "B")), "1.5 KiB");
   assert.equal(plain(quantity(3, "cores")), "3 cores");
+  assert.equal(plain(quantity(0.92, "share")), "92 %");
 });
 
 test("shares, ratios, bytes and ticks are formatted", () => {

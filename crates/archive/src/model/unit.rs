@@ -13,6 +13,25 @@ pub fn with_unit(number: &str, unit: &str) -> String {
     format!("{number}{space}{unit}")
 }
 
+/// A measured figure in the unit that people read: a share of 1 in percent, bytes by powers of 1,000, and a plain number (`1`)
+/// or how often something happens (`1/s`) without the one.
+pub fn readable(value: f64, unit: &str) -> (f64, String) {
+    match unit {
+        "share" => (value * 100.0, "%".to_owned()),
+        "1" | "1/s" => (value, unit[1..].to_owned()),
+        "B" | "B/s" => {
+            let (divisor, prefix) = match value.abs() {
+                magnitude if magnitude >= 1e9 => (1e9, "G"),
+                magnitude if magnitude >= 1e6 => (1e6, "M"),
+                magnitude if magnitude >= 1e3 => (1e3, "k"),
+                _ => (1.0, ""),
+            };
+            (value / divisor, format!("{prefix}{unit}"))
+        }
+        unit => (value, unit.to_owned()),
+    }
+}
+
 /// What a throughput in this unit counts: `operations`, or `MB` of `MB/s`.
 pub fn work_of(unit: &str) -> &'static str {
     if unit == "MB/s" { "MB" } else { "operations" }
@@ -41,6 +60,20 @@ mod tests {
         assert_eq!(
             [0.0, 999.0, 1234.5, -1_234_567.0, -0.3].map(thousands),
             ["0", "999", "1,234", "-1,234,567", "0"]
+        );
+    }
+
+    #[test]
+    fn figures_are_read_in_percent_and_megabytes() {
+        let read =
+            [(0.92, "share"), (15_533_261.0, "B"), (812.0, "B/s"), (3.0, "1/s"), (0.5, "1"), (3.4, "µs")]
+                .map(|(value, unit)| readable(value, unit));
+        let units = ["%", "MB", "B/s", "/s", "", "µs"];
+        assert_eq!(read.clone().map(|(_, unit)| unit), units.map(str::to_owned));
+        let values = [92.0, 15.533_261, 812.0, 3.0, 0.5, 3.4];
+        assert!(
+            read.iter().zip(values).all(|((value, _), expected)| (value - expected).abs() < 1e-9),
+            "{read:?}"
         );
     }
 

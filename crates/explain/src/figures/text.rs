@@ -1,17 +1,11 @@
 //! A value with its unit, as people read it: `93 %`, `4,812/s`, `12.3 MB/s`.
 
-use archive::model::{thousands, with_unit as joined};
+use archive::model::{readable, thousands, with_unit as joined};
 
 /// A value with its unit.
 pub(crate) fn with_unit(value: f64, unit: &str) -> String {
-    match unit {
-        "share" => format!("{} %", number(value * 100.0)),
-        "1" | "" => number(value),
-        "1/s" => joined(&number(value), "/s"),
-        "B/s" => scaled(value, "B/s"),
-        "B" => scaled(value, "B"),
-        unit => joined(&number(value), unit),
-    }
+    let (value, unit) = readable(value, unit);
+    joined(&number(value), &unit)
 }
 
 /// With thousands separators from 100 on, with one decimal from 10 on, and with two significant digits below.
@@ -30,16 +24,6 @@ fn number(value: f64) -> String {
     } else {
         format!("{value:.0e}")
     }
-}
-
-fn scaled(value: f64, unit: &str) -> String {
-    let (divisor, prefix) = match value.abs() {
-        magnitude if magnitude >= 1e9 => (1e9, "G"),
-        magnitude if magnitude >= 1e6 => (1e6, "M"),
-        magnitude if magnitude >= 1e3 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    format!("{} {prefix}{unit}", number(value / divisor))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Numbers for people: three or four digits and a unit.
 
 pub use archive::model::plural;
-use archive::model::with_unit;
+use archive::model::{readable, with_unit};
 use num_format::{Locale, ToFormattedString};
 
 /// A time in microseconds: `85 µs`, `1.24 ms`, `2.00 s`.
@@ -52,9 +52,10 @@ pub fn give_or_take(share: f64) -> String {
     format!("±{} %", (share * 1_000.0).round() / 10.0)
 }
 
-/// A value with the unit of its measure: `131,043/s`, `3,214 MB/s`.
+/// A value with its unit: `131,043/s`, `3,214 MB/s`, a share as `92.1 %`.
 pub fn quantity(value: f64, unit: &str) -> String {
-    with_unit(&rate(value), unit)
+    let (value, unit) = readable(value, unit);
+    with_unit(&rate(value), &unit)
 }
 
 /// Three significant digits.
@@ -77,6 +78,8 @@ mod tests {
         assert_eq!([about(3_700.0), about(7_300.0)], ["62 minutes", "2 hours"]);
         assert_eq!([give_or_take(0.0412), give_or_take(0.02)], ["±4.1 %", "±2 %"]);
         assert_eq!([bytes(812.0), bytes(1_258_291.0)], ["812 B", "1.20 MiB"]);
+        let figures = [quantity(0.921, "share"), quantity(15_533_261.0, "B"), quantity(0.25, "1")];
+        assert_eq!(figures, ["92.1 %", "15.5 MB", "0.25"]);
         assert_eq!([count(7), count(1_234_567), rate(0.5)], ["7", "1,234,567", "0.50"]);
     }
 }
