@@ -148,6 +148,7 @@ fn a_mistake_is_refused_before_anything_is_tried() {
         (&["tune", "nginx", "ngnix"], "no workload has a server \"ngnix\""),
         (&["tune", "nginx@old"], "tune works on this machine only"),
         (&["tune", "nginx", "--allow", "everything"], "invalid value 'everything'"),
+        (&["tune", "nginx", "--on-op", "none"], "workload static-web has no operation \"none\""),
         (&["tune", "nginx", "--rules", "none.toml"], "cannot read none.toml"),
     ] {
         let output = home.run(args);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use archive::Run;
 use archive::model::TuningRecord;
 use bakeoff::RunPermissions;
+use bakeoff::plan_request::{self, PlanRequest};
 use host::Host;
 use host::knobs::Knob;
 use load::engine::RunContext;
@@ -69,7 +70,7 @@ impl Tuned {
     }
 }
 
-/// Checks that a server can be tuned.
+/// Checks that a server can be tuned, and that what is asked of it can be planned.
 pub fn check(args: &TuneArgs, written: &str) -> anyhow::Result<(ServerDefinition, VariantText)> {
     let (workload, variants) =
         Catalogue::default().resolve(args.workload.as_deref(), &[written]).map_err(usage)?;
@@ -77,6 +78,8 @@ pub fn check(args: &TuneArgs, written: &str) -> anyhow::Result<(ServerDefinition
     if baseline.host.is_some() {
         return Err(usage("tune works on this machine only: name the server without a host"));
     }
+    let equal = PlanRequest { variants: vec![written.to_owned(); 2], ..request(args) };
+    plan_request::plan(&equal, &Host::local()).map_err(usage)?;
     Ok((workload.server(&variants[0].server)?.clone(), baseline))
 }
 
