@@ -100,6 +100,9 @@ pub enum PlanError {
     /// Levels of load at which watts cannot be measured.
     #[error("power: {0}")]
     Power(&'static str),
+    /// An objective that the measure has no use for.
+    #[error("--slo has no effect on this measure: leave it out, or pass --measure capacity")]
+    UnusedSlo,
     /// Looks that are not.
     #[error("looks: give rising numbers of blocks, from 3 to less than blocks")]
     Looks,

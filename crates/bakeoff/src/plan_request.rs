@@ -293,7 +293,7 @@ fn measure(
     let slo = request.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
     let slo = || slo.clone().ok_or_else(|| own_load(workload, "has no capacity"));
     let has_slo = request.slo.is_some();
-    Ok(match &request.measure {
+    let measure = match &request.measure {
         Asked::Default | Asked::DefaultInClosedLoop if workload.load.is_one_by_one => {
             Measure::OneByOne { operations }
         }
@@ -311,5 +311,7 @@ fn measure(
             Measure::LatencyCurve { rates_per_s: Vec::new(), slo: slo().ok() }
         }
         Asked::Latency(rates) => Measure::LatencyCurve { rates_per_s: rates.clone(), slo: Some(slo()?) },
-    })
+    };
+    let has_objective = matches!(measure, Measure::Capacity { .. } | Measure::LatencyCurve { .. });
+    if has_slo && !has_objective { Err(PlanError::UnusedSlo) } else { Ok(measure) }
 }

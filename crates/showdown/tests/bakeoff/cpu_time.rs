@@ -95,6 +95,10 @@ fn what_has_no_cpu_time_of_an_operation_is_refused() {
     for (args, why) in [
         (&["compare", "nginx", "apache", "--rate", "10k"][..], "--rate is for --measure cpu"),
         (
+            &["compare", "nginx", "apache", "--measure", "cpu", "--slo", "p99<9ms"],
+            "--slo has no effect on this measure: leave it out, or pass --measure capacity",
+        ),
+        (
             &["compare", "lmdb", "sqlite", "--measure", "cpu"],
             "makes its load by itself and has no rate to set",
         ),
