@@ -19,17 +19,19 @@ pub fn readable(value: f64, unit: &str) -> (f64, String) {
     match unit {
         "share" => (value * 100.0, "%".to_owned()),
         "1" | "1/s" => (value, unit[1..].to_owned()),
-        "B" | "B/s" => {
-            let (divisor, prefix) = match value.abs() {
-                magnitude if magnitude >= 1e9 => (1e9, "G"),
-                magnitude if magnitude >= 1e6 => (1e6, "M"),
-                magnitude if magnitude >= 1e3 => (1e3, "k"),
-                _ => (1.0, ""),
-            };
-            (value / divisor, format!("{prefix}{unit}"))
-        }
+        "B" | "B/s" => scaled(value, unit),
         unit => (value, unit.to_owned()),
     }
+}
+
+fn scaled(value: f64, unit: &str) -> (f64, String) {
+    let (divisor, prefix) = match value.abs() {
+        magnitude if magnitude >= 1e9 => (1e9, "G"),
+        magnitude if magnitude >= 1e6 => (1e6, "M"),
+        magnitude if magnitude >= 1e3 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    (value / divisor, format!("{prefix}{unit}"))
 }
 
 /// What a throughput in this unit counts: `operations`, or `MB` of `MB/s`.
