@@ -22,6 +22,7 @@ export function quantity(value: number | null | undefined, unit: string): string
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
   if (unit === "µs") return time(value);
   if (unit === "B" || unit === "bytes") return bytes(value);
+  if (unit === "B/s") return scaled(value, 1_000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]);
   if (unit === "share") return percent(value);
   // A plain number, and how often something happens.
   if (unit === "1" || unit === "1/s") return number(value) + unit.slice(1);
@@ -51,16 +52,19 @@ export function tick(value: number): string {
   return size >= 1000 ? whole.format(value) : String(Number(value.toPrecision(6)));
 }
 
-/** Bytes in powers of 1,024. */
+/** Bytes in powers of 1,024. A rate is in powers of 1,000, as networks and disks are sold. */
 export function bytes(value: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  return scaled(value, 1_024, ["B", "KiB", "MiB", "GiB", "TiB"]);
+}
+
+function scaled(value: number, base: number, units: readonly string[]): string {
   let rest = value;
-  let unit = 0;
-  while (Math.abs(rest) >= 1024 && unit < units.length - 1) {
-    rest /= 1024;
-    unit += 1;
+  let power = 0;
+  while (Math.abs(rest) >= base && power < units.length - 1) {
+    rest /= base;
+    power += 1;
   }
-  return `${unit === 0 ? whole.format(rest) : trim(rest)}${JOIN}${units[unit]}`;
+  return `${power === 0 ? whole.format(rest) : trim(rest)}${JOIN}${units[power]}`;
 }
 
 /** A share of 1 as a percentage: `97 %`, `0.31 %`. */

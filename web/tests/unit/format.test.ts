@@ -22,6 +22,7 @@ test("quantities have their unit", () => {
   assert.equal(quantity(131_043.2, "/s"), "131,043/s");
   assert.equal(plain(quantity(4_821, "µs")), "4.82 ms");
   assert.equal(plain(quantity(1_536, "B")), "1.5 KiB");
+  assert.deepEqual([812, 12_300_000, 3e15].map((rate) => plain(quantity(rate, "B/s"))), ["812 B/s", "12.3 MB/s", "3,000 TB/s"]);
   assert.equal(plain(quantity(3, "cores")), "3 cores");
   assert.equal(plain(quantity(0.92, "share")), "92 %");
 });

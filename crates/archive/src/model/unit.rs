@@ -13,25 +13,28 @@ pub fn with_unit(number: &str, unit: &str) -> String {
     format!("{number}{space}{unit}")
 }
 
-/// A measured figure in the unit that people read: a share of 1 in percent, bytes by powers of 1,000, and a plain number (`1`)
-/// or how often something happens (`1/s`) without the one.
+/// A measured figure in the unit that people read: a share of 1 in percent, bytes by powers of 1,024, bytes a second by
+/// powers of 1,000 as networks and disks are sold, and a plain number (`1`) or how often something happens (`1/s`) without
+/// the one.
 pub fn readable(value: f64, unit: &str) -> (f64, String) {
     match unit {
         "share" => (value * 100.0, "%".to_owned()),
         "1" | "1/s" => (value, unit[1..].to_owned()),
-        "B" | "B/s" => scaled(value, unit),
+        "B" => scaled(value, unit, 1_024.0, ["", "Ki", "Mi", "Gi", "Ti"]),
+        "B/s" => scaled(value, unit, 1_000.0, ["", "k", "M", "G", "T"]),
         unit => (value, unit.to_owned()),
     }
 }
 
-fn scaled(value: f64, unit: &str) -> (f64, String) {
-    let (divisor, prefix) = match value.abs() {
-        magnitude if magnitude >= 1e9 => (1e9, "G"),
-        magnitude if magnitude >= 1e6 => (1e6, "M"),
-        magnitude if magnitude >= 1e3 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    (value / divisor, format!("{prefix}{unit}"))
+/// The value below `base` with the prefix that allows it.
+fn scaled(value: f64, unit: &str, base: f64, prefixes: [&str; 5]) -> (f64, String) {
+    let mut power = 0;
+    let mut left = value;
+    while left.abs() >= base && power + 1 < prefixes.len() {
+        left /= base;
+        power += 1;
+    }
+    (left, format!("{}{unit}", prefixes[power]))
 }
 
 /// What a throughput in this unit counts: `operations`, or `MB` of `MB/s`.
@@ -66,17 +69,22 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_read_in_percent_and_megabytes() {
-        let read =
-            [(0.92, "share"), (15_533_261.0, "B"), (812.0, "B/s"), (3.0, "1/s"), (0.5, "1"), (3.4, "µs")]
-                .map(|(value, unit)| readable(value, unit));
-        let units = ["%", "MB", "B/s", "/s", "", "µs"];
-        assert_eq!(read.clone().map(|(_, unit)| unit), units.map(str::to_owned));
-        let values = [92.0, 15.533_261, 812.0, 3.0, 0.5, 3.4];
-        assert!(
-            read.iter().zip(values).all(|((value, _), expected)| (value - expected).abs() < 1e-9),
-            "{read:?}"
-        );
+    fn figures_are_read_in_the_units_of_their_kind() {
+        let cases = [
+            (0.92, "share", 92.0, "%"),
+            (16_252_928.0, "B", 15.5, "MiB"),
+            (812.0, "B", 812.0, "B"),
+            (15_500_000.0, "B/s", 15.5, "MB/s"),
+            (3e15, "B/s", 3_000.0, "TB/s"),
+            (3.0, "1/s", 3.0, "/s"),
+            (0.5, "1", 0.5, ""),
+            (3.4, "µs", 3.4, "µs"),
+        ];
+        for (value, unit, expected, read) in cases {
+            let (number, prefixed) = readable(value, unit);
+            assert!((number - expected).abs() < 1e-9, "{value} {unit}: {number}");
+            assert_eq!(prefixed, read, "{value} {unit}");
+        }
     }
 
     #[test]

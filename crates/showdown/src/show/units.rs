@@ -15,14 +15,9 @@ pub fn time(us: f64) -> String {
 
 /// Bytes by powers of 1,024: `812 B`, `1.20 MiB`.
 pub fn bytes(count: f64) -> String {
-    let mut value = count;
-    for unit in ["B", "KiB", "MiB", "GiB"] {
-        if value < 1_024.0 {
-            return if unit == "B" { format!("{value:.0} B") } else { format!("{} {unit}", digits(value)) };
-        }
-        value /= 1_024.0;
-    }
-    format!("{} TiB", digits(value))
+    let (value, unit) = readable(count, "B");
+    let number = if unit == "B" { format!("{value:.0}") } else { digits(value) };
+    with_unit(&number, &unit)
 }
 
 /// A whole number with separators: `1,234,567`.
@@ -78,8 +73,8 @@ mod tests {
         assert_eq!([about(3_700.0), about(7_300.0)], ["62 minutes", "2 hours"]);
         assert_eq!([give_or_take(0.0412), give_or_take(0.02)], ["±4.1 %", "±2 %"]);
         assert_eq!([bytes(812.0), bytes(1_258_291.0)], ["812 B", "1.20 MiB"]);
-        let figures = [quantity(0.921, "share"), quantity(15_533_261.0, "B"), quantity(0.25, "1")];
-        assert_eq!(figures, ["92.1 %", "15.5 MB", "0.25"]);
+        let figures = [quantity(0.921, "share"), quantity(16_252_928.0, "B"), quantity(0.25, "1")];
+        assert_eq!(figures, ["92.1 %", "15.5 MiB", "0.25"]);
         assert_eq!([count(7), count(1_234_567), rate(0.5)], ["7", "1,234,567", "0.50"]);
     }
 }
