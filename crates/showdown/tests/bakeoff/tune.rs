@@ -145,6 +145,7 @@ fn a_mistake_is_refused_before_anything_is_tried() {
     for (args, error) in [
         (&["tune", "ngnix"][..], "no workload has a server \"ngnix\""),
         (&["tune", "nginx", "--only", "none"], "there is no tuning \"none\": see `showdown tunings`"),
+        (&["tune", "nginx", "nginx"], "nginx is given twice"),
         (&["tune", "nginx", "ngnix"], "no workload has a server \"ngnix\""),
         (&["tune", "nginx@old"], "tune works on this machine only"),
         (&["tune", "nginx", "--allow", "everything"], "invalid value 'everything'"),

@@ -1,6 +1,9 @@
 //! What paired gains say: who cannot win any more, what is worth stacking, which claims hold together. Pure functions; gains are
 //! logarithms of ratios, above 0 where the tuning is better.
 
+use std::fmt;
+
+use archive::model::plural;
 use stats::confidence::Confidence;
 use stats::one_sided::{margin, p_above};
 use stats::{holm, ratio};
@@ -36,6 +39,24 @@ impl Gains {
     fn squares(&self) -> f64 {
         let mean = self.mean();
         self.0.iter().map(|gain| (gain - mean).powi(2)).sum()
+    }
+
+    /// The mean and what it rests on: `-1.2 % in 3 blocks`.
+    pub fn in_blocks(&self) -> String {
+        match self.0.len() {
+            0 => self.to_string(),
+            blocks => format!("{self} in {}", plural(blocks as u64, "block")),
+        }
+    }
+}
+
+/// The mean as a growth: `-1.2 %`.
+impl fmt::Display for Gains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("no valid block");
+        }
+        write!(f, "{:+.1} %", self.mean().exp_m1() * 100.0)
     }
 }
 
@@ -112,6 +133,13 @@ pub fn blocks_for(sd: f64, fewest: u32, most: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gains_are_written_as_growth() {
+        let gains = Gains(vec![1.02_f64.ln(), 1.02_f64.ln()]);
+        assert_eq!([gains.to_string(), gains.in_blocks()], ["+2.0 %", "+2.0 % in 2 blocks"]);
+        assert_eq!(Gains::default().to_string(), "no valid block");
+    }
 
     #[test]
     fn a_candidate_is_dropped_when_it_cannot_win_and_stacked_when_it_seems_to() {

@@ -132,8 +132,7 @@ impl Search<'_> {
             }
             if !gains.is_empty() {
                 tried.gains.0.extend(gains);
-                let gain = tried.gains.mean().exp_m1() * 100.0;
-                learnt.push(format!("{} {gain:+.1} %", tried.candidate.name()));
+                learnt.push(format!("{} {}", tried.candidate.name(), tried.gains));
             }
         }
         self.learnt(stage.step, trials, learnt.join(", "));

@@ -101,13 +101,8 @@ impl Search<'_> {
             if decide::is_promising(gains, spread) {
                 kept.push(*at);
             } else {
-                let gain = gains.mean().exp_m1() * 100.0;
-                let gain =
-                    if gain.is_finite() { format!("{gain:+.1} %") } else { "no valid block".to_owned() };
-                tried.end(
-                    Outcome::Dropped,
-                    format!("that it adds more than 1 % to the others is not shown: {gain}"),
-                );
+                let why = format!("that it adds more than 1 % to the others is not shown: {gains}");
+                tried.end(Outcome::Dropped, why);
             }
         }
         let learnt = format!("{} of {} add to each other", kept.len(), stack.len());

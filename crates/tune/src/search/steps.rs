@@ -1,8 +1,6 @@
 //! The steps of a search after equal servers: screening, race and confirmation. What is confirmed together is
 //! [`stack`](super::stack)'s.
 
-use archive::model::plural;
-
 use super::decide;
 use super::guards::{mechanism, too_few, worse};
 use super::outcome::{Confirmation, Headline, Outcome};
@@ -61,16 +59,17 @@ impl Search<'_> {
             let spread = self.spread(self.found.tried[at].candidate.runs_alone());
             let tried = &mut self.found.tried[at];
             if decide::cannot_win(&tried.gains, spread) {
-                let gain = tried.gains.mean().exp_m1() * 100.0;
-                let blocks = plural(tried.gains.0.len() as u64, "block");
-                tried.end(Outcome::Dropped, format!("it does not gain 1 %: {gain:+.1} % in {blocks}"));
+                let why = format!("it does not gain 1 %: {}", tried.gains.in_blocks());
+                tried.end(Outcome::Dropped, why);
             }
         }
     }
 
     fn race(&mut self) -> Result<(), LabError> {
         for at in self.open().into_iter().skip(MOST_RACED) {
-            self.found.tried[at].end(Outcome::Dropped, "others gained more in the screening");
+            let tried = &mut self.found.tried[at];
+            let why = format!("{MOST_RACED} others did better in the screening: {}", tried.gains.in_blocks());
+            tried.end(Outcome::Dropped, why);
         }
         for round in 0..self.limits.rounds {
             let is_settled = |at: &usize| {
@@ -94,7 +93,7 @@ impl Search<'_> {
         for at in self.open() {
             let tried = &mut self.found.tried[at];
             if seen.contains(&tried.candidate.tuning.id) {
-                tried.end(Outcome::Dropped, "another value of the same tuning gained more");
+                tried.end(Outcome::Dropped, "another value of the same tuning did better");
             } else {
                 seen.push(tried.candidate.tuning.id.clone());
             }
@@ -103,8 +102,8 @@ impl Search<'_> {
             let spread = self.spread(self.found.tried[at].candidate.runs_alone());
             let tried = &mut self.found.tried[at];
             if !decide::is_promising(&tried.gains, spread) {
-                let gain = tried.gains.mean().exp_m1() * 100.0;
-                tried.end(Outcome::Dropped, format!("a gain above 1 % is not shown: {gain:+.1} %"));
+                let why = format!("a gain above 1 % is not shown: {}", tried.gains.in_blocks());
+                tried.end(Outcome::Dropped, why);
             }
         }
         Ok(())

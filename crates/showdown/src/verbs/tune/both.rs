@@ -25,6 +25,10 @@ const SEARCH: f64 = 0.4;
 
 /// Tunes both, compares the best of both, and names what one got and the other did not.
 pub fn tune_both(args: &TuneArgs, tunings: &[Tuning], servers: [&str; 2]) -> anyhow::Result<CommandStatus> {
+    if servers[0] == servers[1] {
+        let twice = servers[0];
+        return Err(usage(format!("{twice} is given twice: give two servers, or tune {twice} alone")));
+    }
     // A mistake in the second must not cost the time of the first.
     for server in servers {
         one::check(args, server)?;
