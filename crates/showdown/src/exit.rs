@@ -35,6 +35,11 @@ pub struct UsageError(pub String);
 #[error("interrupted {0}")]
 pub struct InterruptedError(pub &'static str);
 
+/// Nothing that was measured is valid, so there is no answer to print: exit code 3.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidMeasurementError(pub String);
+
 /// Makes a usage error of anything that can be printed.
 pub fn usage(error: impl fmt::Display) -> anyhow::Error {
     UsageError(error.to_string()).into()
@@ -51,6 +56,7 @@ pub fn code_of(result: anyhow::Result<CommandStatus>) -> ExitCode {
             print_failure(&with_causes(&error));
             match () {
                 () if error.is::<UsageError>() => 2,
+                () if error.is::<InvalidMeasurementError>() => 3,
                 () if error.is::<InterruptedError>() => INTERRUPTED,
                 () => 1,
             }

@@ -130,6 +130,11 @@ impl StageTrials {
         own.find_map(TrialReading::why_none)
     }
 
+    /// Why the first trial without a value has none.
+    pub fn why_some_invalid(&self) -> Option<&str> {
+        self.trials.iter().find_map(TrialReading::why_none)
+    }
+
     /// The trials in which the server with one of the settings did its work badly.
     pub fn broken(&self, of: usize) -> Vec<&TrialReading> {
         self.trials.iter().filter(|trial| trial.of == of && trial.is_broken).collect()

@@ -117,6 +117,11 @@ pub fn estimate(gains: &[f64]) -> Option<ratio::RatioEstimate> {
     ratio::estimate(&pairs, Confidence::P95).ok()
 }
 
+/// Whether there are enough gains for an interval.
+pub fn is_estimable(gains: &[f64]) -> bool {
+    estimate(gains).is_some()
+}
+
 /// Whether the interval of a gain lies above the threshold.
 pub fn is_above(estimate: &ratio::RatioEstimate, threshold: f64) -> bool {
     estimate.low > threshold.exp()

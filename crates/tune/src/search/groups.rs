@@ -68,7 +68,12 @@ impl Search<'_> {
         let of: Vec<Settings> =
             std::iter::once(stage.reference.clone()).chain(group.iter().map(with)).collect();
         self.lab.say(&format!("{}: {}", stage.step, names.join(" | ")));
-        let trials = match self.run(stage.step, &of, stage.blocks) {
+        let following = match stage.table {
+            Table::Free => self.trials_to_confirm() + self.trials_of_weaker(),
+            Table::Weaker => 0,
+        };
+        let has_gains = |gains: &[f64]| !gains.is_empty();
+        let trials = match self.run_until_valid(stage.step, &of, stage.blocks, following, has_gains) {
             Ok(trials) => trials,
             Err(LabError::Refused(why)) => {
                 if let [only] = group {

@@ -56,9 +56,12 @@ impl SearchLimits {
 /// Why a search has found nothing out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
-    /// The baseline cannot be measured.
+    /// The baseline does not run.
     #[error("the baseline cannot be measured: {0}")]
     NoBaseline(String),
+    /// No trial of the baseline is valid, for this reason.
+    #[error("the baseline cannot be measured: none of its trials is valid: {0}")]
+    Invalid(String),
     /// There is not even time for one candidate.
     #[error(
         "{budget_s} s are too short to try one tuning and confirm it: with the time of the trials so far it takes about {needed_s} s; \

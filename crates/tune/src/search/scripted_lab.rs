@@ -31,6 +31,9 @@ pub(super) struct ScriptedLab {
     pub without_effect: BTreeSet<String>,
     /// Factors of p99 by knob.
     pub slower: BTreeMap<String, f64>,
+    /// In this many stages of each name, no trial is valid.
+    pub disturbed: u32,
+    pub names: Vec<String>,
     pub interrupted_at: Option<u32>,
     pub stages: u32,
     pub trial_s: f64,
@@ -52,6 +55,8 @@ impl ScriptedLab {
             refused: BTreeSet::new(),
             without_effect: BTreeSet::new(),
             slower: BTreeMap::new(),
+            disturbed: 0,
+            names: Vec::new(),
             interrupted_at: None,
             stages: 0,
             trial_s: 4.0,
@@ -69,11 +74,14 @@ impl ScriptedLab {
 }
 
 impl TuningLab for ScriptedLab {
-    fn blocks(&mut self, _: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+    fn blocks(&mut self, name: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
         self.stages += 1;
         if self.interrupted_at == Some(self.stages) {
             return Err(LabError::Interrupted);
         }
+        let so_far = self.names.iter().filter(|earlier| *earlier == name).count();
+        let is_disturbed = (so_far as u32) < self.disturbed;
+        self.names.push(name.to_owned());
         if let Some(knob) = of.iter().flat_map(Settings::keys).find(|knob| self.refused.contains(*knob)) {
             return Err(LabError::Refused(format!("{knob} cannot be set")));
         }
@@ -98,9 +106,9 @@ impl TuningLab for ScriptedLab {
                 trials.push(TrialReading {
                     block,
                     of: at,
-                    value: (!dies).then(|| 1000.0 * log.exp()),
+                    value: (!dies && !is_disturbed).then(|| 1000.0 * log.exp()),
                     failed: dies.then(|| "exit status 1".to_owned()),
-                    invalid: None,
+                    invalid: is_disturbed.then(|| "other programs used CPU time".to_owned()),
                     is_broken: dies,
                     p99_us: Some(900.0 * p99 * noise.sample(&mut self.rng).exp()),
                     errors: Some(0.0),

@@ -11,6 +11,9 @@ use super::outcome::{EqualServers, Found, Outcome, StageRecord, Tried};
 use crate::candidate::{Candidate, NotTried};
 use crate::lab::{LabError, Settings, StageTrials, TuningLab};
 
+/// How often a stage that the answer rests on is run where its trials are not valid.
+const MOST_ATTEMPTS: usize = 3;
+
 /// Most candidates beside a reference in one block: with it, one fewer than a block has up together.
 pub(super) const MOST_BESIDE: usize = 6;
 
@@ -34,19 +37,22 @@ impl<'l> Search<'l> {
     pub(super) fn equal_servers(&mut self) -> Result<StageTrials, SearchError> {
         self.lab.say("equal servers: how much does this host seem to change by itself?");
         let both = [Settings::new(), Settings::new()];
-        let trials = self.run("equal servers", &both, self.limits.equal)?;
+        let following = 2 * self.limits.screen + self.trials_to_confirm();
+        let trials =
+            self.run_until_valid("equal servers", &both, self.limits.equal, following, decide::is_estimable)?;
         if let Some(why) = trials.why_failed(0) {
             return Err(SearchError::NoBaseline(why.to_owned()));
         }
         let gains = trials.gains(0, 1);
         if gains.is_empty() {
-            return Err(SearchError::NoBaseline(format!("none of its trials is valid: {}", trials.sentence)));
+            let why = trials.why_some_invalid().unwrap_or(&trials.sentence);
+            return Err(SearchError::Invalid(why.to_owned()));
         }
         let noise = Gains(gains.clone()).mean().abs().exp_m1();
         let learnt = format!("two equal servers seem to differ by {:.1} %", noise * 100.0);
         self.learnt("equal servers", &trials, learnt);
         self.found.equal = EqualServers { estimate: decide::estimate(&gains), noise, trials: trials.clone() };
-        let needed = self.time_for(2 * self.limits.screen + self.trials_to_confirm());
+        let needed = self.time_for(following);
         if self.lab.elapsed() + needed > self.limits.budget {
             let needed_s = (self.lab.elapsed() + needed).as_secs() + 1;
             return Err(SearchError::TooShort { budget_s: self.limits.budget.as_secs(), needed_s });
@@ -85,12 +91,12 @@ impl<'l> Search<'l> {
         self.lab.elapsed() + self.time_for(trials) <= self.limits.budget
     }
 
-    fn trials_to_confirm(&self) -> u32 {
+    pub(super) fn trials_to_confirm(&self) -> u32 {
         2 * self.limits.confirm.0
     }
 
     /// Trials of what weakens something, each beside the stack.
-    fn trials_of_weaker(&self) -> u32 {
+    pub(super) fn trials_of_weaker(&self) -> u32 {
         let count = self.found.weaker.len();
         self.limits.drop.0 * (count + count.div_ceil(MOST_BESIDE)) as u32
     }
@@ -172,6 +178,30 @@ impl<'l> Search<'l> {
         let trials = self.lab.blocks(stage, of, blocks)?;
         self.trials += trials.trials.len();
         Ok(trials)
+    }
+
+    /// Runs a stage, and again where no server has enough gains over the first one: what disturbed the trials may have ended.
+    /// What is enough depends on the number of gains alone, so it favours none. Time is kept for the trials that follow.
+    pub(super) fn run_until_valid(
+        &mut self,
+        stage: &str,
+        of: &[Settings],
+        blocks: u32,
+        following: u32,
+        is_enough: impl Fn(&[f64]) -> bool,
+    ) -> Result<StageTrials, LabError> {
+        for _ in 1..MOST_ATTEMPTS {
+            let trials = self.run(stage, of, blocks)?;
+            let is_done =
+                trials.stopped.is_some() || (1..of.len()).any(|other| is_enough(&trials.gains(other, 0)));
+            let has_time = self.has_time_at_all(blocks * of.len() as u32 + following);
+            let Some(why) = trials.why_some_invalid().filter(|_| !is_done && has_time) else {
+                return Ok(trials);
+            };
+            let learnt = format!("{stage} again, because too few trials are valid: {why}");
+            self.learnt(stage, &trials, learnt);
+        }
+        self.run(stage, of, blocks)
     }
 
     /// Says and records what a stage has taught.

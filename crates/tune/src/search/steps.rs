@@ -117,7 +117,9 @@ impl Search<'_> {
         let settings = self.settings(stack);
         self.lab.say("confirmation: the stack and the baseline on fresh blocks");
         let blocks = self.blocks_to_confirm(self.spread_of_stack(stack));
-        let trials = self.run(CONFIRMATION, &[Settings::new(), settings.clone()], blocks)?;
+        let both = [Settings::new(), settings.clone()];
+        let following = self.trials_of_weaker();
+        let trials = self.run_until_valid(CONFIRMATION, &both, blocks, following, decide::is_estimable)?;
         let gains = trials.gains(1, 0);
         let threshold = decide::threshold(self.found.equal.noise);
         let headline = decide::estimate(&gains).map(|estimate| Headline {

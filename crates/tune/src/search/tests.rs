@@ -244,6 +244,24 @@ fn an_interrupted_search_keeps_what_it_has_learnt() {
 }
 
 #[test]
+fn what_others_disturbed_is_measured_again() {
+    let mut lab = ScriptedLab::new(12, &[("good", 0.1)]);
+    lab.disturbed = 1;
+    let found = run(&mut lab, &[candidate("good")]);
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["good"], "{:?}", lab.said);
+    for name in ["equal servers", "screening", "confirmation"] {
+        let again = format!("{name} again, because too few trials are valid: other programs used CPU time");
+        assert!(lab.said.contains(&again), "{:?}", lab.said);
+    }
+    let mut lab = ScriptedLab::new(12, &[("good", 0.1)]);
+    lab.disturbed = u32::MAX;
+    let limits = SearchLimits::of(Duration::from_hours(1), 1e10);
+    let error = search(&mut lab, &limits, &mut |_| (Vec::new(), Vec::new())).unwrap_err();
+    assert_eq!(error, SearchError::Invalid("other programs used CPU time".to_owned()));
+    assert_eq!(lab.stages, 3, "and not for an hour");
+}
+
+#[test]
 fn a_budget_that_is_too_short_is_refused_with_what_it_takes() {
     let limits = SearchLimits::of(Duration::from_mins(1), 1e10);
     let mut lab = ScriptedLab::new(9, &[]);

@@ -30,7 +30,7 @@ and the noise, and latency, errors and memory do not get worse beyond their limi
 Two servers get the same time and the same tunings. Then the best of one is compared with the best of the other, and what \
 one got and the other did not is named.
 
-Exit codes: 0 an answer, also if nothing is kept; 2 usage error, 1 failure, 130 interrupted.")]
+Exit codes: 0 an answer, also if nothing is kept; 3 no trial of the baseline is valid, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct TuneArgs {
     /// Tune this server, or these two: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE; its settings are the baseline
     #[arg(value_name = "VARIANT", required = true, num_args = 1..=2)]

@@ -20,7 +20,7 @@ use workload::definition::ServerDefinition;
 use workload::{Catalogue, VariantText, is_kernel_setting};
 
 use super::args::{Allowed, TuneArgs, TuneFormat, request};
-use crate::exit::{CommandStatus, InterruptedError, usage};
+use crate::exit::{CommandStatus, InterruptedError, InvalidMeasurementError, usage};
 use crate::print::{note, print, print_json, print_text};
 use crate::show;
 use crate::show::tune_progress::TuneProgress;
@@ -221,6 +221,7 @@ fn why_not(error: SearchError, time: Duration, share: f64) -> anyhow::Error {
             let needed_s = (needed_s as f64 / share).ceil() as u64;
             usage(SearchError::TooShort { budget_s: time.as_secs(), needed_s })
         }
-        error => error.into(),
+        SearchError::Invalid(_) => InvalidMeasurementError(error.to_string()).into(),
+        SearchError::NoBaseline(_) | SearchError::Lab(_) => error.into(),
     }
 }
