@@ -95,9 +95,14 @@ enum Evidence {
 /// The candidates of a situation, the most promising first, and the tunings that are not tried.
 pub fn choose(tunings: &[Tuning], situation: &Situation<'_>) -> (Vec<Candidate>, Vec<NotTried>) {
     let (mut ranked, mut not_tried) = (Vec::new(), Vec::new());
-    // What is for other servers is no news.
-    for tuning in tunings.iter().filter(|tuning| why_not_fit(tuning, situation.server).is_none()) {
-        match examine(tuning, situation) {
+    for tuning in tunings {
+        let examined = match why_not_fit(tuning, situation.server) {
+            None => examine(tuning, situation),
+            Some(why) if tuning.servers.contains(&situation.server.name) => Err(why),
+            // What is for other servers is no news.
+            Some(_) => continue,
+        };
+        match examined {
             Ok((evidence, reason, levels)) => {
                 let published = tuning.expected.as_ref().map_or(1.0, |expected| expected.high);
                 for LevelHere { settings, take_home, verify } in levels {

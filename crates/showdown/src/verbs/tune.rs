@@ -5,7 +5,8 @@ mod args;
 mod both;
 mod one;
 
-use tune::{Tuning, TuningCatalogue};
+use tune::{Tuning, TuningCatalogue, why_not_fit};
+use workload::definition::ServerDefinition;
 
 pub use self::args::TuneArgs;
 use crate::exit::{CommandStatus, usage};
@@ -19,6 +20,12 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
         note(&format!("using the tunings of ./{}", own.display()));
     }
     let tunings = wanted(&catalogue, &args.only)?;
+    // A mistake in the second server must not cost the time of the first.
+    let servers: Vec<ServerDefinition> =
+        args.servers.iter().map(|server| Ok(one::check(args, server)?.0)).collect::<anyhow::Result<_>>()?;
+    if !args.only.is_empty() {
+        each_fits(&tunings, &servers)?;
+    }
     match &args.servers[..] {
         [first, second] => both::tune_both(args, &tunings, [first, second]),
         servers => {
@@ -27,6 +34,21 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
             tuned.ended()
         }
     }
+}
+
+/// Checks that each of the tunings that the user has named can be tried on one of the servers.
+fn each_fits(tunings: &[Tuning], servers: &[ServerDefinition]) -> anyhow::Result<()> {
+    for tuning in tunings {
+        let whys: Vec<String> = servers.iter().filter_map(|server| why_not_fit(tuning, server)).collect();
+        if whys.len() == servers.len() {
+            let (id, why) = (&tuning.id, &whys[0]);
+            return Err(usage(format!(
+                "{id} cannot be tried: {why}: see `showdown tunings --server {}`",
+                servers[0].name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The tunings that the user wants, all by default.

@@ -144,6 +144,7 @@ fn a_mistake_is_refused_before_anything_is_tried() {
     for (args, error) in [
         (&["tune", "ngnix"][..], "no workload has a server \"ngnix\""),
         (&["tune", "nginx", "--only", "none"], "there is no tuning \"none\": see `showdown tunings`"),
+        (&["tune", "apache", "--only", "nginx-keepalive-requests"], "cannot be tried: it is for nginx"),
         (&["tune", "nginx", "nginx"], "nginx is given twice"),
         (&["tune", "nginx", "ngnix"], "no workload has a server \"ngnix\""),
         (&["tune", "nginx@old"], "tune works on this machine only"),

@@ -90,6 +90,18 @@ fn a_value_that_the_knob_does_not_accept_is_named() {
 }
 
 #[test]
+fn a_tuning_for_this_server_with_a_knob_that_it_does_not_have_says_so() {
+    let workload = static_web();
+    let nginx = workload.server("nginx").unwrap();
+    let built_in = TuningCatalogue::built_in();
+    let mut wrong = built_in.all().iter().find(|one| one.id == "nginx-open-file-cache").unwrap().clone();
+    wrong.levels[0].set = [("open_file_cash".to_owned(), "1000".to_owned())].into();
+    let (candidates, not) = choose(&[wrong], &situation(nginx));
+    assert!(candidates.is_empty());
+    assert_eq!(not[0].why, "nginx has no knob open_file_cash");
+}
+
+#[test]
 fn a_user_s_own_knobs_are_tunings() {
     let workload = static_web();
     let nginx = workload.server("nginx").unwrap();

@@ -29,10 +29,6 @@ pub fn tune_both(args: &TuneArgs, tunings: &[Tuning], servers: [&str; 2]) -> any
         let twice = servers[0];
         return Err(usage(format!("{twice} is given twice: give two servers, or tune {twice} alone")));
     }
-    // A mistake in the second must not cost the time of the first.
-    for server in servers {
-        one::check(args, server)?;
-    }
     let usual = Duration::from_mins(if args.quick { 1 } else { 5 });
     let plan_of = |best: [&str; 2]| {
         let request = PlanRequest {
