@@ -56,7 +56,9 @@ impl fmt::Display for Gains {
         if self.0.is_empty() {
             return f.write_str("no valid block");
         }
-        write!(f, "{:+.1} %", self.mean().exp_m1() * 100.0)
+        // Adding 0 to a rounded -0 leaves +0.
+        let tenths = (self.mean().exp_m1() * 1_000.0).round() + 0.0;
+        write!(f, "{:+.1} %", tenths / 10.0)
     }
 }
 
@@ -143,6 +145,7 @@ mod tests {
     fn gains_are_written_as_growth() {
         let gains = Gains(vec![1.02_f64.ln(), 1.02_f64.ln()]);
         assert_eq!([gains.to_string(), gains.in_blocks()], ["+2.0 %", "+2.0 % in 2 blocks"]);
+        assert_eq!(Gains(vec![-0.000_1]).to_string(), "+0.0 %");
         assert_eq!(Gains::default().to_string(), "no valid block");
     }
 
