@@ -11,7 +11,7 @@ use super::outcome::{EqualServers, Found, Outcome, StageRecord, Tried};
 use crate::candidate::{Candidate, NotTried};
 use crate::lab::{LabError, Settings, StageTrials, TuningLab};
 
-/// How often a stage that the answer rests on is run where its trials are not valid.
+/// How often a stage is run at most where too few of its trials are valid.
 const MOST_ATTEMPTS: usize = 3;
 
 /// Most candidates beside a reference in one block: with it, one fewer than a block has up together.
