@@ -131,7 +131,7 @@ impl Search<'_> {
             None => (too_few(&trials), false),
             Some(Headline { estimate, .. }) => {
                 let learnt = format!(
-                    "confirmed: {:.3} × ({:.3} to {:.3})",
+                    "on fresh blocks: {:.3} × ({:.3}–{:.3})",
                     estimate.ratio, estimate.low, estimate.high
                 );
                 (learnt, headline.as_ref().is_some_and(Headline::holds))
