@@ -22,6 +22,7 @@ export function quantity(value: number | null | undefined, unit: string): string
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
   if (unit === "µs") return time(value);
   if (unit === "B" || unit === "bytes") return bytes(value);
+  // As networks and disks are sold.
   if (unit === "B/s") return scaled(value, 1_000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]);
   if (unit === "share") return percent(value);
   // A plain number, and how often something happens.
@@ -52,7 +53,7 @@ export function tick(value: number): string {
   return size >= 1000 ? whole.format(value) : String(Number(value.toPrecision(6)));
 }
 
-/** Bytes in powers of 1,024. A rate is in powers of 1,000, as networks and disks are sold. */
+/** Bytes in powers of 1,024. */
 export function bytes(value: number): string {
   return scaled(value, 1_024, ["B", "KiB", "MiB", "GiB", "TiB"]);
 }

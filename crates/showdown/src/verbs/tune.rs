@@ -6,9 +6,9 @@ mod both;
 mod one;
 
 use tune::{Tuning, TuningCatalogue, why_not_fit};
-use workload::definition::ServerDefinition;
 
 pub use self::args::TuneArgs;
+use self::one::TunableServer;
 use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
 use crate::print::note;
@@ -21,12 +21,12 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
     }
     let tunings = wanted(&catalogue, &args.only)?;
     // A mistake in the second server must not cost the time of the first.
-    let servers: Vec<ServerDefinition> =
-        args.servers.iter().map(|server| Ok(one::check(args, server)?.0)).collect::<anyhow::Result<_>>()?;
+    let servers: Vec<TunableServer<'_>> =
+        args.servers.iter().map(|server| one::check(args, server)).collect::<anyhow::Result<_>>()?;
     if !args.only.is_empty() {
         each_fits(&tunings, &servers)?;
     }
-    match &args.servers[..] {
+    match &servers[..] {
         [first, second] => both::tune_both(args, &tunings, [first, second]),
         servers => {
             let tuned = one::tune(args, &tunings, &servers[0], 1.0, &interrupt::context()?)?;
@@ -37,14 +37,15 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<CommandStatus> {
 }
 
 /// Checks that each of the tunings that the user has named can be tried on one of the servers.
-fn each_fits(tunings: &[Tuning], servers: &[ServerDefinition]) -> anyhow::Result<()> {
+fn each_fits(tunings: &[Tuning], servers: &[TunableServer<'_>]) -> anyhow::Result<()> {
     for tuning in tunings {
-        let whys: Vec<String> = servers.iter().filter_map(|server| why_not_fit(tuning, server)).collect();
+        let whys: Vec<String> =
+            servers.iter().filter_map(|server| why_not_fit(tuning, &server.definition)).collect();
         if whys.len() == servers.len() {
             let (id, why) = (&tuning.id, &whys[0]);
             return Err(usage(format!(
                 "{id} cannot be tried: {why}: see `showdown tunings --server {}`",
-                servers[0].name
+                servers[0].definition.name
             )));
         }
     }

@@ -33,6 +33,10 @@ fn situation(server: &ServerDefinition) -> Situation<'_> {
     }
 }
 
+fn built_in(id: &str) -> Tuning {
+    TuningCatalogue::built_in().all().iter().find(|tuning| tuning.id == id).unwrap().clone()
+}
+
 fn chosen(situation: &Situation<'_>) -> (Vec<String>, BTreeMap<String, String>) {
     let (candidates, not_tried) = choose(TuningCatalogue::built_in().all(), situation);
     let ids = candidates.iter().map(|candidate| candidate.tuning.id.clone()).collect();
@@ -77,12 +81,7 @@ fn what_a_machine_does_not_have_is_said() {
 fn a_value_that_the_knob_does_not_accept_is_named() {
     let workload = static_web();
     let nginx = workload.server("nginx").unwrap();
-    let mut wrong = TuningCatalogue::built_in()
-        .all()
-        .iter()
-        .find(|one| one.id == "nginx-open-file-cache")
-        .unwrap()
-        .clone();
+    let mut wrong = built_in("nginx-open-file-cache");
     wrong.levels[0].set.insert("open_file_cache".to_owned(), "many".to_owned());
     let (candidates, not) = choose(&[wrong], &situation(nginx));
     assert!(candidates.is_empty());
@@ -93,8 +92,7 @@ fn a_value_that_the_knob_does_not_accept_is_named() {
 fn a_tuning_for_this_server_with_a_knob_that_it_does_not_have_says_so() {
     let workload = static_web();
     let nginx = workload.server("nginx").unwrap();
-    let built_in = TuningCatalogue::built_in();
-    let mut wrong = built_in.all().iter().find(|one| one.id == "nginx-open-file-cache").unwrap().clone();
+    let mut wrong = built_in("nginx-open-file-cache");
     wrong.levels[0].set = [("open_file_cash".to_owned(), "1000".to_owned())].into();
     let (candidates, not) = choose(&[wrong], &situation(nginx));
     assert!(candidates.is_empty());

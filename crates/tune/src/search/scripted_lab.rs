@@ -32,10 +32,10 @@ pub(super) struct ScriptedLab {
     /// Factors of p99 by knob.
     pub slower: BTreeMap<String, f64>,
     /// In this many stages of each name, no trial is valid.
-    pub disturbed: u32,
-    pub names: Vec<String>,
-    pub interrupted_at: Option<u32>,
-    pub stages: u32,
+    pub disturbed: usize,
+    pub interrupted_at: Option<usize>,
+    /// The names of the stages so far.
+    pub stages: Vec<String>,
     pub trial_s: f64,
     pub elapsed: f64,
     pub higher_is_better: bool,
@@ -56,9 +56,8 @@ impl ScriptedLab {
             without_effect: BTreeSet::new(),
             slower: BTreeMap::new(),
             disturbed: 0,
-            names: Vec::new(),
             interrupted_at: None,
-            stages: 0,
+            stages: Vec::new(),
             trial_s: 4.0,
             elapsed: 0.0,
             higher_is_better: true,
@@ -75,13 +74,12 @@ impl ScriptedLab {
 
 impl TuningLab for ScriptedLab {
     fn blocks(&mut self, name: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
-        self.stages += 1;
-        if self.interrupted_at == Some(self.stages) {
+        let so_far = self.stages.iter().filter(|earlier| *earlier == name).count();
+        let is_disturbed = so_far < self.disturbed;
+        self.stages.push(name.to_owned());
+        if self.interrupted_at == Some(self.stages.len()) {
             return Err(LabError::Interrupted);
         }
-        let so_far = self.names.iter().filter(|earlier| *earlier == name).count();
-        let is_disturbed = (so_far as u32) < self.disturbed;
-        self.names.push(name.to_owned());
         if let Some(knob) = of.iter().flat_map(Settings::keys).find(|knob| self.refused.contains(*knob)) {
             return Err(LabError::Refused(format!("{knob} cannot be set")));
         }
@@ -121,7 +119,7 @@ impl TuningLab for ScriptedLab {
                 break;
             }
         }
-        let run = format!("stage-{}", self.stages);
+        let run = format!("stage-{}", self.stages.len());
         let (higher_is_better, sentence) = (self.higher_is_better, String::new());
         Ok(StageTrials { run, higher_is_better, sentence, stopped, trials })
     }

@@ -254,11 +254,11 @@ fn what_others_disturbed_is_measured_again() {
         assert!(lab.said.contains(&again), "{:?}", lab.said);
     }
     let mut lab = ScriptedLab::new(12, &[("good", 0.1)]);
-    lab.disturbed = u32::MAX;
+    lab.disturbed = usize::MAX;
     let limits = SearchLimits::of(Duration::from_hours(1), 1e10);
     let error = search(&mut lab, &limits, &mut |_| (Vec::new(), Vec::new())).unwrap_err();
     assert_eq!(error, SearchError::Invalid("other programs used CPU time".to_owned()));
-    assert_eq!(lab.stages, 3, "and not for an hour");
+    assert_eq!(lab.stages.len(), 3, "and not for an hour");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use tune::bakeoff_lab;
 use tune::{Tuning, one_sided};
 
 use super::args::{TuneArgs, TuneFormat, request};
-use super::one::{self, Tuned};
+use super::one::{self, TunableServer, Tuned};
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::print::print_text;
@@ -24,9 +24,13 @@ use crate::verbs::run_report::{ShownRun, report_on};
 const SEARCH: f64 = 0.4;
 
 /// Tunes both, compares the best of both, and names what one got and the other did not.
-pub fn tune_both(args: &TuneArgs, tunings: &[Tuning], servers: [&str; 2]) -> anyhow::Result<CommandStatus> {
-    if servers[0] == servers[1] {
-        let twice = servers[0];
+pub fn tune_both(
+    args: &TuneArgs,
+    tunings: &[Tuning],
+    servers: [&TunableServer<'_>; 2],
+) -> anyhow::Result<CommandStatus> {
+    if servers[0].written == servers[1].written {
+        let twice = servers[0].written;
         return Err(usage(format!("{twice} is given twice: give two servers, or tune {twice} alone")));
     }
     let usual = Duration::from_mins(if args.quick { 1 } else { 5 });
@@ -43,7 +47,7 @@ pub fn tune_both(args: &TuneArgs, tunings: &[Tuning], servers: [&str; 2]) -> any
         }
         anyhow::Ok(plan)
     };
-    plan_of(servers)?;
+    plan_of(servers.map(|server| server.written))?;
     let context = interrupt::context()?;
     let first = search(args, tunings, servers[0], &context)?;
     if first.is_interrupted {
@@ -73,7 +77,12 @@ pub fn tune_both(args: &TuneArgs, tunings: &[Tuning], servers: [&str; 2]) -> any
 }
 
 /// Tunes one of them, and prints its answer at once: it is an answer of its own.
-fn search(args: &TuneArgs, tunings: &[Tuning], server: &str, context: &RunContext) -> anyhow::Result<Tuned> {
+fn search(
+    args: &TuneArgs,
+    tunings: &[Tuning],
+    server: &TunableServer<'_>,
+    context: &RunContext,
+) -> anyhow::Result<Tuned> {
     let tuned = one::tune(args, tunings, server, SEARCH, context)?;
     tuned.answer(args.format)?;
     tuned.ended()?;

@@ -70,8 +70,17 @@ impl Tuned {
     }
 }
 
+/// A server that can be tuned.
+pub struct TunableServer<'a> {
+    /// As the user has written it.
+    pub written: &'a str,
+    /// What is known of its program.
+    pub definition: ServerDefinition,
+    baseline: VariantText,
+}
+
 /// Checks that a server can be tuned, and that what is asked of it can be planned.
-pub fn check(args: &TuneArgs, written: &str) -> anyhow::Result<(ServerDefinition, VariantText)> {
+pub fn check<'a>(args: &TuneArgs, written: &'a str) -> anyhow::Result<TunableServer<'a>> {
     let (workload, variants) =
         Catalogue::default().resolve(args.workload.as_deref(), &[written]).map_err(usage)?;
     let baseline: VariantText = written.parse().map_err(usage)?;
@@ -80,19 +89,19 @@ pub fn check(args: &TuneArgs, written: &str) -> anyhow::Result<(ServerDefinition
     }
     let equal = PlanRequest { variants: vec![written.to_owned(); 2], ..request(args) };
     plan_request::plan(&equal, &Host::local()).map_err(usage)?;
-    Ok((workload.server(&variants[0].server)?.clone(), baseline))
+    let definition = workload.server(&variants[0].server)?.clone();
+    Ok(TunableServer { written, definition, baseline })
 }
 
 /// Searches for this share of the time, and writes what was found.
 pub fn tune(
     args: &TuneArgs,
     tunings: &[Tuning],
-    written: &str,
+    server: &TunableServer<'_>,
     share: f64,
     context: &RunContext,
 ) -> anyhow::Result<Tuned> {
     let time = args.time.mul_f64(share);
-    let (server, baseline) = check(args, written)?;
     let request = request(args);
     let permissions = RunPermissions { kernel: &args.allow_kernel, ..RunPermissions::default() };
     std::fs::create_dir_all(&args.runs.runs)?;
@@ -106,7 +115,7 @@ pub fn tune(
     let mut observe = |event: TuneEvent| progress.observe(event);
     let mut lab = BakeoffLab::new(
         request,
-        baseline,
+        server.baseline.clone(),
         args.quick,
         permissions,
         scratch.path().to_owned(),
@@ -114,7 +123,7 @@ pub fn tune(
         &mut observe,
     );
     let found = search::search(&mut lab, &limits, &mut |equal| {
-        candidates(args, tunings, &server, &scratch.path().join(&equal.run), equal)
+        candidates(args, tunings, &server.definition, &scratch.path().join(&equal.run), equal)
     });
     let confirmed = found.as_ref().ok().and_then(|found| found.confirmation.as_ref());
     let tuned = confirmed.map(|confirmation| lab.written(&confirmation.settings));
@@ -143,7 +152,7 @@ pub fn tune(
     let verdict = run.verdict.as_ref();
     let context_of_record = RecordContext {
         command: host::secrets::mask(std::env::args().collect::<Vec<_>>().iter().map(String::as_str)),
-        baseline: written.to_owned(),
+        baseline: server.written.to_owned(),
         tuned,
         metric: verdict.map(|verdict| verdict.metric.clone()).unwrap_or_default(),
         unit: verdict.map(|verdict| verdict.unit.clone()).unwrap_or_default(),
