@@ -15,7 +15,7 @@ use archive::telemetry::{Column, Telemetry};
 use host::CpuSet;
 use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 
-use crate::figures::{self, IN_KERNEL, PER_OPERATION, Plain};
+use crate::figures::{self, CPU_IN_KERNEL, CPU_PER_OPERATION, Plain};
 use crate::held_server::{LoopFacts, SliceReading};
 use crate::study::glance;
 use crate::watched::Watched;
@@ -38,8 +38,8 @@ pub fn explain_trials(run: &Run) -> Option<Explanation> {
 pub fn trial_figures(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
     let mut figures = figures_of_closed_loop(run, trial);
     if let Some(cpu) = &trial.cpu_time {
-        figures.insert(PER_OPERATION.to_owned(), cpu.each_us());
-        figures.insert(IN_KERNEL.to_owned(), cpu.system_us / cpu.each_us());
+        figures.insert(CPU_PER_OPERATION.to_owned(), cpu.each_us());
+        figures.insert(CPU_IN_KERNEL.to_owned(), cpu.system_us / cpu.each_us());
     }
     figures
 }

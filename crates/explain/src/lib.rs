@@ -50,6 +50,7 @@ mod words;
 pub use delays::DelayedCall;
 pub use explained_run::{ExplainError, ExplainedRun, explain};
 pub use explained_trials::{explain_trials, trial_figures};
+pub use figures::{CPU_IN_KERNEL, CPU_PER_OPERATION, WAITS_PER_OPERATION};
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 pub use study::{PlainSlices, StudyProgress, conclude, plain_slices};
 pub use watched::{Watched, WatchedCpu, WatchedWaits};

@@ -46,7 +46,7 @@ const RESOURCES: &[Resource] = &[
     resource(
         "server_cpu",
         "server CPUs",
-        [Some(figures::PER_OPERATION), Some("server_cpus.busy"), Some("threads.runnable")],
+        [Some(figures::CPU_PER_OPERATION), Some("server_cpus.busy"), Some("threads.runnable")],
         THREADS,
     ),
     resource(
@@ -69,7 +69,7 @@ const RESOURCES: &[Resource] = &[
         [None, Some("profile.allocator"), Some("operation.allocator")],
         WATCHED,
     ),
-    resource("system_calls", "kernel", [None, Some(figures::IN_KERNEL), None], "needs CPU times by mode"),
+    resource("system_calls", "kernel", [None, Some(figures::CPU_IN_KERNEL), None], "needs CPU times by mode"),
     resource(
         "softirq",
         "interrupts and receive path",

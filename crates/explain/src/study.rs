@@ -225,7 +225,7 @@ fn held(plain: &Plain<'_>, figures: &Figures) -> HeldLoad {
         throughput_per_s: value("loop.throughput"),
         mean_response_us: value("loop.response"),
         loop_share: value("loop.share"),
-        cpu_us_per_operation: figures.value(figures::PER_OPERATION),
+        cpu_us_per_operation: figures.value(figures::CPU_PER_OPERATION),
         client_utilisation: figures.value("client.utilisation"),
     }
 }

@@ -7,6 +7,7 @@ use archive::model::{
     BeforeAfter, FORMAT, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,
     UntriedTuning, plural,
 };
+use explain::{CPU_IN_KERNEL, CPU_PER_OPERATION, WAITS_PER_OPERATION};
 
 use crate::lab::{StageTrials, TrialReading};
 use crate::search::decide;
@@ -164,9 +165,9 @@ fn before_after(trials: &StageTrials, metric: &str, unit: &str) -> Vec<BeforeAft
     let rows: [(&str, &str, Read); 6] = [
         (metric, unit, Box::new(|trial| trial.value)),
         ("p99 of response time", "µs", Box::new(|trial| trial.p99_us)),
-        ("CPU time an operation", "µs", figure("server.cpu_per_op")),
-        ("share of CPU time in the kernel", "share", figure("server.kernel")),
-        ("waits an operation", "1", figure("switches.voluntary_per_op")),
+        ("CPU time an operation", "µs", figure(CPU_PER_OPERATION)),
+        ("share of CPU time in the kernel", "share", figure(CPU_IN_KERNEL)),
+        ("waits an operation", "1", figure(WAITS_PER_OPERATION)),
         ("peak memory of the server", "B", Box::new(|trial| trial.memory_bytes)),
     ];
     rows.into_iter()

@@ -97,8 +97,8 @@ fn the_cpu_time_of_slices_in_turns_is_told_instead_of_that_of_the_own_closed_loo
         between_s: 0.0,
     });
     let figures = trial_figures(&run, &trial);
-    assert_ne!(of_loop[PER_OPERATION], 20.0);
-    assert!((figures[PER_OPERATION] - 20.0).abs() < 1e-9 && (figures[IN_KERNEL] - 0.75).abs() < 1e-9);
+    assert_ne!(of_loop[CPU_PER_OPERATION], 20.0);
+    assert!((figures[CPU_PER_OPERATION] - 20.0).abs() < 1e-9 && (figures[CPU_IN_KERNEL] - 0.75).abs() < 1e-9);
     assert_eq!(figures["server_cpus.used"], of_loop["server_cpus.used"], "all others are those of the loop");
 }
 

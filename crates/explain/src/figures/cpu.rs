@@ -4,9 +4,9 @@ use super::plain::Plain;
 use super::set::{Figures, Kind, NUMBER, SHARE};
 
 /// The figure of CPU time an operation.
-pub(crate) const PER_OPERATION: &str = "server.cpu_per_op";
+pub const CPU_PER_OPERATION: &str = "server.cpu_per_op";
 /// The figure of the kernel's share of it.
-pub(crate) const IN_KERNEL: &str = "server.kernel";
+pub const CPU_IN_KERNEL: &str = "server.kernel";
 
 const CLOCKS: &str = "CPU clocks of the server's processes";
 const PROC_STAT: &str = "/proc/stat";
@@ -21,7 +21,7 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     figures.add("server_cpus.count", Some(count), of_server(NUMBER), "CPUs of the server");
     let per_operation = cores / plain.ended_per_s() * 1e6;
     figures.add(
-        PER_OPERATION,
+        CPU_PER_OPERATION,
         Some(per_operation),
         of_server("µs"),
         "CPU time of the server for each operation",
@@ -31,7 +31,7 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     let modes = plain.column("server.cpu.user").zip(plain.column("server.cpu.system"));
     let in_kernel = modes.map(|(user, system)| system / (user + system));
     let of_modes = Kind { unit: SHARE, source: "/proc/PID/stat" };
-    figures.add(IN_KERNEL, in_kernel, of_modes, "share of the server's CPU time in the kernel");
+    figures.add(CPU_IN_KERNEL, in_kernel, of_modes, "share of the server's CPU time in the kernel");
 
     let of_cpus = Kind { unit: SHARE, source: PROC_STAT };
     let state = |cpu: usize, state: &str| plain.column(&format!("cpu.{cpu}.{state}"));

@@ -3,6 +3,9 @@
 use super::plain::Plain;
 use super::set::{Figures, Kind, PER_SECOND, SHARE};
 
+/// How often a thread of the server waits for something, for each operation.
+pub const WAITS_PER_OPERATION: &str = "switches.voluntary_per_op";
+
 /// Adds them.
 pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     network(plain, figures);
@@ -12,7 +15,7 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     let kind = Kind { unit: "1", source: "/proc/PID/task/TID/status" };
     let voluntary = per_op(plain.column("server.switches.voluntary"));
     figures.add(
-        "switches.voluntary_per_op",
+        WAITS_PER_OPERATION,
         voluntary,
         kind,
         "times for each operation that a thread of the server waited for something",

@@ -13,7 +13,8 @@ pub(crate) mod statistics;
 mod text;
 mod threads;
 
-pub(crate) use cpu::{IN_KERNEL, PER_OPERATION};
+pub use cpu::{CPU_IN_KERNEL, CPU_PER_OPERATION};
+pub use devices::WAITS_PER_OPERATION;
 pub(crate) use plain::Plain;
 pub(crate) use set::Figures;
 pub(crate) use text::with_unit;

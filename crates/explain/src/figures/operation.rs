@@ -1,7 +1,7 @@
 //! Figures of what an operation's time is, from profiles and watched waits: shares of the time in which it is worked on, which is
 //! CPU time and waits within it. Waits of others before it are not in them.
 
-use super::cpu::PER_OPERATION;
+use super::cpu::CPU_PER_OPERATION;
 use super::plain::Plain;
 use super::set::{Figures, Kind, SHARE};
 
@@ -22,7 +22,7 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
         }
     }
     let Some(waits) = &plain.watched.waits else { return };
-    let Some(cpu_us) = figures.value(PER_OPERATION) else { return };
+    let Some(cpu_us) = figures.value(CPU_PER_OPERATION) else { return };
     let whole = cpu_us + waits.blocked_us;
     let kind = Kind { unit: SHARE, source: WAITS };
     let shares = [

@@ -119,6 +119,11 @@ pub fn estimate(gains: &[f64]) -> Option<ratio::RatioEstimate> {
     ratio::estimate(&pairs, Confidence::P95).ok()
 }
 
+/// Whether there is a gain at all.
+pub fn is_any(gains: &[f64]) -> bool {
+    !gains.is_empty()
+}
+
 /// Whether there are enough gains for an interval.
 pub fn is_estimable(gains: &[f64]) -> bool {
     estimate(gains).is_some()

@@ -1,6 +1,7 @@
 //! Groups of candidates beside a reference, in the same blocks: their gains, and what becomes of those that the server refuses, dies
 //! with, or does not take. When there is time, and what gains mean, is left to the steps.
 
+use super::decide;
 use super::outcome::{Outcome, Tried};
 use super::state::{MOST_BESIDE, Search};
 use crate::lab::{LabError, Settings, StageTrials, TrialReading};
@@ -69,11 +70,10 @@ impl Search<'_> {
             std::iter::once(stage.reference.clone()).chain(group.iter().map(with)).collect();
         self.lab.say(&format!("{}: {}", stage.step, names.join(" | ")));
         let following = match stage.table {
-            Table::Free => self.trials_to_confirm() + self.trials_of_weaker(),
+            Table::Free => self.trials_after_stack(),
             Table::Weaker => 0,
         };
-        let has_gains = |gains: &[f64]| !gains.is_empty();
-        let trials = match self.run_until_valid(stage.step, &of, stage.blocks, following, has_gains) {
+        let trials = match self.run_until_valid(stage.step, &of, stage.blocks, following, decide::is_any) {
             Ok(trials) => trials,
             Err(LabError::Refused(why)) => {
                 if let [only] = group {

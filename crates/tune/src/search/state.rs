@@ -67,7 +67,7 @@ impl<'l> Search<'l> {
 
     /// The time until what comes after screening and race must begin.
     pub(super) fn time_to_search(&self) -> Duration {
-        let confirm_only = self.trials_to_confirm() + self.trials_of_weaker();
+        let confirm_only = self.trials_after_stack();
         let after = confirm_only + 3 * self.limits.drop.0;
         let left = |reserve: u32| {
             self.limits.budget.saturating_sub(self.lab.elapsed()).saturating_sub(self.time_for(reserve))
@@ -99,6 +99,11 @@ impl<'l> Search<'l> {
     pub(super) fn trials_of_weaker(&self) -> u32 {
         let count = self.found.weaker.len();
         self.limits.drop.0 * (count + count.div_ceil(MOST_BESIDE)) as u32
+    }
+
+    /// Trials of what follows once it is known what is combined: the confirmation, and what weakens something.
+    pub(super) fn trials_after_stack(&self) -> u32 {
+        self.trials_to_confirm() + self.trials_of_weaker()
     }
 
     /// Blocks of this many servers, before this number of trials and the confirmation: as many as show a gain with this noise, if
@@ -174,7 +179,7 @@ impl<'l> Search<'l> {
     }
 
     /// Runs a stage and counts its trials.
-    pub(super) fn run(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+    fn run(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
         let trials = self.lab.blocks(stage, of, blocks)?;
         self.trials += trials.trials.len();
         Ok(trials)

@@ -245,11 +245,11 @@ fn an_interrupted_search_keeps_what_it_has_learnt() {
 
 #[test]
 fn what_others_disturbed_is_measured_again() {
-    let mut lab = ScriptedLab::new(12, &[("good", 0.1)]);
+    let mut lab = ScriptedLab::new(12, &[("good", 0.1), ("fine", 0.1)]);
     lab.disturbed = 1;
-    let found = run(&mut lab, &[candidate("good")]);
-    assert_eq!(with_outcome(&found, Outcome::Kept), ["good"], "{:?}", lab.said);
-    for name in ["equal servers", "screening", "confirmation"] {
+    let found = run(&mut lab, &[candidate("good"), candidate("fine")]);
+    assert_eq!(with_outcome(&found, Outcome::Kept), ["good", "fine"], "{:?}", lab.said);
+    for name in ["equal servers", "screening", "stack", "drop one", "confirmation"] {
         let again = format!("{name} again, because too few trials are valid: other programs used CPU time");
         assert!(lab.said.contains(&again), "{:?}", lab.said);
     }
