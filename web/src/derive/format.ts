@@ -4,6 +4,8 @@
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 /** What a cell without a figure shows. */
 export const MISSING = "–";
+/** The least count of events, such as waits an operation, that is written with its digits. */
+const LEAST_COUNT = 0.001;
 /** Keeps a number and its unit on one line. */
 const JOIN = "\u00a0";
 
@@ -26,8 +28,13 @@ export function quantity(value: number | null | undefined, unit: string): string
   if (unit === "B/s") return scaled(value, 1_000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]);
   if (unit === "share") return percent(value);
   // A plain number, and how often something happens.
-  if (unit === "1" || unit === "1/s") return number(value) + unit.slice(1);
+  if (unit === "1" || unit === "1/s") return count(value) + unit.slice(1);
   return unit.startsWith("/") || unit === "" ? number(value) + unit : number(value) + JOIN + unit;
+}
+
+/** How often something happens. Nobody reads the digits of what hardly ever does. */
+function count(value: number): string {
+  return value > 0 && value < LEAST_COUNT ? `below ${LEAST_COUNT}` : number(value);
 }
 
 /** Microseconds in the unit that fits: `820 µs`, `4.82 ms`, `1.20 s`. */
@@ -112,7 +119,7 @@ export function capital(text: string): string {
 /** A sentence of the verdict or of an explanation as a sentence of the page: its own words start with a capital, and the names of
     variants do not change. */
 export function sentenceCase(text: string): string {
-  return text.replace(/^(inconclusive|no difference|what limits|nothing that|an operation|the client was|at )/, capital);
+  return text.replace(/^(inconclusive|no difference|what limits|nothing (that|is)|the search for|there is no tuning|an operation|the client was|at )/, capital);
 }
 
 /** `1 trial`, `2 trials`. */

@@ -72,10 +72,13 @@ test("names are compared as the folded stacks write them", () => {
 test("rates and plain numbers of statistics have no unit 1", () => {
   assert.equal(quantity(5, "1/s"), "5/s");
   assert.equal(quantity(65, "1"), "65");
+  assert.deepEqual([0.0000467, 0.0123, 0].map((waits) => quantity(waits, "1")), ["below 0.001", "0.0123", "0"]);
 });
 
 test("a sentence of an explanation starts with a capital, and a server's name does not change", () => {
   assert.equal(sentenceCase("what limits nginx is not certain"), "What limits nginx is not certain");
   assert.equal(sentenceCase("an operation costs apache 2 ×"), "An operation costs apache 2 ×");
+  assert.equal(sentenceCase("nothing is kept for nginx: none gains"), "Nothing is kept for nginx: none gains");
+  assert.equal(sentenceCase("the search for nginx ended early"), "The search for nginx ended early");
   assert.equal(sentenceCase("nginx is limited by locks"), "nginx is limited by locks");
 });

@@ -6,7 +6,7 @@ use archive::model::{Concurrency, ConcurrencyStep};
 
 use super::sentence::capitalised;
 use super::table::table;
-use super::units::{bytes, count, time};
+use super::units::{count, quantity, time};
 use crate::color;
 
 /// The whole answer.
@@ -14,9 +14,9 @@ pub fn text(found: &Concurrency, dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n\n", color::heading(capitalised(&found.sentence)));
     let _ = writeln!(
         out,
-        "{} at {}/s for each client, read about every {:.1} s.\n",
+        "{} at {} for each client, read about every {:.1} s.\n",
         found.download,
-        bytes(found.pace_bytes_per_s),
+        quantity(found.pace_bytes_per_s, "B/s"),
         found.seen_read_interval_s()
     );
     out.push_str(&table(&steps(found)));

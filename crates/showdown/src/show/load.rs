@@ -11,7 +11,7 @@ use load::summary::Summary;
 use stats::times::Times;
 
 use super::table::table;
-use super::units::{bytes, count, plural, rate, time};
+use super::units::{count, plural, quantity, rate, time};
 use crate::color;
 
 /// Rows of the text histogram.
@@ -25,9 +25,9 @@ const MOST_COUNTERS: usize = 8;
 pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutcome) -> String {
     let mut out = format!("{title}\n\n");
     let answer = format!(
-        "{} requests/s, {} received per second, {} in {}{}",
+        "{} requests/s, {} received, {} in {}{}",
         rate(summary.throughput_per_s),
-        bytes(summary.bytes_per_s),
+        quantity(summary.bytes_per_s, "B/s"),
         plural(summary.requests, "request"),
         time(summary.duration_s * 1e6),
         if summary.failed == 0 { String::new() } else { format!(", {} failed", count(summary.failed)) },

@@ -13,13 +13,6 @@ pub fn time(us: f64) -> String {
     }
 }
 
-/// Bytes by powers of 1,024: `812 B`, `1.20 MiB`.
-pub fn bytes(count: f64) -> String {
-    let (value, unit) = readable(count, "B");
-    let number = if unit == "B" { format!("{value:.0}") } else { digits(value) };
-    with_unit(&number, &unit)
-}
-
 /// A whole number with separators: `1,234,567`.
 pub fn count(number: u64) -> String {
     number.to_formatted_string(&Locale::en)
@@ -72,9 +65,10 @@ mod tests {
         assert_eq!([about(1.0), about(44.0), about(200.0)], ["10 seconds", "40 seconds", "3 minutes"]);
         assert_eq!([about(3_700.0), about(7_300.0)], ["62 minutes", "2 hours"]);
         assert_eq!([give_or_take(0.0412), give_or_take(0.02)], ["±4.1 %", "±2 %"]);
-        assert_eq!([bytes(812.0), bytes(1_258_291.0)], ["812 B", "1.20 MiB"]);
-        let figures = [quantity(0.921, "share"), quantity(16_252_928.0, "B"), quantity(0.25, "1")];
-        assert_eq!(figures, ["92.1 %", "15.5 MiB", "0.25"]);
+        let figures = [quantity(0.921, "share"), quantity(0.25, "1")];
+        assert_eq!(figures, ["92.1 %", "0.25"]);
+        let bytes = [quantity(812.0, "B"), quantity(16_252_928.0, "B"), quantity(1_200_000.0, "B/s")];
+        assert_eq!(bytes, ["812 B", "15.5 MiB", "1.20 MB/s"]);
         assert_eq!([count(7), count(1_234_567), rate(0.5)], ["7", "1,234,567", "0.50"]);
     }
 }
