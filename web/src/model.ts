@@ -229,7 +229,7 @@ export interface Trial {
   warm_up?: { discarded_s: number } | null;
   turns?: TrialTurns | null;
   timeline?: Tick[];
-  counts?: { counter: string; client: number; server: number }[];
+  counts?: { counter: string; client: number; unanswered?: number; server: number }[];
   server?: ServerUsage | null;
   cpu_time?: CpuTime | null;
   saturated?: SaturatedResource | null;

@@ -85,8 +85,13 @@ function details(rows: ReturnType<typeof gateRows>): HTMLElement {
 
 function counts(trials: readonly Trial[]): Child {
   const rows = trials.flatMap((trial) =>
-    (trial.counts ?? []).map(({ counter, client, server }) => [String(trial.number), trial.variant, counter, number(client), number(server), client > 0 ? percent(Math.abs(server - client) / client) : "–"]),
+    (trial.counts ?? []).map(({ counter, client, unanswered = 0, server }) => {
+      // The server may have carried out what it did not answer.
+      const expected = Math.min(Math.max(server, client - unanswered), client);
+      const difference = client > 0 ? percent(Math.abs(server - expected) / client) : "–";
+      return [String(trial.number), trial.variant, counter, number(client), number(unanswered), number(server), difference];
+    }),
   );
   if (rows.length === 0) return null;
-  return el("details", {}, el("summary", {}, "Operations counted by the server and by the client"), table("Operations counted by the server and by the client", ["Trial", "Variant", "Counter", "Client", "Server", "Difference"], rows));
+  return el("details", {}, el("summary", {}, "Operations counted by the server and by the client"), table("Operations counted by the server and by the client", ["Trial", "Variant", "Counter", "Client", "Without a reply", "Server", "Difference"], rows));
 }

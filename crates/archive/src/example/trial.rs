@@ -168,6 +168,7 @@ impl<'a> TrialBuilder<'a> {
             counts: vec![CountCheck {
                 counter: "requests".to_owned(),
                 client: requests,
+                unanswered: 0,
                 server: requests + 64,
             }],
             server: Some(ServerUsage {

@@ -77,14 +77,19 @@ pub struct CountCheck {
     pub counter: String,
     /// The client's count.
     pub client: u64,
+    /// Those of the client's that no reply ended, such as requests on a connection that the server had just closed. The server may
+    /// have counted them or not.
+    #[serde(default)]
+    pub unanswered: u64,
     /// The server's count.
     pub server: u64,
 }
 
 impl CountCheck {
-    /// Distance of the server's count from the client's, relative to the client's. `None` where the client counted
-    /// nothing.
+    /// Distance of the server's count from the client's, with or without the unanswered operations, relative to the client's.
+    /// `None` where the client counted nothing.
     pub fn disagreement(&self) -> Option<f64> {
-        (self.client > 0).then(|| (self.server as f64 - self.client as f64).abs() / self.client as f64)
+        let expected = self.server.clamp(self.client.saturating_sub(self.unanswered), self.client);
+        (self.client > 0).then(|| self.server.abs_diff(expected) as f64 / self.client as f64)
     }
 }

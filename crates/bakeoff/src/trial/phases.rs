@@ -144,6 +144,8 @@ pub fn operations(outcome: &LoadOutcome) -> u64 {
 pub struct ClientCounts {
     /// Operations, failed ones included.
     pub operations: u64,
+    /// Those of them that no reply ended.
+    pub unanswered: u64,
     /// The driver's counters.
     pub counters: BTreeMap<String, u64>,
 }
@@ -153,6 +155,7 @@ impl ClientCounts {
     pub fn add(&mut self, outcome: &LoadOutcome) {
         self.operations += operations(outcome);
         for TimedInterval { stats, .. } in &outcome.intervals {
+            self.unanswered += stats.operations.iter().map(|op| op.errors.unanswered()).sum::<u64>();
             for (name, count) in outcome.counters.iter().zip(&stats.counters) {
                 *self.counters.entry(name.clone()).or_default() += count;
             }

@@ -56,6 +56,11 @@ impl ErrorKind {
         Self::Io,
     ];
 
+    /// Whether a reply of the server was the failure.
+    const fn is_reply(self) -> bool {
+        matches!(self, Self::UnexpectedReply | Self::Protocol | Self::Reported)
+    }
+
     /// The name in JSON: `unexpected_reply`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -128,6 +133,11 @@ impl Errors {
         self.counts.values().sum()
     }
 
+    /// Failures without a reply: whether the server has carried out the operation is not known.
+    pub fn unanswered(&self) -> u64 {
+        self.counts.iter().filter(|(kind, _)| !kind.is_reply()).map(|(_, count)| count).sum()
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         for (&kind, &count) in &other.counts {
             self.add(kind, count, other.examples.get(&kind).map_or("", String::as_str));
@@ -145,5 +155,13 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).expect("plain data"), kind.name());
         }
         assert_eq!(ErrorKind::NoPorts.to_string(), "no ports");
+    }
+
+    #[test]
+    fn a_reply_that_was_not_expected_is_an_answer() {
+        let mut errors = Errors::default();
+        errors.add(ErrorKind::Closed, 3, "");
+        errors.add(ErrorKind::UnexpectedReply, 2, "");
+        assert_eq!((errors.unanswered(), errors.total()), (3, 5));
     }
 }

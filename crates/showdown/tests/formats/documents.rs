@@ -132,7 +132,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             p99_us: Some(1),
             failed: 0,
         }],
-        counts: vec![CountCheck { counter: text(), client: 1, server: 1 }],
+        counts: vec![CountCheck { counter: text(), client: 1, unanswered: 1, server: 1 }],
         server: Some(ServerUsage {
             user_cpu_s: 1.5,
             system_cpu_s: 1.5,

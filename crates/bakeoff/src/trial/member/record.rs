@@ -164,11 +164,13 @@ fn counts(
     client: &ClientCounts,
 ) -> Option<CountCheck> {
     let (before, after) = before.zip(after)?;
-    let client = match &before.client_counter {
-        None => client.operations,
-        Some(counter) => client.counters.get(counter).copied().unwrap_or(0),
+    let (client, unanswered) = match &before.client_counter {
+        None => (client.operations, client.unanswered),
+        // What a driver counts, it has seen in replies.
+        Some(counter) => (client.counters.get(counter).copied().unwrap_or(0), 0),
     };
-    Some(CountCheck { counter: before.what, client, server: after.count.saturating_sub(before.count) })
+    let server = after.count.saturating_sub(before.count);
+    Some(CountCheck { counter: before.what, client, unanswered, server })
 }
 
 /// A runner closes its output before it ends, which may take long on a busy machine. How it ended explains more.
