@@ -71,14 +71,14 @@ impl Search<'_> {
             let count = stack.len() as u32;
             let drop = self.limits.drop.0 * (count + 1);
             let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.stack, count, drop);
-            let trials =
-                match self.run_until_valid("stack", &of, blocks, self.trials_after_stack(), decide::is_any) {
-                    Err(LabError::Refused(why)) => {
-                        self.cannot_be_combined(&stack[1..], &why);
-                        return Ok(stack[..1].to_vec());
-                    }
-                    trials => trials?,
-                };
+            let following = self.trials_after_stack();
+            let trials = match self.run_until_valid("stack", &of, blocks, following, decide::is_any) {
+                Err(LabError::Refused(why)) => {
+                    self.cannot_be_combined(&stack[1..], &why);
+                    return Ok(stack[..1].to_vec());
+                }
+                trials => trials?,
+            };
             let Some((at, why)) = (0..stack.len()).find_map(|at| Some((at, trials.why_failed(at)?))) else {
                 let stack = self.those_that_add(&stack, &trials);
                 return self.drop_one_at_a_time(stack);
@@ -128,13 +128,8 @@ impl Search<'_> {
         let of: Vec<Settings> = std::iter::once(self.settings(&stack)).chain(parts).collect();
         let blocks = self.blocks_in_time(self.spread_of_stack(&stack), self.limits.drop, of.len() as u32, 0);
         self.lab.say(&format!("drop one: the stack without each of {}", stack.len()));
-        let trials = match self.run_until_valid(
-            "drop one",
-            &of,
-            blocks,
-            self.trials_after_stack(),
-            decide::is_estimable,
-        ) {
+        let following = self.trials_after_stack();
+        let trials = match self.run_until_valid("drop one", &of, blocks, following, decide::is_estimable) {
             // Without one of them it is not even started: the confirmation decides about all.
             Err(LabError::Refused(_)) => return Ok(stack),
             trials => trials?,
@@ -176,13 +171,8 @@ impl Search<'_> {
             std::iter::once(self.settings(&stack)).chain(alone.iter().map(with)).collect();
         let blocks = self.blocks_in_time(self.spread(true), self.limits.drop, servers, 0);
         self.lab.say("join: the stack, and the stack with each whose servers run one at a time");
-        let trials = match self.run_until_valid(
-            "join",
-            &of,
-            blocks,
-            self.trials_after_stack(),
-            decide::is_estimable,
-        ) {
+        let following = self.trials_after_stack();
+        let trials = match self.run_until_valid("join", &of, blocks, following, decide::is_estimable) {
             Err(LabError::Refused(why)) => {
                 self.cannot_be_combined(alone, &why);
                 return Ok(stack);
