@@ -19,7 +19,7 @@ use stats::ratio::{self, IntervalMethod};
 
 const SEED: u64 = 2;
 const COMPARISONS: usize = 10_000;
-const BLOCKS: [usize; 7] = [3, 4, 5, 6, 8, 10, 20];
+const BLOCKS: [usize; 8] = [3, 4, 5, 6, 7, 8, 10, 20];
 
 /// The methods that are compared.
 #[derive(Clone, Copy)]
