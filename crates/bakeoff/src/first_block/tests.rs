@@ -84,6 +84,16 @@ fn a_client_without_spare_cpu_replaces_the_measure_at_a_third_of_the_slower_serv
 }
 
 #[test]
+fn a_client_that_is_nearly_the_limit_replaces_a_closed_loop_and_no_capacity() {
+    let near = valid(refused(0, 100_000.0, 0.89));
+    let closed_loops = Plan { measure: Measure::MaxThroughput, ..plan() };
+    let (_, replaced) = replacement(&closed_loops, &Facts::default(), &[&near]).expect("another measure");
+    assert_eq!(replaced.why, "the client was nearly the limit for nginx: it needed 89 % of its cores");
+    assert!(replacement(&closed_loops, &Facts::default(), &[&valid(refused(0, 1e5, 0.84))]).is_none());
+    assert!(replacement(&plan(), &Facts::default(), &[&near]).is_none());
+}
+
+#[test]
 fn a_search_for_gains_replaces_the_measure_before_a_faster_server_would_have_the_client_as_its_limit() {
     let facts = Facts::default();
     let (near, far) = (valid(refused(0, 100_000.0, 0.8)), valid(refused(1, 60_000.0, 0.5)));
