@@ -96,7 +96,7 @@ impl Preset {
     pub fn of(length: RunLength) -> Self {
         let ms = Duration::from_millis;
         let (blocks, most, phases, turns, operations) = match length {
-            RunLength::Quick => (7, 10_000, [1_200, 250, 500, 200], 1_700, 1),
+            RunLength::Quick => (7, 10_000, [1_200, 250, 500, 200], 1_500, 1),
             RunLength::Default => (20, 60_000, [2_000, 1_000, 2_000, 1_000], 4_000, 1),
             RunLength::Thorough => (40, 180_000, [8_000, 2_000, 15_000, 2_000], 15_000, 2),
         };
