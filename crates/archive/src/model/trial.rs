@@ -1,5 +1,6 @@
 //! `trials/NNN-variant/trial.json`: one start of one server, from start to stop.
 
+use super::usage::is_zero;
 use super::{
     CountCheck, CpuTimePerOperation, Gate, KnobValue, Neighbours, SaturatedResource, ServerUsage,
     SteadyState, TrialPhase, TrialPower,
@@ -193,11 +194,6 @@ pub struct TrialFiles {
     /// The bytes in the middle of the logs that are left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub logs_left_out_bytes: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Trial {

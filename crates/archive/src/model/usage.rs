@@ -79,7 +79,7 @@ pub struct CountCheck {
     pub client: u64,
     /// Those of the client's that no reply ended, such as requests on a connection that the server had just closed. The server may
     /// have counted them or not.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub unanswered: u64,
     /// The server's count.
     pub server: u64,
@@ -92,4 +92,9 @@ impl CountCheck {
         let expected = self.server.clamp(self.client.saturating_sub(self.unanswered), self.client);
         (self.client > 0).then(|| self.server.abs_diff(expected) as f64 / self.client as f64)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(super) fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
