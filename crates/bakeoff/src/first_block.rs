@@ -46,9 +46,9 @@ pub fn replacement(plan: &Plan, facts: &Facts, trials: &[&Trial]) -> Option<(Mea
         };
         format!("the client was the limit for {names}: {needed}")
     });
-    let is_closed_loop = matches!(plan.measure, Measure::MaxThroughput | Measure::MaxBytes);
-    let is_nearly =
-        |trial: &Trial| is_closed_loop && client_utilisation(trial) > MAX_UTILISATION_IN_FIRST_BLOCK;
+    let is_nearly = |trial: &Trial| {
+        plan.measure.is_closed_loop() && client_utilisation(trial) > MAX_UTILISATION_IN_FIRST_BLOCK
+    };
     limited.or_else(|| {
         instead(plan, trials, is_nearly, |names, utilisation| {
             let needed = utilisation * 100.0;
@@ -140,8 +140,7 @@ pub fn may_fall_back(plan: &Plan, workload: &Workload) -> bool {
 
 /// Whether CPU time an operation answers a similar question as this measure, of a load that this program makes.
 pub fn has_alternative(plan: &Plan) -> bool {
-    let is_of_amount =
-        matches!(plan.measure, Measure::Capacity { .. } | Measure::MaxThroughput | Measure::MaxBytes);
+    let is_of_amount = matches!(plan.measure, Measure::Capacity { .. }) || plan.measure.is_closed_loop();
     is_of_amount && plan.background.is_none()
 }
 

@@ -190,8 +190,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let is_short = is_free && request.time.is_none();
     let quicker = if is_short { quick_measure::in_place_of(&measure, length) } else { None };
     let (measure, replaced) = quicker.map_or((measure, None), |(measure, before)| (measure, Some(before)));
-    let is_closed_loop = matches!(measure, Measure::MaxThroughput | Measure::MaxBytes);
-    let preset = if is_closed_loop && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
+    let preset =
+        if measure.is_closed_loop() && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
     let (blocks, turns) = match (request.blocks, request.time) {
         (Some(blocks), _) => (blocks, preset.turns),

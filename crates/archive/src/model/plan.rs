@@ -283,6 +283,11 @@ pub struct ReplacedMeasure {
 }
 
 impl Measure {
+    /// Whether a closed loop gives the value.
+    pub fn is_closed_loop(&self) -> bool {
+        matches!(self, Self::MaxThroughput | Self::MaxBytes)
+    }
+
     /// The text of the objective, if there is one.
     pub fn slo(&self) -> Option<&str> {
         match self {

@@ -31,7 +31,7 @@ pub fn measure_alone(
     if let Measure::OneByOne { operations } = plan.measure {
         return Ok(one_by_one(plan, operations, loads, observe)?);
     }
-    let is_measurement = rate.is_none() && matches!(plan.measure, Measure::MaxThroughput | Measure::MaxBytes);
+    let is_measurement = rate.is_none() && plan.measure.is_closed_loop();
     let goal = if is_measurement { WarmUpGoal::Steady } else { WarmUpGoal::NoDrift };
     let warm = warm_up(plan, name, goal, loads, observe)?;
     let mut result = TrialMeasurement::after(&warm);

@@ -118,10 +118,8 @@ impl<'a> TrialMember<'a> {
         self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
         let loads = LoadPhases::new(spec, self.setup.context, self.began);
         // What an operation costs is the measure, or explains it. A search for a capacity has slices of many rates.
-        let is_metered = matches!(
-            self.setup.plan.measure,
-            Measure::CpuTime { .. } | Measure::MaxThroughput | Measure::MaxBytes
-        );
+        let measure = &self.setup.plan.measure;
+        let is_metered = matches!(measure, Measure::CpuTime { .. }) || measure.is_closed_loop();
         Ok(if is_metered { loads.metering(self.sut.cpu_meter()) } else { loads })
     }
 
