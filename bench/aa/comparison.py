@@ -11,7 +11,8 @@ from shared.showdown import ask
 
 from .subjects import KNOWN, Subject
 
-COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks trials valid".split()
+COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks trials valid first second".split()
+"""`first` and `second` are the valid trials of the variants, as `number:value`. Rows before 2026-11-27 do not have them."""
 
 NOW, BEFORE = "now", "before"
 """What the column `commit` says in the rows of bench-precision: the present release, or an earlier one."""
@@ -43,7 +44,8 @@ def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) 
     ratio, low, high = (estimate[key] for key in ("ratio", "low", "high")) if estimate else (None, None, None)
     if estimate and (comparison["a"], comparison["b"]) == (second, first):
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
-    values = [value for variant in answer["variants"] for value in variant["values"]]
+    of_first, of_second = (variant["values"] for variant in answer["variants"])
+    values = of_first + of_second
     return {
         "at": series.now(),
         "commit": commit,
@@ -58,7 +60,13 @@ def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) 
         "blocks": estimate["blocks"] if estimate else 0,
         "trials": len(values),
         "valid": sum(value["valid"] for value in values),
+        "first": _trials(of_first),
+        "second": _trials(of_second),
     }
+
+
+def _trials(values: list[dict]) -> str:
+    return " ".join(f"{value['trial']}:{value['value']:.6g}" for value in values if value["valid"])
 
 
 def _figure(value: float | None) -> str:

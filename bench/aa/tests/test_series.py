@@ -25,7 +25,7 @@ class Rows(unittest.TestCase):
 
     def answer(self, a, b, low, high):
         estimate = {"ratio": (low * high) ** 0.5, "low": low, "high": high, "blocks": 6}
-        values = [{"value": 1.0, "valid": True}]
+        values = [{"trial": 1, "value": 123456.7, "valid": True}, {"trial": 4, "value": 2.0, "valid": False}]
         return {
             "comparisons": [{"a": a, "b": b, "estimate": estimate, "verdict": {"outcome": "difference"}}],
             "variants": [{"name": "first", "values": values}, {"name": "second", "values": values}],
@@ -36,6 +36,10 @@ class Rows(unittest.TestCase):
         turned = comparison.row(self.answer("second", "first", 1.25, 2.0), SUBJECTS[0], 1, "abc", 30.0)
         self.assertEqual((straight["low"], straight["high"]), ("1.25000", "2.00000"))
         self.assertEqual((turned["low"], turned["high"]), ("0.50000", "0.80000"))
+
+    def test_a_row_keeps_its_valid_trials(self):
+        row = comparison.row(self.answer("first", "second", 1.25, 2.0), SUBJECTS[0], 1, "abc", 30.0)
+        self.assertEqual((row["first"], row["trials"], row["valid"]), ("1:123457", 4, 2))
 
     def page_of(self, *commits, of_precision=()):
         """The page of false verdicts of these commits."""
