@@ -34,6 +34,7 @@ use crate::run_plan::{RunPermissions, on_its_machines};
 use crate::run_plan_error::RunPlanError;
 use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up};
 use crate::variant_point::variant_points;
+use crate::warm_up_loop::planned_loop;
 
 /// The time at the beginning of a slice that is not measured, as a share of it.
 const SETTLE_SHARE: f64 = 0.05;
@@ -244,7 +245,8 @@ impl<'a> HeldServer<'a> {
         self.begin_turn()?;
         let prepared = self.sut.prepare();
         self.checked(prepared)?;
-        let warmed = warm_up(plan, &self.name, WarmUpGoal::Steady, &mut self.loads, observe);
+        let (length, loads) = (planned_loop(plan), &mut self.loads);
+        let warmed = warm_up(plan, &self.name, WarmUpGoal::Steady, length, loads, observe);
         let usual = self.checked(warmed)?.pace().median;
         // A slice ends with its last operation. One that the server never begins would prolong each slice by the whole wait.
         // A program that makes its own load ends its operations itself, and may report late.

@@ -14,6 +14,7 @@ use crate::plan_limits;
 use crate::replay::Replay;
 use crate::trial::add_times;
 use crate::variant_point::{VariantPoint, variant_points};
+use crate::warm_up_loop::planned_loop;
 
 /// Why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -131,7 +132,7 @@ fn measured_window(plan: &Plan, trial: &Trial) -> Range<Duration> {
     if last.kind != PhaseKind::ClosedLoop {
         return whole;
     }
-    let length = plan.phases.closed_loop.max(plan.warm_up.min);
+    let length = planned_loop(plan);
     // The log has the last loop only; the loops before it were warm-up.
     let before = length * loops.saturating_sub(1) as u32;
     let discarded = Duration::try_from_secs_f64(warm_up.discarded_s).unwrap_or_default();

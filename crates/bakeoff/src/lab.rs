@@ -23,6 +23,8 @@ pub struct TrialSlot<'a> {
     pub writer: &'a TrialWriter,
     /// Where its search begins.
     pub hint: Option<Hint>,
+    /// Length of a loop of its warm-up, if it runs in turns.
+    pub warm_up_loop: Duration,
 }
 
 /// Runs trials.

@@ -78,6 +78,7 @@ mod trial_order;
 mod variant_point;
 mod verdict;
 mod verdict_input;
+mod warm_up_loop;
 mod wording;
 
 pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};

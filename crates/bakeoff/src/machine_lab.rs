@@ -58,7 +58,7 @@ impl MachineLab<'_> {
     }
 
     fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {
-        let TrialSlot { scheduled, variant_point, writer, hint } = *slot;
+        let TrialSlot { scheduled, variant_point, writer, hint, warm_up_loop } = *slot;
         let place = self.machines.place_of(variant_point.variant, scheduled.block);
         let order = self.order(plan, place, scheduled.variant_point, variant_point, scheduled.number);
         let machine = place.machine;
@@ -67,6 +67,7 @@ impl MachineLab<'_> {
             variant_point,
             writer,
             hint: hint.or(self.guess.map(Hint::ShareOfClosedLoop)),
+            warm_up_loop,
             machine,
             order,
         }

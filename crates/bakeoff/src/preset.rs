@@ -77,6 +77,9 @@ const QUICK_TELEMETRY: Duration = Duration::from_millis(250);
 /// Telemetry period of the other presets: 1 Hz.
 const TELEMETRY: Duration = Duration::from_secs(1);
 
+/// Warm-ups may be this much shorter than a closed loop, where a server has been seen to need no more.
+const SHORTEST_WARM_UP: u32 = 2;
+
 /// Fewest blocks whose ranks give an interval of 95 % that is narrower than their range (decision 0002).
 const BLOCKS_FOR_RANKS: u32 = 7;
 /// About how long servers take to start, to load their data and to stop.
@@ -84,7 +87,7 @@ const START: Duration = Duration::from_secs(2);
 /// Turns take this much longer than the time under load.
 const TURN_COST: f64 = 1.25;
 /// Closed loops load each server for this much longer: quick comparisons take about a minute with it.
-const CLOSED_LOOP_TURNS: f64 = 1.5;
+const CLOSED_LOOP_TURNS: f64 = 1.4;
 /// Shortest time under load of a server in a block.
 const SHORTEST_TURNS: Duration = Duration::from_secs(1);
 
@@ -96,14 +99,14 @@ impl Preset {
     pub fn of(length: RunLength) -> Self {
         let ms = Duration::from_millis;
         let (blocks, most, phases, turns, operations) = match length {
-            RunLength::Quick => (7, 10_000, [1_200, 250, 500, 200], 1_500, 1),
-            RunLength::Default => (20, 60_000, [2_000, 1_000, 2_000, 1_000], 4_000, 1),
+            RunLength::Quick => (7, 10_000, [1_200, 250, 500, 200], 2_000, 1),
+            RunLength::Default => (20, 60_000, [2_000, 1_000, 2_000, 1_000], 5_000, 1),
             RunLength::Thorough => (40, 180_000, [8_000, 2_000, 15_000, 2_000], 15_000, 2),
         };
         let [closed_loop, search_step, measure, curve_step] = phases.map(ms);
         Self {
             blocks,
-            warm_up: WarmUpLimits { min: closed_loop, max: ms(most) },
+            warm_up: WarmUpLimits { min: closed_loop / SHORTEST_WARM_UP, max: ms(most) },
             phases: PhaseLengths { closed_loop, search_step, measure, curve_step },
             turns: ms(turns),
             operations,
@@ -121,7 +124,7 @@ impl Preset {
     /// block to spend most of its time under load.
     pub fn blocks_for(&self, time: Duration, servers: u32) -> (u32, Duration) {
         let servers = servers.max(1);
-        let before = START + self.phases.closed_loop * servers;
+        let before = START + self.warm_up.min * servers;
         let block = before + (self.turns * servers).mul_f64(TURN_COST);
         let blocks = (time.as_secs_f64() / block.as_secs_f64()) as u32;
         let blocks = blocks.clamp(BLOCKS_FOR_RANKS, MOST_BLOCKS);
@@ -191,9 +194,14 @@ mod tests {
     #[test]
     fn every_closed_loop_has_enough_observations_for_the_steady_state_check() {
         for length in [RunLength::Quick, RunLength::Default, RunLength::Thorough] {
-            let phase = Preset::of(length).phases.closed_loop;
-            let observations = phase.as_nanos() / interval_of(phase).as_nanos();
-            assert!(observations >= stats::steady::FEWEST_OBSERVATIONS as u128, "{length:?}: {observations}");
+            let preset = Preset::of(length);
+            for phase in [preset.phases.closed_loop, preset.warm_up.min] {
+                let observations = phase.as_nanos() / interval_of(phase).as_nanos();
+                assert!(
+                    observations >= stats::steady::FEWEST_OBSERVATIONS as u128,
+                    "{length:?}: {observations}"
+                );
+            }
         }
     }
 }

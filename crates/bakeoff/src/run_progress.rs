@@ -28,6 +28,7 @@ use crate::trial_order::{ScheduledTrial, up_together};
 use crate::variant_point::VariantPoint;
 use crate::verdict::{comparisons_so_far, verdict};
 use crate::verdict_input::VerdictInput;
+use crate::warm_up_loop::next_loop;
 use crate::wording;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
@@ -305,7 +306,8 @@ impl<'a> RunProgress<'a> {
             let variant_point = &self.variant_points[scheduled.variant_point];
             let kept = &self.replay.kept;
             let hint = Hint::of(&self.plan, &self.variant_points, scheduled.variant_point, kept);
-            TrialSlot { scheduled, variant_point, writer, hint }
+            let warm_up_loop = next_loop(&self.plan, kept.of(scheduled.variant_point));
+            TrialSlot { scheduled, variant_point, writer, hint, warm_up_loop }
         });
         let finished = lab.run_trials(&self.plan, &slots.collect::<Vec<_>>(), observe);
         self.keep_rate(finished.iter().flatten()).map_err(cut_off)?;

@@ -15,6 +15,7 @@ use super::turn_taker::TurnTaker;
 use super::warm_up::warm_up;
 use crate::event::{Event, Observer};
 use crate::hint::Hint;
+use crate::warm_up_loop::planned_loop;
 
 const HOUR_US: f64 = 3.6e9;
 
@@ -33,7 +34,7 @@ pub fn measure_alone(
     }
     let is_measurement = rate.is_none() && plan.measure.is_closed_loop();
     let goal = if is_measurement { WarmUpGoal::Steady } else { WarmUpGoal::NoDrift };
-    let warm = warm_up(plan, name, goal, loads, observe)?;
+    let warm = warm_up(plan, name, goal, planned_loop(plan), loads, observe)?;
     let mut result = TrialMeasurement::after(&warm);
     if loads.interrupted {
         return Ok(result);

@@ -5,7 +5,7 @@
 mod record;
 
 use std::sync::atomic::Ordering;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{Concurrency, Measure, Trial, TrialStatus, TrialTurns, VariantFacts};
 use archive::{ArchiveError, TrialWriter};
@@ -48,6 +48,8 @@ pub struct TrialMember<'a> {
     makes_own_load: bool,
     /// Where its search begins.
     hint: Option<Hint>,
+    /// Length of a loop of its warm-up, if it runs in turns.
+    warm_up_loop: Duration,
     /// The index of its machine.
     machine: usize,
     /// The levels of load at which watts were measured.
@@ -75,7 +77,7 @@ impl<'a> TrialMember<'a> {
         let began = Instant::now();
         let started_unix_ms =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let TrialStart { scheduled, variant_point, writer, hint, machine, order } = start;
+        let TrialStart { scheduled, variant_point, writer, hint, warm_up_loop, machine, order } = start;
         let host = setup.machines.get(machine).name.clone();
         let asks_for_neighbours = order.variant.asks_for_neighbours();
         let trial = Trial { started_unix_ms, host, ..blank(setup.plan, scheduled, variant_point) };
@@ -92,6 +94,7 @@ impl<'a> TrialMember<'a> {
                 before: None,
                 makes_own_load: false,
                 hint,
+                warm_up_loop,
                 machine,
                 levels: Vec::new(),
                 steps: None,
@@ -245,6 +248,11 @@ impl<'a> TrialMember<'a> {
     /// Where its search begins.
     pub fn hint(&self) -> Option<Hint> {
         self.hint
+    }
+
+    /// Length of a loop of its warm-up.
+    pub fn warm_up_loop(&self) -> Duration {
+        self.warm_up_loop
     }
 
     /// Number of the trial.

@@ -1,6 +1,7 @@
 //! What trials have in common, what one begins with, and what comes of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use archive::TrialWriter;
 use archive::model::{FORMAT, Plan, Trial, TrialFiles, TrialStatus, VariantFacts};
@@ -83,6 +84,8 @@ pub struct TrialStart<'a> {
     pub writer: &'a TrialWriter,
     /// Where its search begins.
     pub hint: Option<Hint>,
+    /// Length of a loop of its warm-up, if it runs in turns.
+    pub warm_up_loop: Duration,
     /// The index of its machine.
     pub machine: usize,
     /// What the machine starts.

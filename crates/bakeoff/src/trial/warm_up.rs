@@ -33,15 +33,15 @@ impl WarmedUp {
     }
 }
 
-/// Runs a closed loop on the server of this name until throughput and p99 are steady, or until the limit of the plan.
+/// Runs closed loops of this length on the server of this name until throughput and p99 are steady, or until the limit of the plan.
 pub fn warm_up(
     plan: &Plan,
     name: &str,
     goal: WarmUpGoal,
+    mut length: Duration,
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<WarmedUp, RunError> {
-    let mut length = plan.phases.closed_loop.max(plan.warm_up.min);
     let quantity =
         if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
     let (mut before, mut earlier) = (Duration::ZERO, None);

@@ -1,0 +1,80 @@
+//! How long one closed loop of a warm-up is. A warm-up repeats its loop until the server is ready (`trial::warm_up`).
+
+use std::time::Duration;
+
+use archive::model::{PhaseKind, Plan, Trial, TrialTurns};
+
+/// The loop that a plan asks for.
+pub fn planned_loop(plan: &Plan) -> Duration {
+    plan.phases.closed_loop.max(plan.warm_up.min)
+}
+
+/// The loop of the next trial in turns, after `earlier` trials of the same variant and point. A server that was ready after a
+/// planned loop is ready after half of one, or its loop shows a drift and is repeated. The time is worth more under load: the warm-ups of two
+/// servers took a third of a quick block (decision 0009).
+pub fn next_loop<'t>(plan: &Plan, earlier: impl IntoIterator<Item = &'t Trial>) -> Duration {
+    let planned = planned_loop(plan);
+    if earlier.into_iter().any(was_ready_at_once) {
+        return (planned / 2).max(plan.warm_up.min);
+    }
+    planned
+}
+
+/// Whether a valid trial in turns has the record of a single loop.
+fn was_ready_at_once(trial: &Trial) -> bool {
+    let loops = trial.phases.iter().filter(|phase| phase.kind == PhaseKind::ClosedLoop).count();
+    matches!(trial.turns, Some(TrialTurns::InTurns { .. })) && trial.valid_value().is_some() && loops == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::model::{MeasuredValue, TrialStatus};
+
+    use super::*;
+    use crate::first_block::tests::closed_loop;
+    use crate::testing::plan::PLAN;
+    use crate::trial::blank;
+    use crate::trial_order::ScheduledTrial;
+    use crate::variant_point::variant_points;
+
+    /// A plan whose loops last two seconds and whose warm-ups may be shorter.
+    fn plan(shortest: Duration) -> Plan {
+        let mut plan: Plan = PLAN.parse().expect("a plan");
+        (plan.phases.closed_loop, plan.warm_up.min) = (Duration::from_secs(2), shortest);
+        plan
+    }
+
+    /// A valid trial in turns after this many loops.
+    fn trial(loops: usize) -> Trial {
+        let plan = plan(Duration::ZERO);
+        let scheduled = ScheduledTrial { number: 1, block: 1, position: 1, variant_point: 0 };
+        let (metric, unit) = ("throughput".to_owned(), "/s".to_owned());
+        Trial {
+            status: TrialStatus::Valid,
+            measured: Some(MeasuredValue { metric, value: 800.0, unit, higher_is_better: true }),
+            phases: vec![closed_loop(800.0, 0.3); loops],
+            turns: Some(TrialTurns::InTurns { trials: vec![1], slice_s: 0.05, rounds: 9, idle_cores: None }),
+            ..blank(&plan, &scheduled, &variant_points(&plan)[0])
+        }
+    }
+
+    #[test]
+    fn a_server_that_was_ready_at_once_gets_half_the_loop() {
+        let second = Duration::from_secs(1);
+        let plan = plan(second / 2);
+        assert_eq!(next_loop(&plan, []), 2 * second, "nothing is known");
+        assert_eq!(next_loop(&plan, [&trial(2)]), 2 * second, "it was not ready after one");
+        assert_eq!(next_loop(&plan, [&trial(2), &trial(1)]), second, "the first one was disturbed");
+        let refused = Trial { status: TrialStatus::Invalid, ..trial(1) };
+        assert_eq!(next_loop(&plan, [&refused]), 2 * second);
+        let alone = Trial { turns: None, ..trial(1) };
+        assert_eq!(next_loop(&plan, [&alone]), 2 * second, "its loop is the measurement");
+    }
+
+    #[test]
+    fn no_loop_is_shorter_than_the_plan_allows() {
+        let allowed = Duration::from_millis(1_700);
+        assert_eq!(next_loop(&plan(allowed), [&trial(1)]), allowed);
+        assert_eq!(planned_loop(&plan(Duration::from_secs(5))), Duration::from_secs(5));
+    }
+}
