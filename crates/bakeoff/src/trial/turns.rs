@@ -11,7 +11,7 @@ use archive::model::TrialTurns;
 use load::engine::RunError;
 use machine::MachineError;
 
-use super::idle::{idle_cores, why_one_at_a_time};
+use super::idle::{idle_cores, why_each_time, why_one_at_a_time};
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
 use super::member::{LoadEnd, TrialMember};
@@ -112,7 +112,7 @@ fn load_in_turns(
     // The first block decides for the run, so that its blocks are alike. In a sweep it may have several groups like this one.
     // Where a later group decides otherwise, the run begins again.
     if block == 1 {
-        let why = disturbance(setup, &mut turns);
+        let why = why_each_time(|| disturbance(setup, &mut turns));
         turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
         if turns.is_empty() {
             return None;
@@ -141,14 +141,17 @@ fn load_in_turns(
     None
 }
 
-/// Why servers of one machine must run one at a time; none if they leave each other alone. Servers on different machines cannot
+/// One watch: why servers of one machine must run one at a time; none if they leave each other alone. Servers on different machines cannot
 /// disturb each other.
 fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<String> {
     let meters: Vec<_> = turns.iter().map(|turn| turn.member.cpu_meter()).collect();
     for (turn, cores) in turns.iter_mut().zip(idle_cores(&meters)) {
         match cores {
             Ok(cores) => turn.idle_cores = Some(cores),
-            Err(error) => turn.state = TurnState::Failed(error.into()),
+            Err(error) => {
+                turn.idle_cores = None;
+                turn.state = TurnState::Failed(error.into());
+            }
         }
     }
     let mut why = None;
