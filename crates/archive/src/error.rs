@@ -153,9 +153,14 @@ impl ArchiveError {
         Self::Unreadable { path: path.to_path_buf(), problem }
     }
 
-    /// An error of `SQLite` with the index at a path. A full disk and a locked index have their own errors.
+    /// An error of `SQLite` with the index at a path. A full disk and a locked index have their own errors. An index whose log
+    /// another process has just removed is as good as locked.
     pub(crate) fn index(path: PathBuf, source: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode;
+        use rusqlite::{ErrorCode, ffi};
+        let extended = source.sqlite_error().map(|error| error.extended_code);
+        if extended == Some(ffi::SQLITE_IOERR_DELETE_NOENT) {
+            return Self::IndexBusy { path };
+        }
         match source.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::DiskFull { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::IndexBusy { path },
@@ -184,5 +189,23 @@ fn list(ids: &[RunId]) -> String {
     match ids.len().saturating_sub(CANDIDATES) {
         0 => format!("{} runs: {}", ids.len(), listed.join(", ")),
         more => format!("{} runs: {} and {more} more", ids.len(), listed.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn an_index_whose_log_another_process_has_removed_is_busy() {
+        let error = |code| {
+            let source = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            ArchiveError::index(PathBuf::from("index.sqlite"), source)
+        };
+        assert!(matches!(error(ffi::SQLITE_IOERR_DELETE_NOENT), ArchiveError::IndexBusy { .. }));
+        assert!(matches!(error(ffi::SQLITE_BUSY), ArchiveError::IndexBusy { .. }));
+        assert!(matches!(error(ffi::SQLITE_IOERR_READ), ArchiveError::Index { .. }));
     }
 }
