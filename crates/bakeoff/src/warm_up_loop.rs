@@ -9,9 +9,9 @@ pub fn planned_loop(plan: &Plan) -> Duration {
     plan.phases.closed_loop.max(plan.warm_up.min)
 }
 
-/// The loop of the next trial in turns, after `earlier` trials of the same variant and point. A server that was ready after a
-/// planned loop is ready after half of one, or its loop shows a drift and is repeated. The time is worth more under load: the warm-ups of two
-/// servers took a third of a quick block (decision 0009).
+/// The loop of the next trial in turns, after `earlier` trials of the same variant and point. Where a server was ready after
+/// one loop, the next has half of it, and is repeated if it shows a drift. The time is worth more in the turns: the warm-ups
+/// of two servers took a third of a quick block (decision 0009).
 pub fn next_loop<'t>(plan: &Plan, earlier: impl IntoIterator<Item = &'t Trial>) -> Duration {
     let planned = planned_loop(plan);
     if earlier.into_iter().any(was_ready_at_once) {

@@ -10,7 +10,7 @@ use machine::{CpuMeter, CpuReading, MachineError};
 const SETTLE: Duration = Duration::from_millis(200);
 /// How long all servers are watched while none is loaded.
 const WATCHED: Duration = Duration::from_millis(400);
-/// Watches, one of which must show nothing. After its data was loaded, memcached uses 1 % of a core in some of them and less in others.
+/// Watches, one of which must show nothing: what a server still does after its load, memcached for one, ends (decision 0009).
 const WATCHES: usize = 4;
 /// Largest use of CPU meanwhile, in cores.
 const MAX_IDLE_CORES: f64 = 0.03;

@@ -141,8 +141,8 @@ fn load_in_turns(
     None
 }
 
-/// One watch: why servers of one machine must run one at a time; none if they leave each other alone. Servers on different machines cannot
-/// disturb each other.
+/// One watch: why servers of one machine must run one at a time; none if they leave each other alone. Servers on different
+/// machines cannot disturb each other.
 fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<String> {
     let meters: Vec<_> = turns.iter().map(|turn| turn.member.cpu_meter()).collect();
     for (turn, cores) in turns.iter_mut().zip(idle_cores(&meters)) {
