@@ -30,6 +30,13 @@ pub enum Event {
         /// Number of trials that a resumed run has already; 0 in a new run.
         kept: u32,
     },
+    /// The blocks with which most runs end have no verdict, so this one goes on.
+    GoesOn {
+        /// The most complete blocks with which it ends.
+        blocks: u32,
+        /// Number of trials by then.
+        trials: u32,
+    },
     /// A spare block is added to replace invalid trials.
     BlockAdded {
         /// Number of the block, from 1.

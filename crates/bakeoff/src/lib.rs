@@ -93,7 +93,7 @@ pub use plan_check::check;
 pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
 pub use plan_variant::server_variant;
-pub use preset::study;
+pub use preset::{Preset, study};
 pub use run_hosts::{RunHosts, address_of_server};
 pub use run_plan::{RunPermissions, resume_run, run_plan};
 pub use run_plan_error::RunPlanError;

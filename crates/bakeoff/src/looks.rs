@@ -4,9 +4,9 @@
 //! A look is taken when a planned number of blocks is complete, whatever was measured. So a run with invalid trials looks as
 //! often as one without.
 
-use archive::model::{Comparison, ComparisonVerdict, Plan, RunKind};
+use archive::model::{Comparison, ComparisonVerdict, LookSpending, Plan, RunKind};
 use stats::confidence::Confidence;
-use stats::looks::significance;
+use stats::looks::{Spending, significance};
 
 use crate::stopping::{complete_blocks, is_complete};
 use crate::variant_point::VariantPoint;
@@ -17,19 +17,31 @@ const FIRST: u32 = 8;
 /// From one look to the next.
 const EVERY: u32 = 4;
 
-/// The looks of a comparison of this many blocks, before the last one. A short comparison has none.
-pub fn planned(kind: RunKind, blocks: u32) -> Vec<u32> {
-    match kind {
+/// What an early first look spends: at half of the blocks 3.15 % of the 5 %. That is the least with which the ranks of seven
+/// blocks have an interval that is narrower than their range: it leaves out the lowest and the highest of the 28 pair means,
+/// which four of the 128 outcomes of their coins reach by chance (decision 0002).
+const EARLY: Spending = Spending::Power(2.0 / 3.0);
+
+/// The looks of a comparison of this many blocks before the last one, and what they spend. A short comparison has none. One that
+/// goes on for `further` blocks where its `blocks` show nothing looks when it has those.
+pub fn planned(kind: RunKind, blocks: u32, further: u32) -> (Vec<u32>, LookSpending) {
+    let looks = match kind {
+        RunKind::Compare if further > 0 => return (vec![blocks], LookSpending::Early),
         RunKind::Compare => (FIRST..blocks).step_by(EVERY as usize).collect(),
         RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => Vec::new(),
-    }
+    };
+    (looks, LookSpending::Late)
 }
 
 /// The level of the intervals of a verdict over this many complete blocks: that of a look, or of the end of the run.
 pub fn confidence(plan: &Plan, look: Option<u32>) -> Confidence {
     let ends = plan.looks.iter().chain([&plan.blocks]);
     let shares: Vec<f64> = ends.map(|blocks| f64::from(*blocks) / f64::from(plan.blocks)).collect();
-    let levels = significance(&shares, Confidence::P95.alpha());
+    let spending = match plan.spending {
+        LookSpending::Late => Spending::OBrienFleming,
+        LookSpending::Early => EARLY,
+    };
+    let levels = significance(&shares, Confidence::P95.alpha(), spending);
     let place = look.and_then(|look| plan.looks.iter().position(|blocks| *blocks == look));
     levels
         .and_then(|levels| Confidence::new(1.0 - *levels.get(place.unwrap_or(plan.looks.len()))?).ok())
@@ -44,6 +56,13 @@ pub fn due(plan: &Plan, block: u32, variant_points: &[VariantPoint], trials: &Fi
     }
     let complete = complete_blocks(0, variant_points, trials) as u32;
     plan.looks.iter().copied().find(|look| *look == complete)
+}
+
+/// With how many complete blocks a run is expected to end that has so many: those of an early look that is still to come, or else
+/// all of them.
+pub fn expected_end(plan: &Plan, complete: u32) -> u32 {
+    let early = plan.looks.first().filter(|look| plan.spending == LookSpending::Early && complete < **look);
+    early.copied().unwrap_or(plan.blocks)
 }
 
 /// Whether all comparisons have what the plan asks for: a precision, or else a verdict.
@@ -64,6 +83,7 @@ pub fn half_width(comparison: &Comparison) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use archive::model::{Trial, TrialStatus};
+    use stats::ratio::IntervalMethod;
 
     use super::*;
     use crate::testing::plan::PLAN;
@@ -72,10 +92,24 @@ mod tests {
     use crate::variant_point::variant_points;
 
     #[test]
-    fn a_default_comparison_looks_three_times_before_its_end_and_a_quick_one_never() {
-        assert_eq!(planned(RunKind::Compare, 20), [8, 12, 16]);
-        assert_eq!(planned(RunKind::Compare, 6), [0; 0]);
-        assert_eq!(planned(RunKind::Sweep, 20), [0; 0]);
+    fn a_default_comparison_looks_three_times_before_its_end_and_a_short_one_never() {
+        let late = |looks: &[u32]| (looks.to_vec(), LookSpending::Late);
+        assert_eq!(planned(RunKind::Compare, 20, 0), late(&[8, 12, 16]));
+        assert_eq!(planned(RunKind::Compare, 7, 0), late(&[]));
+        assert_eq!(planned(RunKind::Sweep, 20, 0), late(&[]));
+        assert_eq!(planned(RunKind::Compare, 7, 7), (vec![7], LookSpending::Early));
+    }
+
+    #[test]
+    fn the_ranks_of_seven_blocks_reach_the_level_of_an_early_look() {
+        let replaced = "blocks = 14\nlooks = [7]\nspending = \"early\"";
+        let plan: Plan = PLAN.replace("blocks = 4", replaced).parse().expect("a plan");
+        let (look, end) = (confidence(&plan, Some(7)), confidence(&plan, None));
+        assert_eq!(IntervalMethod::for_blocks(7, look), IntervalMethod::SignedRank);
+        // Two of the 128 outcomes of seven coins have a sum of ranks of at most 1.
+        assert!((2.0 * 2.0 / 128.0..2.0 * 3.0 / 128.0).contains(&look.alpha()), "{look:?}");
+        assert!(end.alpha() < look.alpha() && end.alpha() > 0.025, "{end:?}");
+        assert_eq!([0, 6, 7, 13].map(|complete| expected_end(&plan, complete)), [7, 7, 14, 14]);
     }
 
     #[test]

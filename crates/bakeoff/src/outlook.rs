@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{Comparison, Plan};
+use archive::model::{Comparison, LookSpending, Plan};
 use stats::confidence::Confidence;
 use stats::describe::Sample;
 use stats::expected_width::IntervalWidth;
@@ -57,16 +57,19 @@ impl Outlook {
         self.width.half_width.exp_m1()
     }
 
-    /// The precision at the look that reaches the plan's aim, or else at the end of the run. None where too few blocks tell, or
-    /// no block is left.
+    /// The precision at the look that reaches the plan's aim, or else at the end of the run; where most runs end at an early
+    /// look, at that one. None where too few blocks tell, or no block is left.
     pub fn expected(&self, plan: &Plan) -> Option<ExpectedPrecision> {
         let complete = self.width.blocks as u32;
         if self.width.blocks < FEWEST_BLOCKS || complete >= plan.blocks {
             return None;
         }
-        let looks = plan.looks.iter().copied().filter(|look| plan.within.is_some() && *look > complete);
+        let looks = plan.looks.iter().copied().filter(|look| *look > complete);
         let mut at_looks = looks.filter_map(|look| self.at(look, self.level(plan, Some(look))?));
-        let is_reached = |at: &ExpectedPrecision| plan.within.is_some_and(|aim| at.half_width <= aim);
+        let is_reached = |at: &ExpectedPrecision| match plan.within {
+            Some(aim) => at.half_width <= aim,
+            None => plan.spending == LookSpending::Early,
+        };
         at_looks.find(is_reached).or_else(|| self.at(plan.blocks, self.level(plan, None)?))
     }
 
@@ -135,6 +138,15 @@ mod tests {
         }
         assert_eq!(outlook(4, 0.041).expected(&plan("")), None, "too few blocks tell");
         assert_eq!(outlook(20, 0.041).expected(&plan("")), None, "no block is left");
+    }
+
+    #[test]
+    fn a_run_that_may_go_on_is_expected_to_end_at_its_early_look() {
+        let early = |within: &str| {
+            let plan = Plan { looks: vec![7], spending: LookSpending::Early, ..plan(within) };
+            outlook(6, 0.041).expected(&plan).expect("an expectation").blocks
+        };
+        assert_eq!((early(""), early("within = 0.001")), (7, 20));
     }
 
     #[test]

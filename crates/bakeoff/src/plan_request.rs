@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use archive::model::{
-    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, Measure, Plan, PlannedBackground, PlannedConcurrency,
-    PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength,
+    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, LookSpending, Measure, Plan, PlannedBackground,
+    PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength,
 };
 use host::Host;
 use load::inputs::slo::Slo;
@@ -114,6 +114,7 @@ pub fn explaining(plan: &Plan, command: &[String], slow_requests: bool) -> Resul
         blocks: 1,
         spare_blocks: 0,
         looks: Vec::new(),
+        spending: LookSpending::Late,
         within: None,
         fallback: None,
         measure: Measure::MaxThroughput,
@@ -143,6 +144,7 @@ fn of_transfers(plan: Plan, steps: &PlannedConcurrency) -> Plan {
         blocks: 1,
         spare_blocks: 0,
         looks: Vec::new(),
+        spending: LookSpending::Late,
         within: None,
         fallback: None,
         turns: None,
@@ -199,6 +201,12 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         (None, Some(time)) => preset.blocks_for(time, points as u32),
         (None, None) => (preset.blocks, preset.turns),
     };
+    // Of three variants or more, the ranks of so few blocks do not reach the level of a look at every pair.
+    let may_go_on =
+        request.blocks.is_none() && request.time.is_none() && steps.is_none() && variants.len() == 2;
+    let further = if may_go_on { preset.further_blocks } else { 0 };
+    let (looks, spending) = looks::planned(kind, blocks, further);
+    let most = blocks + further;
     let mut plan = Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
@@ -208,10 +216,11 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         on_op,
         length,
         seed: request.seed.unwrap_or_else(rand::random),
-        blocks,
+        blocks: most,
         // A server that does not break, does not do so with spare blocks.
-        spare_blocks: request.spare_blocks.unwrap_or(if steps.is_some() { 0 } else { blocks.div_ceil(2) }),
-        looks: looks::planned(kind, blocks),
+        spare_blocks: request.spare_blocks.unwrap_or(if steps.is_some() { 0 } else { most.div_ceil(2) }),
+        looks,
+        spending,
         within: request.within,
         tags: request.tags.clone(),
         fallback: None,
@@ -238,9 +247,9 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     };
     if let Some(sets) = machine_draw::sets(&plan) {
         // Each set of machines has as many blocks, which no look may cut off.
-        plan.blocks = plan.blocks.next_multiple_of(sets);
+        plan.blocks = blocks.next_multiple_of(sets);
         plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
-        plan.looks.clear();
+        (plan.looks, plan.spending) = (Vec::new(), LookSpending::Late);
     }
     if let Measure::Capacity { slo } = &plan.measure
         && let Some(limit_us) = slo.parse().ok().and_then(|slo: Slo| slo.latency_limit_us())

@@ -1,4 +1,5 @@
-//! A run under way: its trials in order, each written to the run directory as soon as it has ended, and the verdict.
+//! A run under way: its trials in order, each written to the run directory as soon as it has ended, and the verdict. What it
+//! tells about its length and precision is in [`telling`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +20,6 @@ use crate::interrupted_run::ResumeError;
 use crate::lab::{FinishedRun, Lab, TrialSlot};
 use crate::looks;
 use crate::machine_differences::unlike;
-use crate::outlook::Outlook;
 use crate::replay::Replay;
 use crate::run_plan_error::RunPlanError;
 use crate::stopping::due;
@@ -30,6 +30,8 @@ use crate::verdict::{comparisons_so_far, verdict};
 use crate::verdict_input::VerdictInput;
 use crate::warm_up_loop::next_loop;
 use crate::wording;
+
+mod telling;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -135,10 +137,13 @@ impl<'a> RunProgress<'a> {
             if due.is_empty() || block > self.plan.blocks + self.plan.spare_blocks {
                 break;
             }
-            if let Some(look) = self.settled(block - 1) {
-                return Ok(RunEnd::Settled { look });
+            if let Some(look) = looks::due(&self.plan, block - 1, &self.variant_points, &self.replay.kept) {
+                if self.is_settled(look) {
+                    return Ok(RunEnd::Settled { look });
+                }
+                self.tell_going_on(observe);
             }
-            if block > self.plan.blocks {
+            if block > self.expected_blocks() {
                 let trials = (self.replay.kept.all().len() + due.len()) as u32;
                 observe(Event::BlockAdded { block, trials });
             }
@@ -234,55 +239,10 @@ impl<'a> RunProgress<'a> {
         }
     }
 
-    /// The look that is due after this block and settles the question, if there is one.
-    fn settled(&self, block: u32) -> Option<u32> {
-        let look = looks::due(&self.plan, block, &self.variant_points, &self.replay.kept)?;
+    /// Whether a look settles the question.
+    fn is_settled(&self, look: u32) -> bool {
         let comparisons = comparisons_so_far(&self.verdict_input(Some(look), &[]));
-        looks::is_settled(&self.plan, &comparisons).then_some(look)
-    }
-
-    /// How precise the ratios of a comparison are by now.
-    fn outlook(&self) -> Option<Outlook> {
-        let input = self.verdict_input(None, &[]);
-        (self.plan.kind == RunKind::Compare).then(|| Outlook::of(&input, &comparisons_so_far(&input)))?
-    }
-
-    fn tell_beginning(&self, observe: &mut Observer<'_>) {
-        observe(Event::RunBegins {
-            run: self.writer.id().as_str().to_owned(),
-            dir: self.writer.dir().display().to_string(),
-            trials: self.plan.blocks * self.variant_points.len() as u32,
-            kept: self.replay.kept.all().len() as u32,
-        });
-    }
-
-    /// Tells how precise the ratios are by now, and will be.
-    fn tell_precision(&self, observe: &mut Observer<'_>) {
-        if let Some(outlook) = self.outlook() {
-            let expected = outlook.expected(&self.plan);
-            observe(Event::Precision {
-                half_width: outlook.half_width(),
-                elapsed_s: self.begun.elapsed().as_secs_f64(),
-                within: self.plan.within,
-                expected_half_width: expected.map(|expected| expected.half_width),
-                left_s: expected.map(|expected| expected.left.as_secs_f64()),
-            });
-        }
-    }
-
-    /// Tells what the aim of the plan would have needed, if the run has missed it.
-    fn tell_missed_aim(&self, observe: &mut Observer<'_>) {
-        let (Some(outlook), Some(within)) = (self.outlook(), self.plan.within) else { return };
-        let half_width = outlook.half_width();
-        if half_width > within {
-            let needed = outlook.needed(within);
-            observe(Event::AimMissed {
-                within,
-                half_width,
-                blocks: needed.map(|needed| needed.blocks),
-                longer_s: needed.map(|needed| needed.left.as_secs_f64()),
-            });
-        }
+        looks::is_settled(&self.plan, &comparisons)
     }
 
     /// Runs trials whose servers are up together, or one trial, and writes them to the run directory. Returns the reason if a

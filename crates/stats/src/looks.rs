@@ -2,9 +2,8 @@
 //! the error rate.
 //!
 //! Who looks after every block and stops at the first "significant" ratio is wrong in 19 % of comparisons of equal servers
-//! instead of 5 %. Each look spends a part of the 5 %, little at first (O'Brien and Fleming, Biometrics 35, 1979), by the
-//! spending function of Lan and `DeMets` (Biometrika 70, 1983): each of the two sides spends `2 - 2 Φ(z / √t)` at the share
-//! `t` of all blocks. So the looks need not be evenly spaced, and the last one is hardly stricter than without the others.
+//! instead of 5 %. Each look spends a part of the 5 %, as a spending function says ([`Spending`]). So the looks need not be
+//! evenly spaced.
 //!
 //! The levels follow from the process of partial sums, integrated numerically (Armitage, `McPherson` and Rowe, Journal of
 //! the Royal Statistical Society A 132, 1969).
@@ -18,32 +17,56 @@ const HALVINGS: u32 = 60;
 /// No boundary is further out, in standard deviations.
 const FURTHEST: f64 = 8.5;
 
+/// How much of the error rate `alpha` all looks up to the share `t` of the blocks have spent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spending {
+    /// Little at first: the last look is hardly stricter than without the others. Each of the two sides spends
+    /// `2 - 2 Φ(z / √t)` (Lan and `DeMets`, Biometrika 70, 1983, after O'Brien and Fleming, Biometrics 35, 1979).
+    OBrienFleming,
+    /// `alpha t^exponent` (Kim and `DeMets`, Biometrika 74, 1987): the smaller the exponent, the more at first. The exponent
+    /// is above 0.
+    Power(f64),
+}
+
+impl Spending {
+    fn spent(self, share: f64, alpha: f64) -> f64 {
+        let normal = Normal::standard();
+        match self {
+            Self::OBrienFleming => {
+                4.0 - 4.0 * normal.cdf(normal.inverse_cdf(1.0 - alpha / 4.0) / share.sqrt())
+            }
+            Self::Power(exponent) => alpha * share.powf(exponent),
+        }
+    }
+}
+
 /// The two-sided significance of each look at these shares of all blocks, for `alpha` over all of them.
 ///
 /// None unless the shares rise strictly from above 0 to 1 at most, and `alpha` is between 0 and 1.
 ///
 /// ```
-/// let levels = stats::looks::significance(&[0.5, 1.0], 0.05).unwrap();
-/// assert!(levels[0] < 0.0032 && levels[1] > 0.048);
+/// use stats::looks::{Spending, significance};
+/// let late = significance(&[0.5, 1.0], 0.05, Spending::OBrienFleming).unwrap();
+/// assert!(late[0] < 0.0032 && late[1] > 0.048);
+/// let early = significance(&[0.5, 1.0], 0.05, Spending::Power(1.0)).unwrap();
+/// assert!((early[0] - 0.025).abs() < 1e-9 && early[1] > 0.03);
 /// ```
-pub fn significance(shares: &[f64], alpha: f64) -> Option<Vec<f64>> {
+pub fn significance(shares: &[f64], alpha: f64, spending: Spending) -> Option<Vec<f64>> {
     let rises = shares.windows(2).all(|pair| pair[0] < pair[1]);
     let (first, last) = (*shares.first()?, *shares.last()?);
     if !(rises && first > 0.0 && last <= 1.0 && alpha > 0.0 && alpha < 1.0) {
         return None;
     }
     let normal = Normal::standard();
-    let z = normal.inverse_cdf(1.0 - alpha / 4.0);
-    let spent_by = |share: f64| 4.0 - 4.0 * normal.cdf(z / share.sqrt());
     let mut going_on = Density::at_the_start();
     let mut spent = 0.0;
     let mut before = 0.0;
     let levels = shares.iter().map(|&share| {
         let step = (share - before).sqrt();
-        let spends = spent_by(share) - spent;
+        let spends = spending.spent(share, alpha) - spent;
         let boundary = going_on.boundary(step, share.sqrt(), spends);
         going_on = going_on.after(step, boundary);
-        (before, spent) = (share, spent_by(share));
+        (before, spent) = (share, spending.spent(share, alpha));
         2.0 * normal.cdf(-boundary / share.sqrt())
     });
     Some(levels.collect())
@@ -111,32 +134,52 @@ mod tests {
     use super::*;
 
     /// The boundaries as z values.
-    fn boundaries(shares: &[f64]) -> Vec<f64> {
-        let levels = significance(shares, 0.05).expect("levels");
+    fn boundaries(shares: &[f64], spending: Spending) -> Vec<f64> {
+        let levels = significance(shares, 0.05, spending).expect("levels");
         levels.into_iter().map(|p| Normal::standard().inverse_cdf(1.0 - p / 2.0)).collect()
+    }
+
+    fn even(looks: u32) -> Vec<f64> {
+        (1..=looks).map(|k| f64::from(k) / f64::from(looks)).collect()
     }
 
     /// Published for this spending function at a two-sided 5 % (R's ldbounds; Reboussin et al., Controlled Clinical Trials
     /// 21, 2000).
     #[test]
     fn even_looks_have_the_published_boundaries() {
-        let even = |looks: u32| (1..=looks).map(|k| f64::from(k) / f64::from(looks)).collect::<Vec<f64>>();
         for (looks, published) in [
             (1, &[1.9600][..]),
             (2, &[2.9626, 1.9686]),
             (4, &[4.3326, 2.9631, 2.3590, 2.0141]),
             (5, &[4.8769, 3.3569, 2.6803, 2.2898, 2.0310]),
         ] {
-            for (found, expected) in boundaries(&even(looks)).iter().zip(published) {
+            for (found, expected) in boundaries(&even(looks), Spending::OBrienFleming).iter().zip(published) {
                 assert!((found - expected).abs() < 2e-3, "{found}, published {expected}");
             }
         }
     }
 
+    /// Published with two decimals for `alpha t` at a two-sided 5 % (`DeMets` and Lan, Statistics in Medicine 13, 1994).
+    #[test]
+    fn even_looks_that_spend_evenly_have_the_published_boundaries() {
+        let published = [2.58, 2.49, 2.41, 2.34, 2.28];
+        for (found, expected) in boundaries(&even(5), Spending::Power(1.0)).iter().zip(published) {
+            assert!((found - expected).abs() < 6e-3, "{found}, published {expected}");
+        }
+    }
+
     #[test]
     fn uneven_looks_keep_the_error_rate() {
-        let shares = [0.4, 0.55, 1.0];
-        let z = boundaries(&shares);
+        for spending in [Spending::OBrienFleming, Spending::Power(2.0 / 3.0)] {
+            let share = false_verdicts(&[0.4, 0.55, 1.0], spending);
+            // Three standard errors of a simulation of this length.
+            assert!((share - 0.05).abs() < 0.0033, "{spending:?}: {share}");
+        }
+    }
+
+    /// The share of simulated runs without a difference that cross a boundary.
+    fn false_verdicts(shares: &[f64], spending: Spending) -> f64 {
+        let z = boundaries(shares, spending);
         let rng = &mut Pcg64::seed_from_u64(1);
         let runs = 40_000;
         let mut stopped = 0;
@@ -150,16 +193,14 @@ mod tests {
             });
             stopped += u32::from(crosses);
         }
-        let share = f64::from(stopped) / f64::from(runs);
-        // Three standard errors of a simulation of this length.
-        assert!((share - 0.05).abs() < 0.0033, "{share}");
+        f64::from(stopped) / f64::from(runs)
     }
 
     #[test]
     fn shares_that_do_not_rise_have_no_levels() {
         for shares in [&[][..], &[0.0, 1.0], &[0.5, 0.5], &[0.6, 0.4], &[0.5, 1.1], &[f64::NAN]] {
-            assert_eq!(significance(shares, 0.05), None, "{shares:?}");
+            assert_eq!(significance(shares, 0.05, Spending::OBrienFleming), None, "{shares:?}");
         }
-        assert_eq!(significance(&[1.0], 0.0), None);
+        assert_eq!(significance(&[1.0], 0.0, Spending::OBrienFleming), None);
     }
 }

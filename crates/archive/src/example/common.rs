@@ -1,7 +1,8 @@
 //! What all made-up runs have in common: the plan, the caveats, and times.
 
 use crate::model::{
-    Caveat, ClientLoad, CpuSplit, FORMAT, Measure, PhaseLengths, Plan, RunKind, RunLength, WarmUpLimits,
+    Caveat, ClientLoad, CpuSplit, FORMAT, LookSpending, Measure, PhaseLengths, Plan, RunKind, RunLength,
+    WarmUpLimits,
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -42,6 +43,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         blocks,
         spare_blocks: 0,
         looks: Vec::new(),
+        spending: LookSpending::Late,
         within: None,
         tags: vec!["made-up".to_owned()],
         fallback: None,

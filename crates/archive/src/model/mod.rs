@@ -53,7 +53,7 @@ pub use knob_value::KnobValue;
 pub use neighbours::{CarriedLoad, InstanceLoads, NeighbourEffect, Neighbours};
 pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
 pub use plan::{
-    Axis, ClientLoad, CpuSplit, FEWEST_OF_A_KIND, FallbackMeasure, Measure, PhaseLengths, Plan,
+    Axis, ClientLoad, CpuSplit, FEWEST_OF_A_KIND, FallbackMeasure, LookSpending, Measure, PhaseLengths, Plan,
     PlanParseError, PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy,
     PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };

@@ -47,6 +47,9 @@ pub struct Plan {
     /// The run looks at its verdict when this many blocks are complete, and ends if it is settled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// How these looks and the end share the 5 % of false verdicts.
+    #[serde(default, skip_serializing_if = "LookSpending::is_late")]
+    pub spending: LookSpending,
     /// Half the width of the confidence interval, as a share of the ratio, with which a look settles the run. Without it,
     /// any verdict does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,6 +191,24 @@ pub enum RunLength {
     Default,
     /// As long as it takes.
     Thorough,
+}
+
+/// How the looks of a run and its end share the 5 % of false verdicts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LookSpending {
+    /// Little at first, after O'Brien and Fleming: the interval at the end is hardly wider than without looks.
+    #[default]
+    Late,
+    /// Most at the first look, after Kim and `DeMets`: for a run that goes on only where that look has no verdict.
+    Early,
+}
+
+impl LookSpending {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_late(&self) -> bool {
+        *self == Self::Late
+    }
 }
 
 /// A machine on which variants run, as the hosts file had it.

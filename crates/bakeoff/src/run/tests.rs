@@ -85,6 +85,22 @@ fn a_run_ends_at_the_look_that_settles_it() {
 }
 
 #[test]
+fn a_run_goes_on_where_its_early_look_settles_nothing() {
+    let run = |extra: &str| {
+        let blocks = format!("blocks = 14\nlooks = [7]\nspending = \"early\"\n{extra}");
+        run_scripted_plan(&PLAN.replace("blocks = 4", &blocks).parse().expect("a plan"), [])
+    };
+    let goes_on = Event::GoesOn { blocks: 14, trials: 28 };
+    let (settled, events) = run("");
+    assert_eq!((trials(&events), settled.verdict.settled_after_blocks), (7 * 2, Some(7)));
+    assert!(matches!(events[0], Event::RunBegins { trials: 14, .. }) && !events.contains(&goes_on));
+    let (finished, events) = run("within = 1e-9");
+    assert_eq!((trials(&events), finished.verdict.settled_after_blocks), (14 * 2, None));
+    assert_eq!(events.iter().filter(|event| **event == goes_on).count(), 1);
+    assert!(!events.iter().any(|event| matches!(event, Event::BlockAdded { .. })), "no trial is replaced");
+}
+
+#[test]
 fn a_look_waits_for_complete_blocks_and_for_the_precision_of_the_plan() {
     let plan: Plan =
         PLAN.replace("blocks = 4", "blocks = 12\nlooks = [8]\nwithin = 1e-9").parse().expect("a plan");

@@ -64,6 +64,11 @@ impl BakeoffProgress {
                 self.bar.set_length(u64::from(*trials));
                 self.bar.println(format!("      block {block} is added to replace invalid trials"));
             }
+            Event::GoesOn { blocks, trials } => {
+                self.trials = *trials;
+                self.bar.set_length(u64::from(*trials));
+                self.bar.println(format!("      no verdict yet: the run goes on to at most {blocks} blocks"));
+            }
             Event::TrialBegins { number, name, block } => {
                 self.block = *block;
                 self.running.insert(*number, name.clone());

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use archive::model::{Plan, PlannedBackground, RunLength};
+use bakeoff::Preset;
 use bakeoff::limits::MOST_BLOCKS;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest};
 use clap::ValueEnum;
@@ -81,7 +82,7 @@ pub struct QuestionArgs {
     #[arg(long, value_parser = parse_background, value_name = "RATE/s,connections=N")]
     pub background: Option<PlannedBackground>,
 
-    /// Run few short trials: about a minute for two variants
+    /// Run few short trials: about a minute for two variants, and another one if there is no verdict then
     #[arg(long, conflicts_with = "thorough")]
     pub quick: bool,
 
@@ -89,9 +90,8 @@ pub struct QuestionArgs {
     #[arg(long)]
     pub thorough: bool,
 
-    /// Run this number of blocks, each with one trial of every variant [default: 20; 6 with --quick, 40 with
-    /// --thorough; 3 in a sweep]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_BLOCKS.into()))]
+    // The help is made from the presets, so that it names their present numbers.
+    #[arg(long, help = help_of_blocks(), value_parser = clap::value_parser!(u32).range(1..=MOST_BLOCKS.into()))]
     pub blocks: Option<u32>,
 
     /// Run for about this long, such as 10m, instead of the preset's number of blocks
@@ -117,6 +117,18 @@ pub struct QuestionArgs {
     /// Mark the run with this tag, for `showdown list --tag`; may be repeated
     #[arg(long)]
     pub tag: Vec<String>,
+}
+
+/// What `--blocks` does, with the numbers of the presets.
+fn help_of_blocks() -> String {
+    let [quick, default, thorough] =
+        [RunLength::Quick, RunLength::Default, RunLength::Thorough].map(Preset::of);
+    let sweep = Preset::of_sweep(RunLength::Default).blocks;
+    format!(
+        "Run this number of blocks, each with one trial of every variant [default: {}; {} with --quick, and {} more if \
+         two variants have no verdict then; {} with --thorough; {sweep} in a sweep]",
+        default.blocks, quick.blocks, quick.further_blocks, thorough.blocks
+    )
 }
 
 /// What each trial measures.

@@ -177,6 +177,13 @@ fn a_run_takes_about_the_time_that_it_is_given() {
         text(&output.stdout)
     };
     assert!(plan(&[]).contains("looks = [8, 12, 16]"));
+    let quick = plan(&["--quick"]);
+    let goes_on = "looks = [7]\nspending = \"early\"\n";
+    assert!(quick.contains(goes_on) && quick.contains("blocks = 14\n"), "{quick}");
+    for as_said in [&["apache", "--quick"][..], &["--quick", "--blocks", "7"]] {
+        let plan = plan(as_said);
+        assert!(plan.contains("blocks = 7\n") && !plan.contains("looks"), "{plan}");
+    }
     let precise = plan(&["--for", "10m", "--within", "2%"]);
     assert!(precise.contains("within = 0.02") && !precise.contains("blocks = 20\n"), "{precise}");
     for wrong in [["--within", "0%"], ["--within", "much"], ["--for", "soon"]] {

@@ -367,6 +367,7 @@ pub fn events() -> Vec<Event> {
         Event::KernelSettingRestored { setting: text(), value: text() },
         Event::KernelSettingNotRestored { problem: text() },
         Event::RunBegins { run: text(), dir: text(), trials: 12, kept: 4 },
+        Event::GoesOn { blocks: 14, trials: 28 },
         Event::BlockAdded { block: 7, trials: 14 },
         Event::TrialBegins { number: 1, block: 1, name: text() },
         Event::NetworkNotMeasured { between: text(), why: text() },

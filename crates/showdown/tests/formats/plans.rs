@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use archive::model::{
-    Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, Measure, OneSidedTuning, PhaseLengths,
-    Plan, PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy, PlannedTurns,
-    ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
+    Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, KnobValue, LookSpending, Measure, OneSidedTuning,
+    PhaseLengths, Plan, PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy,
+    PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };
 
 use super::documents::{point, text, texts};
@@ -42,6 +42,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
         blocks: 3,
         spare_blocks: 2,
         looks: vec![2],
+        spending: LookSpending::Early,
         within: Some(0.02),
         tags: texts(),
         fallback: Some(FallbackMeasure::CpuTime),

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "an example that prints a table")]
 
 mod bootstrap;
+mod going_on;
 mod noise;
 mod rule;
 
@@ -77,6 +78,8 @@ fn main() {
     }
     println!("\n## The whole rule\n");
     rule::table(COMPARISONS, SEED);
+    println!("\n## A comparison that goes on\n");
+    going_on::table(COMPARISONS, SEED);
 }
 
 fn heading(first: &str, columns: &[String]) {

@@ -20,6 +20,8 @@ pub enum Noise {
     LastingMode,
     /// The second trial of a block is 5 % slower, whichever variant it is; 1 % normal.
     OrderEffect,
+    /// Each trial normal, standard deviation 7 %: blocks scatter by 10 %, as those of servers that write to a disk do.
+    Wide,
 }
 
 impl Noise {
@@ -40,6 +42,7 @@ impl Noise {
             Self::RareMode => "one restart in ten at half speed",
             Self::LastingMode => "two modes, 2×, lasting",
             Self::OrderEffect => "second of a block 5 % slower",
+            Self::Wide => "normal, sd 7 %",
         }
     }
 
@@ -69,6 +72,7 @@ impl Noise {
                 normal(2.0, rng) + if *slow { half } else { 0.0 }
             }
             Self::OrderEffect => normal(1.0, rng) - 0.05 * f64::from(place),
+            Self::Wide => normal(7.0, rng),
         }
     }
 }
