@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use archive::model::{
-    ClientLoad, CpuSplit, FORMAT, Measure, PhaseLengths, Plan, PlannedConcurrency, RunKind, RunLength,
-    Variant, WarmUpLimits,
+    ClientLoad, CpuSplit, FORMAT, LookSpending, Measure, PhaseLengths, Plan, PlannedConcurrency, RunKind,
+    RunLength, Variant, WarmUpLimits,
 };
 use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
 use host::knobs::{Knob, usual_purpose};
@@ -111,6 +111,7 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
         blocks: 1,
         spare_blocks: 0,
         looks: Vec::new(),
+        spending: LookSpending::Late,
         within: None,
         tags: request.tags.clone(),
         fallback: None,

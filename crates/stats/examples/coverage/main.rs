@@ -78,7 +78,7 @@ fn main() {
     }
     println!("\n## The whole rule\n");
     rule::table(COMPARISONS, SEED);
-    println!("\n## A comparison that goes on\n");
+    println!("\n## Looks\n");
     going_on::table(COMPARISONS, SEED);
 }
 

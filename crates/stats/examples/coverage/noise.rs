@@ -20,6 +20,8 @@ pub enum Noise {
     LastingMode,
     /// The second trial of a block is 5 % slower, whichever variant it is; 1 % normal.
     OrderEffect,
+    /// Each trial normal, standard deviation 0.5 %.
+    Even,
     /// Each trial normal, standard deviation 7 %: blocks scatter by 10 %, as those of servers that write to a disk do.
     Wide,
 }
@@ -42,6 +44,7 @@ impl Noise {
             Self::RareMode => "one restart in ten at half speed",
             Self::LastingMode => "two modes, 2×, lasting",
             Self::OrderEffect => "second of a block 5 % slower",
+            Self::Even => "normal, sd 0.5 %",
             Self::Wide => "normal, sd 7 %",
         }
     }
@@ -72,6 +75,7 @@ impl Noise {
                 normal(2.0, rng) + if *slow { half } else { 0.0 }
             }
             Self::OrderEffect => normal(1.0, rng) - 0.05 * f64::from(place),
+            Self::Even => normal(0.5, rng),
             Self::Wide => normal(7.0, rng),
         }
     }
