@@ -147,9 +147,10 @@ def _capacity_found(bench: cases.Bench) -> dict[str, float]:
     argv = [bench.engine, "selftest", "--only", "percentiles", "--format", "json"]
     ran = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     try:
-        return {protocol.lower(): rate for protocol, rate in json.loads(ran.stdout)["capacity_per_s"]}
+        found = {protocol.lower(): rate for protocol, rate in json.loads(ran.stdout)["capacity_per_s"]}
     except (ValueError, KeyError):
         raise BadRun(f"the selftest failed: {ran.stderr.strip()[-300:]}") from None
+    return {protocol: bench.highest_valid_rate(protocol, rate) for protocol, rate in found.items()}
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -18,7 +19,7 @@ from shared.errors import BadRun
 from shared.markdown import plural
 from shared.store import Row, Store
 
-from . import clients
+from . import clients, disturbances
 from .known import Known
 
 _COLUMNS = {
@@ -50,8 +51,11 @@ ERRS_EVERY, DROPS_EVERY, REQUESTS = 50, 400, 100_003
 ARRIVALS = {100: (60, 200), 1_000: (20, 500), 5_000: (10, 500), 10_000: (10, 500), 20_000: (10, 500), 50_000: (10, 500)}
 CONNECTIONS_OF_ARRIVALS = 256
 SATURATION_RUNS = 40
-BEYOND = 2.5
-"""Load beyond the limit, as a multiple of the throughput of a worker that needs all of its CPU in a closed loop."""
+BEYOND = 0.8
+"""Load beyond the limit of a client that does not have all of its CPU, as a share of the highest valid rate. A server with a CPU of its own
+can serve it. What is too much for a client with a whole CPU is too much for the server, too."""
+INSIDE = 0.3
+"""Load inside the limit, as a share of the highest valid rate."""
 WARMS_MS = (500, 1_000, 2_000, 4_000)
 """How long a cache takes to fill: shorter than, about as long as, and longer than the quick preset's first closed loop."""
 
@@ -72,16 +76,28 @@ class Bench:
         """A known server on the server's CPU."""
         return Known(self.engine, self.directory, self.server_cpu, *options)
 
-    def load(self, known: Known, protocol: str, *options: str) -> clients.Report:
+    def load(self, known: Known, protocol: str, *options: str, disturbed: clients.Disturbance = nullcontext) -> clients.Report:
         """Runs the engine on the client's CPU."""
         scheme = {"http": "http", "memcached": "memcache"}[protocol]
-        return clients.engine(self.engine, f"{scheme}://{known.address}", self.client_cpu, *options)
+        return clients.engine(self.engine, f"{scheme}://{known.address}", self.client_cpu, *options, disturbed=disturbed)
 
-    def limit_per_s(self, protocol: str) -> float:
-        """Operations per second for which one worker needs all of its CPU, against a server that answers at once."""
-        with self.known() as known:
-            reported = self.load(known, protocol, "-c", "64", "-d", "400ms", "--warmup", "100ms").extra
-        return reported["throughput_per_s"] / reported["client"]["utilisation"]
+    def percentiles(self, protocol: str, service: str, rate_per_s: float) -> tuple[clients.Report, dict]:
+        """Three seconds of load on a server of this service, and the server's own percentiles."""
+        # Four connections for each request in service, and some for bursts after a disturbance. No request then waits for a
+        # connection, which the server could not observe.
+        connections = 256 + round(rate_per_s * MEAN_S[service] * 4)
+        with self.known("--log", "--service", service) as known:
+            reported = self.load(known, protocol, "-c", str(connections), "-r", f"{rate_per_s:.0f}", "-d", "3s")
+            return reported, known.account()["service_time_us"]
+
+    def highest_valid_rate(self, protocol: str, rate_per_s: float) -> float:
+        """The highest open-loop rate of which the largest share is valid for every service, from this one down: client and server
+        need more of their CPUs for a reply that is late than for one that is sent at once."""
+        for _ in range(20):
+            if all(self.percentiles(protocol, service, rate_per_s * SHARES[-1])[0].valid for service in SERVICES):
+                return rate_per_s
+            rate_per_s *= 0.95
+        raise BadRun(f"{protocol}: no valid rate of {rate_per_s:.0f}/s or more")
 
 
 @dataclass(frozen=True)
@@ -132,12 +148,7 @@ def _percentiles(protocol: str, share: float, service: str, number: int) -> Case
 
     def measure(bench: Bench) -> list[Row]:
         rate = bench.capacity_per_s[protocol] * share
-        # Four connections for each request in service, and some for bursts after a disturbance. No request then waits for a
-        # connection, which the server could not observe.
-        connections = 256 + round(rate * MEAN_S[service] * 4)
-        with bench.known("--log", "--service", service) as known:
-            reported = bench.load(known, protocol, "-c", str(connections), "-r", f"{rate:.0f}", "-d", "3s")
-            true = known.account()["service_time_us"]
+        reported, true = bench.percentiles(protocol, service, rate)
         shape = {"client": "showdown", "round": number, "protocol": protocol, "service": service, "share": share, "rate_per_s": rate}
         verdict = {"valid": reported.valid, "reasons": reported.reasons}
         # The server's time is the response time without the client's late sends, which the server cannot see.
@@ -254,32 +265,25 @@ def _arrivals(rate: int, kind: str) -> Case:
 
 def _saturation(side: str, number: int) -> Case:
     protocol = ("http", "memcached")[number % 2]
-    # Half of the runs beyond the limit get too much load, and half share their CPU with another program.
-    shares_cpu = side == "beyond" and number % 4 >= 2
+    # Half of the clients beyond the limit are stopped now and then, and half share their CPU with another program.
+    shares_cpu = number % 4 >= 2
 
     def measure(bench: Bench) -> list[Row]:
+        highest = bench.capacity_per_s[protocol]
         if side == "inside":
-            rate, how = 0.3 * bench.capacity_per_s[protocol], "30% of the highest valid rate"
+            rate, how, disturbed = INSIDE * highest, f"{INSIDE:.0%} of the highest valid rate", nullcontext
         elif shares_cpu:
-            rate, how = 0.8 * bench.capacity_per_s[protocol], "80% of that rate, with another program on its CPU"
+            rate, how = BEYOND * highest, f"{BEYOND:.0%} of that rate, with another program on its CPU"
+            disturbed = lambda _: disturbances.busy_program(bench.client_cpu)  # noqa: E731
         else:
-            rate, how = BEYOND * bench.limit_per_s(protocol), f"{BEYOND:.0%} of its closed-loop throughput"
+            rate, how, disturbed = BEYOND * highest, f"{BEYOND:.0%} of that rate, stopped for 3 of every 10 ms", disturbances.stops
         with bench.known("--service", "fixed:2ms") as known:
-            busy = _busy_program(bench.client_cpu) if shares_cpu else None
-            try:
-                reported = bench.load(known, protocol, "-c", "1024", "-r", f"{rate:.0f}", "-d", "2s", "--warmup", "200ms")
-            finally:
-                if busy:
-                    busy.kill()
-                    busy.wait()
+            shape = ("-c", "1024", "-r", f"{rate:.0f}", "-d", "2s", "--warmup", "200ms")
+            reported = bench.load(known, protocol, *shape, disturbed=disturbed)
         utilisation = reported.extra["client"]["utilisation"]
         return [{"side": side, "how": how, "rate_per_s": rate, "client_utilisation": utilisation, "valid": reported.valid, "reasons": reported.reasons}]
 
     return Case("saturation", f"{side} {number + 1}", measure)
-
-
-def _busy_program(cpu: int) -> subprocess.Popen:
-    return subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
 
 
 def _steady(warms_ms: int) -> Case:

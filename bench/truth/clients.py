@@ -9,6 +9,8 @@ import os
 import re
 import resource
 import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from shared.errors import BadRun
@@ -34,11 +36,15 @@ class Report:
     extra: dict | None = None
 
 
-def engine(binary: str, url: str, cpu: int, *options: str, timeout_s: float = 120) -> Report:
+Disturbance = Callable[[subprocess.Popen], AbstractContextManager]
+"""What is done to a client while it runs."""
+
+
+def engine(binary: str, url: str, cpu: int, *options: str, disturbed: Disturbance = nullcontext, timeout_s: float = 120) -> Report:
     """Runs the engine on one CPU with these options of `showdown load`."""
     argv = [binary, "load", url, "-t", "1", "--seed", "1", "--format", "json", "--progress", "none", *options]
     # Exit code 3: the engine calls the run invalid, which the row records.
-    answer = json_object(_run(argv, cpu, (0, 3), timeout_s))
+    answer = json_object(_run(argv, cpu, (0, 3), timeout_s, disturbed))
     times = answer["response_time_us"]
     return Report(
         requests=answer["requests"],
@@ -144,13 +150,20 @@ def _hey(output: str) -> Report:
 READERS = {"wrk": _wrk, "ab": _ab, "h2load": _h2load, "hey": _hey}
 
 
-def _run(argv: list[str], cpu: int, exit_codes: tuple[int, ...], timeout_s: float) -> str:
+def _run(argv: list[str], cpu: int, exit_codes: tuple[int, ...], timeout_s: float, disturbed: Disturbance = nullcontext) -> str:
     def prepare() -> None:
         os.sched_setaffinity(0, {cpu})
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
-    ran = subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, preexec_fn=prepare)
-    if ran.returncode not in exit_codes:
-        raise BadRun(f"{argv[0]}: exit code {ran.returncode}: {(ran.stderr or ran.stdout).strip()[-300:]}")
-    return ran.stdout
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdout=pipe, stderr=pipe, text=True, preexec_fn=prepare) as client:
+        try:
+            with disturbed(client):
+                printed, errors = client.communicate(timeout=timeout_s)
+        except BaseException:
+            client.kill()
+            raise
+    if client.returncode not in exit_codes:
+        raise BadRun(f"{argv[0]}: exit code {client.returncode}: {(errors or printed).strip()[-300:]}")
+    return printed
