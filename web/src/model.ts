@@ -56,6 +56,8 @@ export interface Plan {
   length: "quick" | "default" | "thorough";
   seed: number;
   blocks: number;
+  /** After how many complete blocks the run may end. */
+  looks?: number[];
   /** Missing in runs that are older than spare blocks. */
   spare_blocks?: number;
   tags?: string[];
@@ -122,6 +124,8 @@ export interface Verdict {
   /** What was measured instead of what was planned, and why. */
   replaced?: string | null;
   complete: boolean;
+  /** The complete blocks at the look that settled the run, where one did. */
+  settled_after_blocks?: number | null;
   comparisons: Comparison[];
   variants: VariantSummary[];
   curves?: SweepCurve[];

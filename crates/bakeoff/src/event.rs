@@ -30,7 +30,7 @@ pub enum Event {
         /// Number of trials that a resumed run has already; 0 in a new run.
         kept: u32,
     },
-    /// The blocks with which most runs end have no verdict, so this one goes on.
+    /// The blocks with which most runs end have settled nothing, so this one goes on.
     GoesOn {
         /// The most complete blocks with which it ends.
         blocks: u32,

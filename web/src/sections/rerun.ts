@@ -8,6 +8,11 @@ import type { Plan, Report } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
 
+/** After how many blocks the run may end. */
+function looks({ looks = [] }: Plan): string {
+  return looks.length > 0 ? `, or fewer if ${looks.join(", ")} settle it` : "";
+}
+
 export function rerunSection(report: Report): Section {
   const { plan, run, facts, verdict } = report;
   const section = { id: "rerun", title: "Run it again", short: "Rerun" };
@@ -19,7 +24,7 @@ export function rerunSection(report: Report): Section {
     ["Started", facts ? date(facts.taken_unix_ms) : report.trials[0] ? date(report.trials[0].started_unix_ms) : "–"],
     ["Verdict", verdict ? date(verdict.reached_unix_ms) : "–"],
     [terms`[[Seed]]`, String(plan.seed)],
-    [terms`[[Blocks]]`, `${plan.blocks} (${plan.length} preset)${plan.spare_blocks ? `, and at most ${counted(plan.spare_blocks, "spare block")} to replace invalid trials` : ""}`],
+    [terms`[[Blocks]]`, `${plan.blocks} (${plan.length} preset)${looks(plan)}${plan.spare_blocks ? `, and at most ${counted(plan.spare_blocks, "spare block")} to replace invalid trials` : ""}`],
     [terms`[[Client]]`, `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
     [terms`[[Server]]`, serverPlace(plan)],
     ...(plan.background

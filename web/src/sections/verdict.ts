@@ -41,12 +41,14 @@ export function verdictSection(report: Report): HTMLElement {
 }
 
 /** The number of valid trials and of blocks. */
-function basis({ plan, trials }: Report): Child[] {
+function basis({ plan, trials, verdict }: Report): Child[] {
   if (trials.length === 0) return ["No trial was measured."];
   const count = terms`${String(valid(trials).length)} of ${counted(trials.length, "trial")} [[valid]]`;
   if (!plan) return [...count, "."];
-  const added = Math.max(...trials.map((trial) => trial.block)) - plan.blocks;
-  return [...count, ...terms`, in ${String(plan.blocks)} planned [[blocks]]${added > 0 ? `, with ${counted(added, "spare block")} to replace invalid trials` : ""}.`];
+  const settled = verdict?.settled_after_blocks;
+  const blocks = settled ? terms`${String(settled)} complete [[blocks]] of at most ${String(plan.blocks)}` : terms`${String(plan.blocks)} planned [[blocks]]`;
+  const added = Math.max(...trials.map((trial) => trial.block)) - (settled ?? plan.blocks);
+  return [...count, ", in ", ...blocks, added > 0 ? `, with ${counted(added, "spare block")} to replace invalid trials.` : "."];
 }
 
 /** The workload, the operation and the measure. */

@@ -30,6 +30,19 @@ test("what the client added is beside the response time of each trial that recor
   });
 });
 
+test("a run that a look has settled says how many blocks it had, of how many", async () => {
+  const report = fixture("comparison");
+  const blocks = Math.max(...report.trials.map(({ block }) => block));
+  assert.ok(report.plan && report.verdict);
+  Object.assign(report.plan, { blocks: 2 * blocks, looks: [blocks] });
+  report.verdict.settled_after_blocks = blocks;
+  await check(report, async (page) => {
+    const text = async (selector: string) => (await page.locator(selector).innerText()).replace(/\s+/g, " ");
+    assert.match(await text("#verdict .basis"), new RegExp(`, in ${blocks} complete blocks of at most ${2 * blocks}\\.`));
+    assert.match(await text("#rerun"), new RegExp(`${2 * blocks} \\(.* preset\\), or fewer if ${blocks} settle it`));
+  });
+});
+
 test("watts have their boundaries, charts of their own, and what was lost; and only where there is a meter", async () => {
   await check(metered(), async (page) => {
     const rows = page.locator("#power > .scroller tbody tr");
