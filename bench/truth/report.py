@@ -224,14 +224,22 @@ def _arrivals(rows: RowsOf) -> str:
 
 - The gaps come from the kernel's receive timestamps.
 - "Windows that fail": windows of 500 gaps (200 at 100/s) that fail the Anderson–Darling test at 5 %. One in twenty fails by chance.
-- One thread cannot send two requests within less than the time of one send: here 5 µs, and 9 µs at 5,000/s, where caches are cold. So the
-  shortest gaps are stretched, and from thousands per second on the test detects it. Response times start at the intended start, so
-  they include it.
+- One thread cannot send two requests within less than the time of one send{_shortest(rows("arrivals"))}. So the shortest gaps are
+  stretched, and from thousands per second on the test detects it. Response times start at the intended start, so they include it.
 - "Beyond 30 µs" tests the rest: the exponential law has no memory, so the parts of gaps beyond 30 µs are exponential again. That is
   longer than a send and the replies that are read before the next one.
 - At a constant rate, p1 and p99 show the precision: {CONNECTIONS_OF_ARRIVALS} connections do not send together.
 
 {table(heads, lines)}"""
+
+
+def _shortest(rows: list[dict[str, str]]) -> str:
+    """The shortest gaps at rates at which chance makes shorter ones: about the time of a send."""
+    poisson = [row for row in rows if row["kind"] == "poisson" and int(row["rate_per_s"]) >= 5_000]
+    if not poisson:
+        return ""
+    slowest, fastest = poisson[0], poisson[-1]
+    return f": here {us(fastest['p1_us'])} at {int(fastest['rate_per_s']):,}/s, and {us(slowest['p1_us'])} at {int(slowest['rate_per_s']):,}/s, where caches are cold"
 
 
 def _failing(row: dict[str, str], what: str) -> str:
