@@ -7,12 +7,14 @@
 use archive::model::{Comparison, ComparisonVerdict, LookSpending, Plan, RunKind};
 use stats::confidence::Confidence;
 use stats::looks::{Spending, significance};
+use stats::ratio::IntervalMethod;
 
+use crate::limits::MOST_BLOCKS;
 use crate::stopping::{complete_blocks, is_complete};
 use crate::variant_point::VariantPoint;
 use crate::verdict_input::FinishedTrials;
 
-/// The first look of a run, in complete blocks. With fewer, the rank test cannot reach the level of a first look.
+/// The first of several looks, in complete blocks. Its level is too strict for the ranks of so few, so its interval is Student's t.
 const FIRST: u32 = 8;
 /// From one look to the next.
 const EVERY: u32 = 4;
@@ -22,15 +24,27 @@ const EVERY: u32 = 4;
 /// which four of the 128 outcomes of their coins reach by chance (decision 0002).
 const EARLY: Spending = Spending::Power(2.0 / 3.0);
 
-/// The looks of a comparison of this many blocks before the last one, and what they spend. A short comparison has none. One that
-/// goes on for `further` blocks where its `blocks` show nothing looks when it has those.
-pub fn planned(kind: RunKind, blocks: u32, further: u32) -> (Vec<u32>, LookSpending) {
+/// The looks of a comparison of this many blocks before the last one, and what they spend. A short comparison has none.
+pub fn planned(kind: RunKind, blocks: u32) -> (Vec<u32>, LookSpending) {
     let looks = match kind {
-        RunKind::Compare if further > 0 => return (vec![blocks], LookSpending::Early),
         RunKind::Compare => (FIRST..blocks).step_by(EVERY as usize).collect(),
         RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => Vec::new(),
     };
     (looks, LookSpending::Late)
+}
+
+/// After how many blocks a comparison of so many variants takes an early look at half of its blocks: at least after `fewest`, and after
+/// as many as the ranks of each pair need to reach their level.
+pub fn early(fewest: u32, variants: usize) -> u32 {
+    let pairs = (variants * variants.saturating_sub(1) / 2).max(1) as f64;
+    let levels = significance(&[0.5, 1.0], Confidence::P95.alpha(), EARLY);
+    let level = levels.and_then(|levels| Confidence::new(1.0 - levels.first()? / pairs).ok());
+    let has_ranks = |blocks: &u32| {
+        level.is_none_or(|level| {
+            IntervalMethod::for_blocks(*blocks as usize, level) == IntervalMethod::SignedRank
+        })
+    };
+    (fewest..MOST_BLOCKS).find(has_ranks).unwrap_or(fewest)
 }
 
 /// The level of the intervals of a verdict over this many complete blocks: that of a look, or of the end of the run.
@@ -97,7 +111,6 @@ pub fn half_width(comparison: &Comparison) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use archive::model::{SweepPoint, Trial, TrialStatus};
-    use stats::ratio::IntervalMethod;
 
     use super::*;
     use crate::testing::plan::PLAN;
@@ -108,10 +121,15 @@ mod tests {
     #[test]
     fn a_default_comparison_looks_three_times_before_its_end_and_a_short_one_never() {
         let late = |looks: &[u32]| (looks.to_vec(), LookSpending::Late);
-        assert_eq!(planned(RunKind::Compare, 20, 0), late(&[8, 12, 16]));
-        assert_eq!(planned(RunKind::Compare, 7, 0), late(&[]));
-        assert_eq!(planned(RunKind::Sweep, 20, 0), late(&[]));
-        assert_eq!(planned(RunKind::Compare, 7, 7), (vec![7], LookSpending::Early));
+        assert_eq!(planned(RunKind::Compare, 20), late(&[8, 12, 16]));
+        assert_eq!(planned(RunKind::Compare, 7), late(&[]));
+        assert_eq!(planned(RunKind::Sweep, 20), late(&[]));
+    }
+
+    #[test]
+    fn more_variants_need_more_blocks_for_an_early_look() {
+        assert_eq!([1, 2, 3, 4, 8].map(|variants| early(7, variants)), [7, 7, 8, 9, 11]);
+        assert_eq!(early(10, 2), 10);
     }
 
     #[test]

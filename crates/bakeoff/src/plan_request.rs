@@ -201,12 +201,13 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         (None, Some(time)) => preset.blocks_for(time, points as u32),
         (None, None) => (preset.blocks, preset.turns),
     };
-    // Of three variants or more, the ranks of so few blocks do not reach the level of a look at every pair.
-    let may_go_on =
-        request.blocks.is_none() && request.time.is_none() && steps.is_none() && variants.len() == 2;
-    let further = if may_go_on { preset.further_blocks } else { 0 };
-    let (looks, spending) = looks::planned(kind, blocks, further);
-    let most = blocks + further;
+    let goes_on = preset.goes_on && request.blocks.is_none() && request.time.is_none() && steps.is_none();
+    let blocks = if goes_on { looks::early(blocks, variants.len()) } else { blocks };
+    let (most, (looks, spending)) = if goes_on {
+        (2 * blocks, (vec![blocks], LookSpending::Early))
+    } else {
+        (blocks, looks::planned(kind, blocks))
+    };
     let mut plan = Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),

@@ -3,7 +3,7 @@
 //! | | quick | default | thorough |
 //! |---|---|---|---|
 //! | for two variants | about a minute | about five | about an hour |
-//! | blocks | 7, and 7 more for two variants without a verdict | 20 | 40 |
+//! | blocks | 7, and as many more where they settle nothing | 20 | 40 |
 //! | operations that are timed, where one takes minutes | 1 | 1 | 2 |
 //!
 //! - The signed-rank interval exists from six blocks on at 95 %, where it is the whole range of their ratios. From seven on it is
@@ -25,8 +25,8 @@ use crate::limits::MOST_BLOCKS;
 pub struct Preset {
     /// Trials of each variant.
     pub blocks: u32,
-    /// A comparison of two has so many more if the others show nothing.
-    pub further_blocks: u32,
+    /// Whether a comparison has as many blocks again where these settle nothing.
+    pub goes_on: bool,
     /// Limits of the warm-up.
     pub warm_up: WarmUpLimits,
     /// Length of each phase.
@@ -106,10 +106,9 @@ impl Preset {
             RunLength::Thorough => (40, 180_000, [8_000, 2_000, 15_000, 2_000], 15_000, 2),
         };
         let [closed_loop, search_step, measure, curve_step] = phases.map(ms);
-        let further_blocks = if length == RunLength::Quick { blocks } else { 0 };
         Self {
             blocks,
-            further_blocks,
+            goes_on: length == RunLength::Quick,
             warm_up: WarmUpLimits { min: closed_loop / SHORTEST_WARM_UP, max: ms(most) },
             phases: PhaseLengths { closed_loop, search_step, measure, curve_step },
             turns: ms(turns),
@@ -139,7 +138,7 @@ impl Preset {
     /// The preset of a sweep.
     pub fn of_sweep(length: RunLength) -> Self {
         let preset = Self::of(length);
-        Self { blocks: preset.blocks.min(SWEEP_BLOCKS), further_blocks: 0, ..preset }
+        Self { blocks: preset.blocks.min(SWEEP_BLOCKS), goes_on: false, ..preset }
     }
 }
 

@@ -67,7 +67,8 @@ impl BakeoffProgress {
             Event::GoesOn { blocks, trials } => {
                 self.trials = *trials;
                 self.bar.set_length(u64::from(*trials));
-                self.bar.println(format!("      not settled yet: the run goes on, to at most {blocks} blocks"));
+                self.bar
+                    .println(format!("      not settled yet: the run goes on, to at most {blocks} blocks"));
             }
             Event::TrialBegins { number, name, block } => {
                 self.block = *block;

@@ -82,7 +82,7 @@ pub struct QuestionArgs {
     #[arg(long, value_parser = parse_background, value_name = "RATE/s,connections=N")]
     pub background: Option<PlannedBackground>,
 
-    /// Run few short trials: about a minute for two variants, and another one if there is no verdict then
+    /// Run few short trials: about a minute for two variants, and another one if it settles nothing
     #[arg(long, conflicts_with = "thorough")]
     pub quick: bool,
 
@@ -125,9 +125,9 @@ fn help_of_blocks() -> String {
         [RunLength::Quick, RunLength::Default, RunLength::Thorough].map(Preset::of);
     let sweep = Preset::of_sweep(RunLength::Default).blocks;
     format!(
-        "Run this number of blocks, each with one trial of every variant [default: {}; {} with --quick, and {} more if \
-         two variants have no verdict then; {} with --thorough; {sweep} in a sweep]",
-        default.blocks, quick.blocks, quick.further_blocks, thorough.blocks
+        "Run this number of blocks, each with one trial of every variant [default: {}; {} with --quick, and as many more \
+         if they settle nothing; {} with --thorough; {sweep} in a sweep]",
+        default.blocks, quick.blocks, thorough.blocks
     )
 }
 

@@ -31,7 +31,12 @@ const QUICK: [Design; 4] = [
 ];
 const LATE: Spending = Spending::OBrienFleming;
 const DEFAULT: [Design; 3] = [
-    Design { name: "8, 12, 16, 20: any verdict", looks: &[8, 12, 16, 20], spending: LATE, rules_out: ANY_VERDICT },
+    Design {
+        name: "8, 12, 16, 20: any verdict",
+        looks: &[8, 12, 16, 20],
+        spending: LATE,
+        rules_out: ANY_VERDICT,
+    },
     Design { name: "8, 12, 16, 20: 1 %", looks: &[8, 12, 16, 20], spending: LATE, rules_out: 0.01 },
     Design { name: "20", looks: &[20], spending: LATE, rules_out: ANY_VERDICT },
 ];
