@@ -158,6 +158,37 @@ pub fn hosts_of_clients(known: &[HostEntry], clients: &[String]) -> Result<Vec<P
     plan_hosts::used(known, &[], clients)
 }
 
+/// How many blocks a run has, and when it may end.
+struct RunBlocks {
+    /// With how many it is expected to end.
+    expected: u32,
+    most: u32,
+    looks: Vec<u32>,
+    spending: LookSpending,
+    /// Time under load of each server in a block.
+    turns: Duration,
+}
+
+impl RunBlocks {
+    /// As asked for, or as the preset has it.
+    fn of(request: &PlanRequest, preset: &Preset, kind: RunKind, variants: usize, points: usize) -> Self {
+        let breaks = matches!(request.measure, MeasureRequest::BreakingPoint(_));
+        let (blocks, turns) = match (request.blocks, request.time) {
+            (Some(blocks), _) => (blocks, preset.turns),
+            (None, None) if breaks => (BREAKS, preset.turns),
+            (None, Some(time)) => preset.blocks_for(time, points as u32),
+            (None, None) => (preset.blocks, preset.turns),
+        };
+        if preset.goes_on && request.blocks.is_none() && request.time.is_none() && !breaks {
+            let first = looks::early(blocks, variants);
+            let (looks, spending) = (vec![first], LookSpending::Early);
+            return Self { expected: first, most: 2 * first, looks, spending, turns };
+        }
+        let (looks, spending) = looks::planned(kind, blocks);
+        Self { expected: blocks, most: blocks, looks, spending, turns }
+    }
+}
+
 /// Makes the plan and checks it.
 pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
@@ -195,19 +226,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let preset =
         if measure.is_closed_loop() && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
-    let (blocks, turns) = match (request.blocks, request.time) {
-        (Some(blocks), _) => (blocks, preset.turns),
-        (None, None) if steps.is_some() => (BREAKS, preset.turns),
-        (None, Some(time)) => preset.blocks_for(time, points as u32),
-        (None, None) => (preset.blocks, preset.turns),
-    };
-    let goes_on = preset.goes_on && request.blocks.is_none() && request.time.is_none() && steps.is_none();
-    let blocks = if goes_on { looks::early(blocks, variants.len()) } else { blocks };
-    let (most, (looks, spending)) = if goes_on {
-        (2 * blocks, (vec![blocks], LookSpending::Early))
-    } else {
-        (blocks, looks::planned(kind, blocks))
-    };
+    let RunBlocks { expected, most, looks, spending, turns } =
+        RunBlocks::of(request, &preset, kind, variants.len(), points);
     let mut plan = Plan {
         format: FORMAT,
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
@@ -248,7 +268,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     };
     if let Some(sets) = machine_draw::sets(&plan) {
         // Each set of machines has as many blocks, which no look may cut off.
-        plan.blocks = blocks.next_multiple_of(sets);
+        plan.blocks = expected.next_multiple_of(sets);
         plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
         (plan.looks, plan.spending) = (Vec::new(), LookSpending::Late);
     }

@@ -4,9 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use archive::model::{
-    Facts, Gate, GateOutcome, Plan, QuantileCurve, RunKind, Trial, TrialStatus, VariantFacts,
-};
+use archive::model::{Facts, Gate, GateOutcome, Plan, QuantileCurve, Trial, TrialStatus, VariantFacts};
 use archive::{ArchiveError, RunWriter, TrialWriter};
 use load::record::Micros;
 

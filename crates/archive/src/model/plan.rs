@@ -200,7 +200,7 @@ pub enum LookSpending {
     /// Little at first, after O'Brien and Fleming: the interval at the end is hardly wider than without looks.
     #[default]
     Late,
-    /// Most at the first look, after Kim and `DeMets`: for a run that goes on only where that look has no verdict.
+    /// Most at the first look, after Kim and `DeMets`: for a run that goes on only where that look settles nothing.
     Early,
 }
 
