@@ -37,7 +37,7 @@ test("a run that a look has settled says how many blocks it had, of how many", a
   Object.assign(report.plan, { blocks: 2 * blocks, looks: [blocks] });
   report.verdict.settled_after_blocks = blocks;
   await check(report, async (page) => {
-    const text = async (selector: string) => (await page.locator(selector).innerText()).replace(/\s+/g, " ");
+    const text = async (selector: string) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ");
     assert.match(await text("#verdict .basis"), new RegExp(`, in ${blocks} complete blocks of at most ${2 * blocks}\\.`));
     assert.match(await text("#rerun"), new RegExp(`${2 * blocks} \\(.* preset\\), or fewer if ${blocks} settle it`));
   });
