@@ -276,7 +276,7 @@ def _saturation(side: str, number: int) -> Case:
             rate, how = BEYOND * highest, f"{BEYOND:.0%} of that rate, with another program on its CPU"
             disturbed = lambda _: disturbances.busy_program(bench.client_cpu)  # noqa: E731
         else:
-            rate, how, disturbed = BEYOND * highest, f"{BEYOND:.0%} of that rate, stopped for 3 of every 10 ms", disturbances.stops
+            rate, how, disturbed = BEYOND * highest, f"{BEYOND:.0%} of that rate, stopped for {disturbances.STOPS}", disturbances.stops
         with bench.known("--service", "fixed:2ms") as known:
             shape = ("-c", "1024", "-r", f"{rate:.0f}", "-d", "2s", "--warmup", "200ms")
             reported = bench.load(known, protocol, *shape, disturbed=disturbed)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 STOP_S, PERIOD_S = 0.003, 0.010
 """Length of a stop, and time from one to the next: the client keeps 70 % of its CPU at most."""
+STOPS = f"{STOP_S * 1e3:.0f} of every {PERIOD_S * 1e3:.0f} ms"
 
 
 @contextmanager

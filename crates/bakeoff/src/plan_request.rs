@@ -177,13 +177,13 @@ impl RunBlocks {
             (Some(blocks), _) => (blocks, preset.turns),
             (None, None) if breaks => (BREAKS, preset.turns),
             (None, Some(time)) => preset.blocks_for(time, points as u32),
+            (None, None) if preset.goes_on => {
+                let first = looks::early(preset.blocks, variants);
+                let (looks, spending) = (vec![first], LookSpending::Early);
+                return Self { expected: first, most: 2 * first, looks, spending, turns: preset.turns };
+            }
             (None, None) => (preset.blocks, preset.turns),
         };
-        if preset.goes_on && request.blocks.is_none() && request.time.is_none() && !breaks {
-            let first = looks::early(blocks, variants);
-            let (looks, spending) = (vec![first], LookSpending::Early);
-            return Self { expected: first, most: 2 * first, looks, spending, turns };
-        }
         let (looks, spending) = looks::planned(kind, blocks);
         Self { expected: blocks, most: blocks, looks, spending, turns }
     }

@@ -63,10 +63,10 @@ pub fn significance(shares: &[f64], alpha: f64, spending: Spending) -> Option<Ve
     let mut before = 0.0;
     let levels = shares.iter().map(|&share| {
         let step = (share - before).sqrt();
-        let spends = spending.spent(share, alpha) - spent;
-        let boundary = going_on.boundary(step, share.sqrt(), spends);
+        let spent_by_now = spending.spent(share, alpha);
+        let boundary = going_on.boundary(step, share.sqrt(), spent_by_now - spent);
         going_on = going_on.after(step, boundary);
-        (before, spent) = (share, spending.spent(share, alpha));
+        (before, spent) = (share, spent_by_now);
         2.0 * normal.cdf(-boundary / share.sqrt())
     });
     Some(levels.collect())
