@@ -28,23 +28,26 @@ class Subject:
         return self.truth == 1.0
 
 
-QUICK = ("--quick",)
-CLOSED = ("--quick", "--measure", "throughput")
-TWO = (*CLOSED, "--connections", "2")
-"""A closed loop of two connections. With more, a client with one CPU is the limit."""
+THROUGHPUT = ("--measure", "throughput")
+CLOSED = ("--quick", *THROUGHPUT)
+TWO = ("--connections", "2")
+"""With more connections in a closed loop, a client with one CPU is the limit."""
 
 
-def _equal(server: str, workload: str, closed: tuple[str, ...], on: tuple[str, ...] = ()) -> list[Subject]:
-    """A server compared with itself in a closed loop, and by its capacity, with the quick preset."""
+def _equal(server: str, workload: str, connections: tuple[str, ...] = (), on: tuple[str, ...] = ()) -> list[Subject]:
+    """A server compared with itself in a closed loop, and by its capacity, with the quick preset and the default one."""
     what = f"{server}, {on[-1]}" if on else server
+    loop = (*THROUGHPUT, *connections)
     return [
-        Subject(f"{server}-closed", (server, server), workload, 1.0, (*closed, *on), f"{what}, closed loop, quick"),
-        Subject(f"{server}-capacity", (server, server), workload, 1.0, (*QUICK, *on), f"{what}, capacity, quick"),
+        Subject(f"{server}-closed", (server, server), workload, 1.0, ("--quick", *loop, *on), f"{what}, closed loop, quick"),
+        Subject(f"{server}-capacity", (server, server), workload, 1.0, ("--quick", *on), f"{what}, capacity, quick"),
+        Subject(f"{server}-closed-default", (server, server), workload, 1.0, (*loop, *on), f"{what}, closed loop, default preset"),
+        Subject(f"{server}-capacity-default", (server, server), workload, 1.0, on, f"{what}, capacity, default preset"),
     ]
 
 
 def _slowed(percent: int, length: str) -> Subject:
-    options = CLOSED if length == "quick" else ("--measure", "throughput")
+    options = CLOSED if length == "quick" else THROUGHPUT
     return Subject(
         f"known-{percent}%-{length}",
         ("known", f"known:extra_work={10 * percent}"),
@@ -58,8 +61,8 @@ def _slowed(percent: int, length: str) -> Subject:
 POINT_SELECT = ("--on-op", "point-select")
 
 SUBJECTS = [
-    *_equal("nginx", "static-web", CLOSED),
-    *_equal("apache", "static-web", CLOSED),
+    *_equal("nginx", "static-web"),
+    *_equal("apache", "static-web"),
     *_equal("memcached", "cache", TWO),
     *_equal("mariadb", "oltp", TWO, POINT_SELECT),
     *_equal("postgres", "oltp", TWO, POINT_SELECT),

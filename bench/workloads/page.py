@@ -34,28 +34,34 @@ A name links to the report with every trial. Beside the report is the verdict as
     return target
 
 
-def _rounds(kept: list[dict[str, str]]) -> str:
+def _rounds(rows: list[dict[str, str]]) -> str:
     """How many runs have ended in a verdict, and which gates refused trials."""
-    answered = [one for one in kept if one["ended"] == rounds.VERDICT]
+    before, kept = rounds.by_method(rows)
+    earlier = f" Of the {plural(len(before), 'run')} before, by other methods, {_answered(before)} did." if before else ""
     lines = []
     for line in LINES:
         own = [one for one in kept if one["name"] == line.name]
         if own:
-            verdicts = sum(one["ended"] == rounds.VERDICT for one in own)
             seconds = statistics.median(float(one["seconds"] or 0) for one in own)
             gates, _ = rounds.refused(own)
-            lines.append([line.name, f"{verdicts} of {len(own)}", f"{seconds:.0f} s", _counts(gates)])
+            lines.append([line.name, f"{_answered(own)} of {len(own)}", f"{seconds:.0f} s", _counts(gates)])
     gates, trials = rounds.refused(kept)
-    share = len(answered) / len(kept)
+    answered = _answered(kept)
+    share = f" ({answered / len(kept):.0%})" if kept else ""
     return f"""
 ## How often a run ends in a verdict
 
-**{len(answered)} of {plural(len(kept), "run")} ({share:.0%}) ended in a verdict**: a difference, or none within 10 %; a sweep, with all of its curves.
+**{answered} of {plural(len(kept), "run")}{share} ended in a verdict**: a difference, or none within 10 %; a sweep, with all of its curves.
+They are of the present method: quick comparisons that settle nothing go on (decision 0002).{earlier}
 The runs of a command are far apart in time. The raw rows are in [rounds.csv](workloads/rounds.csv). A gate refuses a trial; a trial
 that several gates refuse counts for each. Of {plural(trials, "trial")}: {_counts(gates) or "none refused"}.
 
 {table(["", "with a verdict", "median duration", "trials refused by each gate"], lines)}
 """
+
+
+def _answered(rows: list[dict[str, str]]) -> int:
+    return sum(one["ended"] == rounds.VERDICT for one in rows)
 
 
 def _counts(gates: Counter[str]) -> str:

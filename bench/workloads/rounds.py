@@ -11,6 +11,8 @@ from shared.store import Row, Store
 ROUNDS = "rounds"
 """The table."""
 COLUMNS = ["name", "round", "command", "date", "engine", "CPU", "kernel", "seconds", "ended", "sentence", "valid", "trials", "refused"]
+PRESENT = "commit c94a28300d"
+"""The first engine of the present method. Rows are in order of time."""
 NO_ANSWER = "no answer"
 INCONCLUSIVE = "inconclusive"
 VERDICT = "verdict"
@@ -47,6 +49,12 @@ def ended(verdict: dict) -> str:
         return INCONCLUSIVE if without_curve or "inconclusive" in verdict["sentence"] else VERDICT
     pairs = [pair["verdict"]["outcome"] for pair in verdict["comparisons"]]
     return INCONCLUSIVE if INCONCLUSIVE in pairs or not pairs else VERDICT
+
+
+def by_method(rows: list[dict[str, str]]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The rows before the present method, and those of it."""
+    first = next((place for place, one in enumerate(rows) if one["engine"].startswith(PRESENT)), len(rows))
+    return rows[:first], rows[first:]
 
 
 def refused(rows: list[dict[str, str]]) -> tuple[Counter[str], int]:

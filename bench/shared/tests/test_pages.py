@@ -15,6 +15,7 @@ import peers_db.report
 import peers_io.report
 import peers_mail.report
 import precision.page
+import selftest.page
 import truth.cases
 import truth.report
 import tune.page
@@ -55,6 +56,7 @@ PAGES = {
     "peers-io": lambda: peers_io.report.PAGE.text(RESULTS),
     "peers-mail": lambda: peers_mail.report.PAGE.text(RESULTS),
     "precision": lambda: precision.page.write(_precision_rows()),
+    "selftest": lambda: selftest.page.write(Ledger(RESULTS / "selftest" / "tests.csv", selftest.page.COLUMNS)),
     "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
     "tune": _tune,
     "turns": lambda: turns.page.write(Ledger(RESULTS / "turns" / "comparisons.csv", turns.page.COLUMNS)),

@@ -32,7 +32,7 @@ class Rounds(unittest.TestCase):
     """Runs of the same commands are counted by how they ended."""
 
     def test_a_run_without_a_verdict_and_its_gates_are_counted(self):
-        asked = {"command": "showdown compare a b --quick", "seconds": 75.4, "date": "2026-11-21", "engine": "a commit", "CPU": "a CPU", "CPUs": "2", "kernel": "Linux"}
+        asked = {"command": "showdown compare a b --quick", "seconds": 75.4, "date": "2026-11-21", "engine": rounds.PRESENT, "CPU": "a CPU", "CPUs": "2", "kernel": "Linux"}
         pair = {"verdict": {"outcome": "difference"}}
         verdict = _answer("a carries 2 × b's load", 5, 1) | {"complete": True, "comparisons": [pair]}
         unclear = verdict | {"comparisons": [pair, {"verdict": {"outcome": "inconclusive"}}]}
@@ -44,11 +44,13 @@ class Rounds(unittest.TestCase):
                 trial.mkdir(parents=True)
                 (trial / "trial.json").write_text(json.dumps({"status": status, "gates": gates}))
             kept = rounds.store(answers)
+            kept.add(rounds.ROUNDS, rounds.unanswered(LINES[0].name, 0, "showdown compare", asked | {"engine": "commit of before"}, "no answer"))
             for number, one in enumerate([verdict, unclear], start=1):
                 kept.add(rounds.ROUNDS, rounds.row(LINES[0].name, number, asked, one, answers / "run"))
             kept.add(rounds.ROUNDS, rounds.unanswered(LINES[1].name, 1, "showdown sweep", asked, "no such server"))
             text = page.write(answers, answers / "page.md").read_text()
         self.assertIn("**1 of 3 runs (33%) ended in a verdict**", text)
+        self.assertIn("Of the 1 run before, by other methods, 0 did.", text)
         self.assertIn(f"| {LINES[0].name} | 1 of 2 | 75 s | steal 2 |", text)
         self.assertIn("Of 22 trials: steal 2.", text)
 
