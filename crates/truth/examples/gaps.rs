@@ -1,22 +1,16 @@
 //! Tests whether the requests in the log of a known server are a Poisson process. `gaps RATE WINDOW < log.csv` prints
 //! one JSON object: the number of windows of WINDOW gaps, the number that fail the Anderson–Darling test at 5 %, the same
-//! for the excess of gaps over 30 µs, and quantiles of the gaps.
-//!
-//! One thread cannot send two requests closer together than a send takes, so the shortest gaps are stretched. The
-//! exponential distribution has no memory: the excess of its gaps over any length is exponential with the same rate. So
-//! the second test checks all but the shortest gaps.
+//! for the parts of gaps beyond what a send takes, and quantiles of the gaps.
 
 use std::io::Read;
 use std::time::Duration;
 
 use load::clock::Nanos;
-use truth::checks::arrivals::{failing_windows, gaps};
+use truth::checks::arrivals::{beyond_a_send, failing_windows, gaps};
 use truth::known::account::ServedRequest;
 
 /// The duration of a send: one thread cannot send two requests closer together.
 const A_SEND: Duration = Duration::from_micros(3);
-/// Longer than the thread needs for a send, also with cold caches, and for the replies that it reads before the next one.
-const BEYOND: Duration = Duration::from_micros(30);
 
 #[expect(clippy::print_stdout, reason = "its answer")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,8 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let log: Vec<ServedRequest> = text.lines().filter_map(served).collect();
     let all = gaps(&log);
     let (failing, windows) = failing_windows(&all, rate, window);
-    let beyond: Vec<Duration> = all.iter().filter_map(|gap| gap.checked_sub(BEYOND)).collect();
-    let (beyond_failing, beyond_windows) = failing_windows(&beyond, rate, window);
+    let (beyond_failing, beyond_windows) = failing_windows(&beyond_a_send(&all), rate, window);
     let short = all.iter().filter(|gap| **gap < A_SEND).count() as f64 / all.len().max(1) as f64;
     let mut sorted = all.clone();
     sorted.sort_unstable();

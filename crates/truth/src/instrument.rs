@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use host::squeeze::{SqueezeError, Squeezer};
 use host::telemetry::Sampler;
 use host::{CpuSet, Host};
 use load::drivers::ProtocolSpec;
@@ -29,6 +30,9 @@ pub enum CheckError {
     /// The engine failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The client's CPU time cannot be taken.
+    #[error("cannot take CPU time from the client: {0}")]
+    Squeeze(#[from] SqueezeError),
     /// A system call for CPUs or temporary files failed.
     #[error("{what}: {source}")]
     System {
@@ -167,6 +171,7 @@ pub struct Instrument<'a> {
     /// The CPUs of server and client.
     cpus: CpuSet,
     server_cpus: CpuSet,
+    client_cpus: CpuSet,
     context: &'a RunContext,
     directory: &'a Path,
     seed: u64,
@@ -180,13 +185,19 @@ impl<'a> Instrument<'a> {
         let allowed = host.allowed_cpus().map_err(system("cannot read the CPU affinity"))?;
         let split = host::affinity::split(&host.cores(&allowed));
         split.client.pin_this_thread().map_err(system("cannot pin the client to its CPUs"))?;
-        Ok(Self { host, cpus: allowed, server_cpus: split.server, context, directory, seed })
+        let (server_cpus, client_cpus) = (split.server, split.client);
+        Ok(Self { host, cpus: allowed, server_cpus, client_cpus, context, directory, seed })
     }
 
     /// Starts to sample steal. `None` where the host cannot be sampled.
     pub fn sample_steal(&self) -> Option<StealSampler> {
         let sampler = self.host.sample(Vec::new(), STEAL_PERIOD).ok()?;
         Some(StealSampler { sampler, cpus: self.cpus.clone() })
+    }
+
+    /// Takes this share of the time of each of the client's CPUs, 0 to 0.9, until it is dropped.
+    pub fn take_client_cpus(&self, share: f64) -> Result<Squeezer, CheckError> {
+        Ok(self.host.burn(&self.client_cpus, share)?)
     }
 
     /// Starts a server with this behaviour.

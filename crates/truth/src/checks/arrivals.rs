@@ -17,12 +17,21 @@ const LEVEL: f64 = 0.05;
 /// Confidence that a failure is not chance: one false failure in a thousand checks.
 const CONFIDENCE: f64 = 0.999;
 const CONNECTIONS: u32 = 128;
+/// Longer than one thread needs for a send, also with cold caches, and for the replies that it reads before the next one. It
+/// cannot send two requests closer together, so shorter gaps are stretched.
+const BEYOND: Duration = Duration::from_micros(30);
 
 /// Gaps between requests in the order of arrival at the server.
 pub fn gaps(log: &[ServedRequest]) -> Vec<Duration> {
     let mut received: Vec<Nanos> = log.iter().map(|served| served.received).collect();
     received.sort_unstable();
     received.windows(2).map(|pair| pair[1].since(pair[0]).into()).collect()
+}
+
+/// What longer gaps have beyond 30 µs. The exponential distribution has no memory: of a Poisson process these are exponential with
+/// the same rate.
+pub fn beyond_a_send(gaps: &[Duration]) -> Vec<Duration> {
+    gaps.iter().filter_map(|gap| gap.checked_sub(BEYOND)).collect()
 }
 
 /// The number of windows that fail the Anderson–Darling test of a Poisson process with this rate, and the number of
@@ -32,7 +41,7 @@ pub fn failing_windows(gaps: &[Duration], rate_per_s: f64, window: usize) -> (u6
     tested.fold((0, 0), |(failing, all), test| (failing + u64::from(test.p_value < LEVEL), all + 1))
 }
 
-/// Poisson arrivals: no more windows fail than chance allows.
+/// Poisson arrivals: of the gaps beyond what a send takes, no more windows fail than chance allows.
 pub fn poisson(
     instrument: &Instrument<'_>,
     rate_per_s: f64,
@@ -42,8 +51,11 @@ pub fn poisson(
     let server = instrument.start(|_| ())?;
     let measured =
         instrument.run(&server, &TestLoad::http(CONNECTIONS, LoadShape::Poisson(rate_per_s), length))?;
-    let (failing, all) = failing_windows(&gaps(&server.log()?), rate_per_s, window);
-    let case = format!("Poisson at {rate_per_s}/s: windows of {window} gaps that fail Anderson–Darling");
+    let (failing, all) = failing_windows(&beyond_a_send(&gaps(&server.log()?)), rate_per_s, window);
+    let case = format!(
+        "Poisson at {rate_per_s}/s: windows of {window} gaps beyond {} µs that fail Anderson–Darling",
+        BEYOND.as_micros()
+    );
     let Ok(share) = Proportion::new(failing, all) else { return Ok(Vec::new()) };
     let confidence = Confidence::new(CONFIDENCE).expect("a level below 1");
     let bounds = share.clopper_pearson(confidence);
@@ -90,6 +102,12 @@ mod tests {
     #[test]
     fn gaps_are_in_the_order_of_arrival() {
         assert_eq!(gaps(&log(&[30, 10, 15])), [5, 15].map(Duration::from_nanos));
+    }
+
+    #[test]
+    fn gaps_count_beyond_what_a_send_takes() {
+        let gaps = [5, 30, 31, 1_000].map(Duration::from_micros);
+        assert_eq!(beyond_a_send(&gaps), [0, 1, 970].map(Duration::from_micros));
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! A saturated client must call its measurement invalid; a client with capacity left must not.
+//! A client that needs more CPU time than it gets must call its measurement invalid; a client with capacity left must not.
+//!
+//! What is too much for a client with a whole CPU is too much for the server, too, and nobody knows which of them is the limit.
+//! So another program takes time of the client's CPUs, and the server has all of its own.
 
 use std::time::Duration;
 
 use load::summary::Summary;
 
-use super::capacity;
 use crate::finding::{Finding, FindingUnit};
-use crate::instrument::{CheckError, Instrument, LoadShape, TestLoad, TestProtocol};
+use crate::instrument::{CheckError, Instrument, LoadShape, TestLoad};
 use crate::known::service::ServiceTime;
 
-/// Offered load as a share of the client's limit: beyond it, and inside.
-const BEYOND: f64 = 1.5;
+/// Share of the client's CPU time that the other program tries to get. The kernel gives each of them half.
+const OTHERS: f64 = 0.9;
+/// Offered load as a share of the client's limit with all of its CPU time: more than half of it, and much less.
+const BEYOND: f64 = 0.7;
 const INSIDE: f64 = 0.3;
-/// A load of a smaller share is no certain overload.
-const LEAST_BEYOND: f64 = 1.2;
-/// Loads beyond the limit of which one must be an overload.
-const TRIES: u32 = 3;
 const SERVICE: Duration = Duration::from_millis(2);
 
 /// Counts the invalid runs beyond and inside the limit `capacity_per_s`.
@@ -25,7 +25,10 @@ pub fn check(
     runs: u32,
     length: Duration,
 ) -> Result<Vec<Finding>, CheckError> {
-    let beyond = || overload(instrument, capacity_per_s, length);
+    let beyond = || {
+        let _others = instrument.take_client_cpus(OTHERS)?;
+        run(instrument, capacity_per_s * BEYOND, length)
+    };
     let inside = || run(instrument, capacity_per_s * INSIDE, length);
     // A saturated client that is called valid is an error of the engine. A refused good run is only a limit.
     Ok(vec![
@@ -42,35 +45,10 @@ fn count(what: &str, known: f64, runs: Vec<Summary>) -> Finding {
     finding
 }
 
-/// A run beyond the limit. Where one is called valid, the limit is measured again: a limit that was found on a machine that
-/// something else held up is too low, and half as much again no overload.
-fn overload(
-    instrument: &Instrument<'_>,
-    capacity_per_s: f64,
-    length: Duration,
-) -> Result<Summary, CheckError> {
-    let mut limit = capacity_per_s;
-    for _ in 1..TRIES {
-        let rate = limit * BEYOND;
-        let summary = run(instrument, rate, length)?;
-        if !summary.valid {
-            return Ok(summary);
-        }
-        limit = capacity::of_client(instrument, TestProtocol::Http)?;
-        if rate >= limit * LEAST_BEYOND {
-            return Ok(summary);
-        }
-    }
-    run(instrument, limit * BEYOND, length)
-}
-
 fn run(instrument: &Instrument<'_>, rate_per_s: f64, length: Duration) -> Result<Summary, CheckError> {
     let server = instrument.start(|behaviour| {
         (behaviour.service, behaviour.log) = (ServiceTime::Fixed(SERVICE), false);
     })?;
-    let load = TestLoad {
-        protocol: TestProtocol::Http,
-        ..TestLoad::http(512, LoadShape::Poisson(rate_per_s), length)
-    };
+    let load = TestLoad::http(512, LoadShape::Poisson(rate_per_s), length);
     Ok(instrument.run(&server, &load)?.summary)
 }
