@@ -28,7 +28,7 @@ _COLUMNS = {
     "counts": "client what server_count client_count",
     "arrivals": "rate_per_s kind gaps windows failing beyond_windows beyond_failing shorter_than_a_send p1_us p50_us p99_us longest_us"
     " lag_p50_us lag_p99_us",
-    "saturation": "side how rate_per_s client_utilisation valid reasons",
+    "saturation": "side how rate_per_s client_utilisation steal valid reasons",
     "steady": "warms_s discarded_s warm_per_s measured_per_s valid",
 }
 TABLES = {name: ["case", *columns.split()] for name, columns in _COLUMNS.items()}

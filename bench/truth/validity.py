@@ -43,13 +43,21 @@ def saturation(rows: Callable[[str], Rows]) -> str:
   as a hypervisor or a quota does. Both times the server has all of its CPU.
 - A worker that shares its CPU sees only the time in which it was ready to run and had no CPU (`run_delay` in
   `/proc/thread-self/schedstat`). From 5 % on the engine calls that starved.
-- A run counts only if the hypervisor took no CPU time meanwhile. Of 40 runs inside the limit that could lose up to 0.5 % of it
-  (2026-11-27), 3 sent late, and were called invalid for that. All 3 had lost 10 ms or more; of the 16 runs without a loss none was called invalid.
+{_alarms(rows("saturation"))}
 - Client and known server have about the same cost per request, and one CPU each. A load that is too much for the client is also
   too much for the server: with 2.5 times the throughput of a closed loop the server used 97 % of its CPU (median of 8 runs), so which of them was
   the limit was not known. Until 2026-11-27 half of the runs were like that; of the last 20 the engine called 16 invalid.
 
 {table(["the client", "runs", "result", "client CPU"], lines)}"""
+
+
+def _alarms(rows: Rows) -> str:
+    """Whether runs inside the limit that were called invalid had lost CPU time to the hypervisor."""
+    inside = [row for row in rows if row["side"] == "inside" and row.get("steal")]
+    stolen = [row for row in inside if float(row["steal"])]
+    false_of = lambda runs: sum(row["valid"] == "False" for row in runs)  # noqa: E731
+    return f"""- The hypervisor took CPU time in {plural(len(stolen), "run")} inside the limit, and {false_of(stolen)} of them are called invalid. Of the other
+  {len(inside) - len(stolen)} it is {false_of(inside) - false_of(stolen)}. A client that is stopped for 20 ms of 2 s sends 1 % of its requests late, which its lag p99 says rightly."""
 
 
 def _utilisation(runs: Rows) -> float | None:
