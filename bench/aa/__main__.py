@@ -38,11 +38,12 @@ def _options() -> argparse.Namespace:
 
 
 def _round(options: argparse.Namespace, ledgers: dict[str, Ledger], end: float) -> None:
-    """One comparison of each chosen subject."""
+    """One comparison of each chosen subject. A series ends within a round: the random order gives each of them the same chance."""
     commit = machine.commit(REPOSITORY)
-    for subject in SUBJECTS:
-        if subject.name not in options.only or time.monotonic() >= end:
-            continue
+    subjects = [subject for subject in SUBJECTS if subject.name in options.only]
+    for subject in random.sample(subjects, len(subjects)):
+        if time.monotonic() >= end:
+            return
         seed = random.SystemRandom().randrange(2**32)
         with tempfile.TemporaryDirectory() as runs:
             row = comparison.compare(options.showdown.resolve(), subject, seed, commit, Path(runs))

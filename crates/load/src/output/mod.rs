@@ -76,8 +76,8 @@ enum RuleOutput {
     NothingSucceeded,
     ClientCpu { utilisation: f64 },
     Starved { share: f64 },
-    Lag { p99_us: u64, response_time_p50_us: u64 },
-    Pickup { p99_us: u64, response_time_p50_us: u64 },
+    Lag { p99_us: u64, response_time_p50_us: u64, utilisation: f64 },
+    Pickup { p99_us: u64, response_time_p50_us: u64, utilisation: f64 },
     Achieved { offered_per_s: f64, achieved_per_s: f64 },
     Errors { share: f64 },
     ClockDrift { drift_us: f64, allowed_us: f64 },
@@ -96,9 +96,11 @@ impl From<&BrokenRule> for RuleOutput {
             BrokenRule::NothingSucceeded => Self::NothingSucceeded,
             BrokenRule::ClientCpu { utilisation } => Self::ClientCpu { utilisation },
             BrokenRule::Starved { share } => Self::Starved { share },
-            BrokenRule::Lag { p99_us, response_time_p50_us } => Self::Lag { p99_us, response_time_p50_us },
-            BrokenRule::Pickup { p99_us, response_time_p50_us } => {
-                Self::Pickup { p99_us, response_time_p50_us }
+            BrokenRule::Lag { p99_us, response_time_p50_us, utilisation } => {
+                Self::Lag { p99_us, response_time_p50_us, utilisation }
+            }
+            BrokenRule::Pickup { p99_us, response_time_p50_us, utilisation } => {
+                Self::Pickup { p99_us, response_time_p50_us, utilisation }
             }
             BrokenRule::Achieved { offered_per_s, achieved_per_s } => {
                 Self::Achieved { offered_per_s, achieved_per_s }
@@ -226,8 +228,8 @@ mod tests {
             BrokenRule::NothingSucceeded,
             BrokenRule::ClientCpu { utilisation: 1.0 },
             BrokenRule::Starved { share: 1.0 },
-            BrokenRule::Lag { p99_us: 1, response_time_p50_us: 1 },
-            BrokenRule::Pickup { p99_us: 1, response_time_p50_us: 1 },
+            BrokenRule::Lag { p99_us: 1, response_time_p50_us: 1, utilisation: 0.1 },
+            BrokenRule::Pickup { p99_us: 1, response_time_p50_us: 1, utilisation: 0.1 },
             BrokenRule::Achieved { offered_per_s: 1.0, achieved_per_s: 1.0 },
             BrokenRule::Errors { share: 1.0 },
             BrokenRule::ClockDrift { drift_us: -1.0, allowed_us: 1.0 },

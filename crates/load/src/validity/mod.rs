@@ -91,12 +91,12 @@ fn check_as_one(outcome: &LoadOutcome) -> Validity {
     // Without response times there is nothing to distort.
     let is_harmful = |waits| harmful(waits, response_time_p50_us).filter(|_| !response.is_empty());
     if let Some(p99_us) = is_harmful(&total.client.lag) {
-        validity.reasons.push(BrokenRule::Lag { p99_us, response_time_p50_us });
+        validity.reasons.push(BrokenRule::Lag { p99_us, response_time_p50_us, utilisation });
     }
     // With a timestamp, an operation ends before its reply lies unread.
     let unread = Some(&total.client.pickup).filter(|_| total.unstamped_share() > MAX_UNSTAMPED);
     if let Some(p99_us) = unread.and_then(is_harmful) {
-        validity.reasons.push(BrokenRule::Pickup { p99_us, response_time_p50_us });
+        validity.reasons.push(BrokenRule::Pickup { p99_us, response_time_p50_us, utilisation });
     }
     let attempts = response.len() + failed;
     let share = if attempts == 0 { 0.0 } else { failed as f64 / attempts as f64 };
@@ -294,6 +294,7 @@ mod tests {
 
     #[test]
     fn delays_of_the_client_break_a_rule_where_they_are_a_visible_part_of_the_response_time() {
+        let utilisation = outcome().utilisation();
         for us in [90, 100] {
             assert!(
                 broken(|outcome| be_late(&mut outcome.total.client.lag, us)).is_empty(),
@@ -301,14 +302,20 @@ mod tests {
             );
         }
         let lag = broken(|outcome| be_late(&mut outcome.total.client.lag, 150));
-        assert_eq!(lag, [BrokenRule::Lag { p99_us: 150, response_time_p50_us: 1_000 }]);
+        assert_eq!(
+            lag,
+            [BrokenRule::Lag { p99_us: 150, response_time_p50_us: 1_000, utilisation }]
+        );
         let pickup = |unstamped| {
             broken(|outcome| {
                 outcome.total.client.unstamped = unstamped;
                 be_late(&mut outcome.total.client.pickup, 150);
             })
         };
-        assert_eq!(pickup(200), [BrokenRule::Pickup { p99_us: 150, response_time_p50_us: 1_000 }]);
+        assert_eq!(
+            pickup(200),
+            [BrokenRule::Pickup { p99_us: 150, response_time_p50_us: 1_000, utilisation }]
+        );
         assert!(pickup(100).is_empty(), "with the kernel's timestamps, pickup is not in the response times");
         let slow = broken(|outcome| {
             be_late(&mut outcome.total.client.lag, 150);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::limits::{MAX_ERROR_SHARE, MAX_STARVATION, MAX_UTILISATION};
+use super::limits::{BUSY, MAX_ERROR_SHARE, MAX_STARVATION, MAX_UTILISATION};
 
 /// A rule that a run broke, with its figures: why the run is invalid.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub enum BrokenRule {
         p99_us: u64,
         /// Median response time, microseconds.
         response_time_p50_us: u64,
+        /// Share of its cores that the client needed, 0 to 1.
+        utilisation: f64,
     },
     /// Replies lay unread.
     Pickup {
@@ -32,6 +34,8 @@ pub enum BrokenRule {
         p99_us: u64,
         /// Median response time, microseconds.
         response_time_p50_us: u64,
+        /// Share of its cores that the client needed, 0 to 1.
+        utilisation: f64,
     },
     /// Fewer operations ended than were offered, and not because the server was slow.
     Achieved {
@@ -86,6 +90,17 @@ impl BrokenRule {
     }
 }
 
+/// The end of the sentence about a client that is late: what helps depends on whether it has much to do.
+fn against_delays(utilisation: f64) -> String {
+    if utilisation > BUSY {
+        return ": give it more cores or less load".to_owned();
+    }
+    format!(
+        ", with {:.0} % of its cores unused: a program or the hypervisor stopped it: use a quieter machine, or measure for longer",
+        (1.0 - utilisation) * 100.0
+    )
+}
+
 impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -102,13 +117,15 @@ impl fmt::Display for BrokenRule {
                 share * 100.0,
                 MAX_STARVATION * 100.0
             ),
-            Self::Lag { p99_us, response_time_p50_us } => write!(
+            Self::Lag { p99_us, response_time_p50_us, utilisation } => write!(
                 f,
-                "the client sent late: lag p99 {p99_us} µs at a median response time of {response_time_p50_us} µs: give it more cores or less load"
+                "the client sent late: lag p99 {p99_us} µs at a median response time of {response_time_p50_us} µs{}",
+                against_delays(*utilisation)
             ),
-            Self::Pickup { p99_us, response_time_p50_us } => write!(
+            Self::Pickup { p99_us, response_time_p50_us, utilisation } => write!(
                 f,
-                "the client read late: replies lay unread for {p99_us} µs (p99) at a median response time of {response_time_p50_us} µs: give it more cores or less load"
+                "the client read late: replies lay unread for {p99_us} µs (p99) at a median response time of {response_time_p50_us} µs{}",
+                against_delays(*utilisation)
             ),
             Self::Achieved { offered_per_s, achieved_per_s } => write!(
                 f,
@@ -132,5 +149,20 @@ impl fmt::Display for BrokenRule {
                 )
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_cores_are_advised_only_to_a_client_that_needs_them() {
+        let late = |utilisation| {
+            BrokenRule::Lag { p99_us: 700, response_time_p50_us: 2_000, utilisation }.to_string()
+        };
+        assert!(late(0.6).ends_with("2000 µs: give it more cores or less load"), "{}", late(0.6));
+        assert!(late(0.15).contains("with 85 % of its cores unused"), "{}", late(0.15));
+        assert!(!late(0.15).contains("more cores"), "{}", late(0.15));
     }
 }
