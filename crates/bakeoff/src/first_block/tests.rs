@@ -84,13 +84,29 @@ fn a_client_without_spare_cpu_replaces_the_measure_at_a_third_of_the_slower_serv
 }
 
 #[test]
-fn a_client_that_is_nearly_the_limit_replaces_a_closed_loop_and_no_capacity() {
+fn a_client_that_is_nearly_the_limit_replaces_a_closed_loop() {
     let near = valid(refused(0, 100_000.0, 0.89));
     let closed_loops = Plan { measure: Measure::MaxThroughput, ..plan() };
     let (_, replaced) = replacement(&closed_loops, &Facts::default(), &[&near]).expect("another measure");
     assert_eq!(replaced.why, "the client was nearly the limit for nginx: it needed 89 % of its cores");
     assert!(replacement(&closed_loops, &Facts::default(), &[&valid(refused(0, 1e5, 0.84))]).is_none());
-    assert!(replacement(&plan(), &Facts::default(), &[&near]).is_none());
+    assert!(
+        replacement(&plan(), &Facts::default(), &[&near]).is_none(),
+        "the closed loop before a search takes what it gets"
+    );
+}
+
+#[test]
+fn a_client_that_is_nearly_the_limit_at_a_capacity_replaces_it() {
+    let searched = |utilisation| {
+        let mut trial = valid(refused(0, 150_000.0, 0.95));
+        let at_capacity = closed_loop(140_000.0, utilisation);
+        trial.phases.push(TrialPhase { kind: PhaseKind::Measure, ..at_capacity });
+        trial
+    };
+    let (_, replaced) = replacement(&plan(), &Facts::default(), &[&searched(0.86)]).expect("another measure");
+    assert_eq!(replaced.why, "the client was nearly the limit for nginx: it needed 86 % of its cores");
+    assert!(replacement(&plan(), &Facts::default(), &[&searched(0.78)]).is_none());
 }
 
 #[test]

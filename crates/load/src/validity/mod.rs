@@ -302,10 +302,7 @@ mod tests {
             );
         }
         let lag = broken(|outcome| be_late(&mut outcome.total.client.lag, 150));
-        assert_eq!(
-            lag,
-            [BrokenRule::Lag { p99_us: 150, response_time_p50_us: 1_000, utilisation }]
-        );
+        assert_eq!(lag, [BrokenRule::Lag { p99_us: 150, response_time_p50_us: 1_000, utilisation }]);
         let pickup = |unstamped| {
             broken(|outcome| {
                 outcome.total.client.unstamped = unstamped;
