@@ -40,6 +40,8 @@ def write(comparisons: Ledger, pairs: Ledger, of_precision: Ledger) -> str:
 
 - Each comparison is a whole `showdown compare` with newly started servers.
 - Only a verdict that claims a difference counts as one.
+- *Capacity* is what `compare` measures if nobody names a measure. Where the client would be the limit, it is CPU time an operation
+  (decision 0011), as often for memcached on 2 CPUs.
 - Until 2026-11-27 quick comparisons ended after six or seven blocks, and default ones with any verdict at a look (decision 0002).
 - {plural(len(shared), "comparison")} of equal servers by `make bench-precision`, with the present release, {"is" if len(shared) == 1 else "are"} counted here as well.
 - Shares have exact binomial confidence intervals at 95 %.
