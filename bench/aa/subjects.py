@@ -29,7 +29,8 @@ class Subject:
 
 
 THROUGHPUT = ("--measure", "throughput")
-CLOSED = ("--quick", *THROUGHPUT)
+QUICK = ("--quick",)
+CLOSED = (*QUICK, *THROUGHPUT)
 TWO = ("--connections", "2")
 """With more connections in a closed loop, a client with one CPU is the limit."""
 
@@ -37,12 +38,12 @@ TWO = ("--connections", "2")
 def _equal(server: str, workload: str, connections: tuple[str, ...] = (), on: tuple[str, ...] = ()) -> list[Subject]:
     """A server compared with itself in a closed loop, and by its capacity, with the quick preset and the default one."""
     what = f"{server}, {on[-1]}" if on else server
-    loop = (*THROUGHPUT, *connections)
+    kinds = {"closed": ("closed loop", (*THROUGHPUT, *connections)), "capacity": ("capacity", ())}
+    presets = {"": ("quick", QUICK), "-default": ("default preset", ())}
     return [
-        Subject(f"{server}-closed", (server, server), workload, 1.0, ("--quick", *loop, *on), f"{what}, closed loop, quick"),
-        Subject(f"{server}-capacity", (server, server), workload, 1.0, ("--quick", *on), f"{what}, capacity, quick"),
-        Subject(f"{server}-closed-default", (server, server), workload, 1.0, (*loop, *on), f"{what}, closed loop, default preset"),
-        Subject(f"{server}-capacity-default", (server, server), workload, 1.0, on, f"{what}, capacity, default preset"),
+        Subject(f"{server}-{kind}{suffix}", (server, server), workload, 1.0, (*preset, *measure, *on), f"{what}, {measured}, {length}")
+        for suffix, (length, preset) in presets.items()
+        for kind, (measured, measure) in kinds.items()
     ]
 
 

@@ -39,7 +39,7 @@ def write(ledger: Ledger) -> str:
     rows = ledger.rows()
     head = ["test", "result", "duration", "floor", "server's part", "client adds", "stolen", "limits"]
     lines = [_line(test) for test in rows]
-    counts = Counter(test["fitness"].upper().replace("_", " ") for test in rows)
+    counts = Counter(_result(test) for test in rows)
     results = ", ".join(f"{number} {fitness}" for fitness, number in sorted(counts.items())) or "none yet"
     return f"""# Does an idle machine pass the selftest?
 
@@ -73,6 +73,11 @@ def _floor(added: list[float]) -> list[str]:
     return ["met" if middle <= MOST_FLOOR_US else "**not met**", f"{middle:.1f} µs (median), {max(added):.1f} µs (most)"]
 
 
+def _result(test: dict[str, str]) -> str:
+    """The fitness as `showdown selftest` prints it."""
+    return test["fitness"].upper().replace("_", " ")
+
+
 def _added(test: dict[str, str]) -> float:
     return float(test["floor_us"]) - float(test["server_part_us"])
 
@@ -80,5 +85,4 @@ def _added(test: dict[str, str]) -> float:
 def _line(test: dict[str, str]) -> list[str]:
     floor = [f"{test['floor_us']} µs", f"{float(test['server_part_us']):.1f} µs", f"{_added(test):.1f} µs"] if test["floor_us"] else ["–"] * 3
     stolen = f"{float(test['steal']):.2%}" if test["steal"] else "–"
-    fitness = test["fitness"].upper().replace("_", " ")
-    return [test["at"], fitness, f"{float(test['seconds']):.0f} s", *floor, stolen, test["reasons"] or "–"]
+    return [test["at"], _result(test), f"{float(test['seconds']):.0f} s", *floor, stolen, test["reasons"] or "–"]

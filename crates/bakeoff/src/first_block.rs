@@ -101,7 +101,10 @@ fn instead(
 /// The share of its cores that the client needed for a trial, where that leaves too little room for later ones.
 fn nearly_the_limit(measure: &Measure, trial: &Trial) -> Option<f64> {
     let (needed, most) = match measure {
-        Measure::Capacity { .. } => (utilisation_at_capacity(trial)?, MAX_UTILISATION_AT_CAPACITY),
+        Measure::Capacity { .. } => {
+            let at_capacity = utilisation_in(trial, |kind| kind == PhaseKind::Measure);
+            (at_capacity, MAX_UTILISATION_AT_CAPACITY)
+        }
         measure if measure.is_closed_loop() => (client_utilisation(trial), MAX_UTILISATION_IN_FIRST_BLOCK),
         _ => return None,
     };
@@ -120,13 +123,13 @@ fn client_was_the_limit(trial: &Trial, shares_cpus: bool) -> bool {
 
 /// The largest use of the client's cores in a phase, 0 to 1.
 fn client_utilisation(trial: &Trial) -> f64 {
-    trial.phases.iter().map(|phase| phase.client.utilisation).fold(0.0, f64::max)
+    utilisation_in(trial, |_| true)
 }
 
-/// Its use at the capacity that the trial found, 0 to 1.
-fn utilisation_at_capacity(trial: &Trial) -> Option<f64> {
-    let at_capacity = trial.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
-    at_capacity.map(|phase| phase.client.utilisation).max_by(f64::total_cmp)
+/// The largest use of the client's cores in the phases of these kinds, 0 to 1.
+fn utilisation_in(trial: &Trial, is_asked: impl Fn(PhaseKind) -> bool) -> f64 {
+    let asked = trial.phases.iter().filter(|phase| is_asked(phase.kind));
+    asked.map(|phase| phase.client.utilisation).fold(0.0, f64::max)
 }
 
 /// Throughput of the last closed loop of a trial, operations a second.
