@@ -133,8 +133,8 @@ fn reading(
     let telemetry = telemetry.map(|telemetry| steady_part(telemetry, phase)).unwrap_or_default();
     let failed: u64 = phase.errors.values().sum();
     let mean = |name: &str| telemetry.mean(name, 0..=u64::MAX);
-    let cores = mean("server.cpu.user").zip(mean("server.cpu.system")).map(|(user, system)| user + system);
-    let cores = cores.or_else(|| trial.server.as_ref().map(|used| used.cores)).unwrap_or_default();
+    let in_trial = || trial.server.as_ref().map(|used| used.cores);
+    let cores = mean("server.cpu.time").or_else(in_trial).unwrap_or_default();
     SliceReading {
         operations: phase.requests + failed,
         failed,

@@ -131,10 +131,14 @@ fn suspect_sentence(
     format!("{title}: {evidence}; {follows} (elasticity {value:.2}, {low:.2} to {high:.2})")
 }
 
-/// What probably limits a variant, in one sentence, where nothing was tried.
+/// What probably limits a variant in the closed loop that its trials begin with, in one sentence, where nothing was tried.
 pub(crate) fn likely(variant: &str, suspects: &[Suspect]) -> String {
     match suspects.first() {
-        Some(first) => format!("{variant} was probably limited by {}: {}", first.title, evidence(first)),
+        Some(first) => format!(
+            "in a closed loop, {variant} was probably limited by {}: {}",
+            first.title,
+            evidence(first)
+        ),
         None => format!("what limited {variant} is not in the record of its trials"),
     }
 }

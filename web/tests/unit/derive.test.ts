@@ -130,6 +130,11 @@ test("CPU time is summed for server, client and hypervisor, and a second without
   assert.deepEqual(lines.map(({ what, t_s, cores }) => [what, t_s, cores]), [["server", 0, 0.75], ["client's CPUs", 0, 0.25], ["client's CPUs", 1, 0.5], ["steal", 0, 0.125], ["steal", 1, 0]]);
 });
 
+test("the clocks of the server's processes tell its CPU time, which clock ticks round down", () => {
+  const columns = [column("server.cpu.user", [0]), column("server.cpu.time", [0.75]), column("server.cpu.system", [0.25])];
+  assert.deepEqual(cpuLines({ t_s: [1], columns }, []), [{ what: "server", t_s: 1, cores: 0.75 }]);
+});
+
 test("the fitted curve passes through its peak", () => {
   const law = fixture("sweep").verdict?.curves?.[0]?.usl;
   assert.ok(law?.outcome === "fitted");

@@ -206,7 +206,7 @@ pub(super) fn of_trials(made_unix_ms: u64) -> Explanation {
     };
     let sentence = "server CPUs: the server's CPUs were busy 99 % of the time; not tried";
     let suspected = suspect(SuspectWord::Suspected, sentence, busy(0.99, "99 %"));
-    let limited = "nginx was probably limited by server CPUs: the server's CPUs were busy 99 % of the time";
+    let limited = "in a closed loop, nginx was probably limited by server CPUs: the server's CPUs were busy 99 % of the time";
     let servers = vec![
         short(nginx(), limited, vec![suspected]),
         short(apache(), "what limited apache is not in the record of its trials", Vec::new()),

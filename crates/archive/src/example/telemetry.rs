@@ -26,6 +26,7 @@ pub(super) fn of(trial: &Trial, limit_per_s: f64, steal: f64) -> Telemetry {
             (1.0 - busy * share - steal).max(0.0)
         }));
     }
+    columns.push(column("server.cpu.time", "cores", "CPU time of the server", &|busy| busy * 0.81));
     columns
         .push(column("server.cpu.user", "cores", "CPU time of the server in user mode", &|busy| busy * 0.29));
     columns.push(column("server.cpu.system", "cores", "CPU time of the server in the kernel", &|busy| {

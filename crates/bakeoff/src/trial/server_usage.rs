@@ -20,13 +20,16 @@ pub fn usage(
 ) -> Option<ServerUsage> {
     let mean = |name: &str| recording.mean(&format!("{WATCH}.{name}"), from..=to);
     let most = |name: &str| recording.max(&format!("{WATCH}.{name}"), from..=to).unwrap_or(0.0);
+    let cores = mean("cpu.time")?;
+    // Ticks tell the modes apart, and are too coarse for the sum: see the columns' help.
     let (user, system) = (mean("cpu.user")?, mean("cpu.system")?);
+    let user_share = if user + system > 0.0 { user / (user + system) } else { 0.0 };
     let seconds = to.saturating_sub(from) as f64 / 1e6;
     let loaded_s = under_load.map_or(seconds, |time| time.as_secs_f64().min(seconds)).max(1e-6);
     Some(ServerUsage {
-        user_cpu_s: user * seconds,
-        system_cpu_s: system * seconds,
-        cores: (user + system) * seconds.max(1e-6) / loaded_s,
+        user_cpu_s: cores * user_share * seconds,
+        system_cpu_s: cores * (1.0 - user_share) * seconds,
+        cores: cores * seconds.max(1e-6) / loaded_s,
         peak_rss_bytes: most("rss") as u64,
         processes: most("processes") as u32,
         threads: most("threads") as u32,
@@ -88,18 +91,19 @@ mod tests {
             |name: &str| TelemetryColumn { name: name.to_owned(), unit: "cores".into(), help: "".into() };
         let names = [
             "cpu.0.user",
+            "server-0.cpu.time",
             "server-0.cpu.user",
             "server-0.cpu.system",
             "server-1.cpu.user",
             "server-10.cpu.user",
         ];
         let sample =
-            |t_us, values: [f64; 5]| TelemetrySample { t_us, unix_ms: 0, values: values.map(Some).to_vec() };
+            |t_us, values: [f64; 6]| TelemetrySample { t_us, unix_ms: 0, values: values.map(Some).to_vec() };
         Recording {
             columns: names.map(column).to_vec(),
             samples: vec![
-                sample(1_000_000, [0.9, 0.2, 0.1, 0.5, 7.0]),
-                sample(2_000_000, [0.9, 0.4, 0.1, 0.5, 7.0]),
+                sample(1_000_000, [0.9, 0.5, 0.2, 0.1, 0.5, 7.0]),
+                sample(2_000_000, [0.9, 0.7, 0.4, 0.1, 0.5, 7.0]),
             ],
             ..Recording::default()
         }
@@ -118,11 +122,16 @@ mod tests {
         let own = own_part(&recording(), &watch_one_of(0));
         let window = (0, 2_000_000);
         let alone = usage(&own, window, None).expect("samples");
-        assert!((alone.cores - 0.4).abs() < 1e-9 && (alone.user_cpu_s - 0.6).abs() < 1e-9, "{alone:?}");
+        assert!((alone.cores - 0.6).abs() < 1e-9, "{alone:?}");
         let in_turns = usage(&own, window, Some(Duration::from_secs(1))).expect("samples");
-        assert!(
-            (in_turns.cores - 0.8).abs() < 1e-9 && (in_turns.user_cpu_s - 0.6).abs() < 1e-9,
-            "{in_turns:?}"
-        );
+        assert!((in_turns.cores - 1.2).abs() < 1e-9, "{in_turns:?}");
+        assert_eq!((in_turns.user_cpu_s, in_turns.system_cpu_s), (alone.user_cpu_s, alone.system_cpu_s));
+    }
+
+    #[test]
+    fn clocks_have_the_cpu_time_and_ticks_have_its_modes() {
+        let used = usage(&own_part(&recording(), &watch_one_of(0)), (0, 2_000_000), None).expect("samples");
+        // Three of four ticks are in user mode, of 1.2 s by the clocks.
+        assert!((used.user_cpu_s - 0.9).abs() < 1e-9 && (used.system_cpu_s - 0.3).abs() < 1e-9, "{used:?}");
     }
 }

@@ -73,7 +73,7 @@ fn only_telemetry_within_the_closed_loop_is_evidence() {
     let inside = suspects(&busy(1.75, 3.0));
     assert_eq!(
         inside.sentence.split(": ").next(),
-        Some("nginx was probably limited by server CPUs"),
+        Some("in a closed loop, nginx was probably limited by server CPUs"),
         "{inside:#?}"
     );
     let outside = suspects(&busy(3.25, 9.0));

@@ -9,6 +9,8 @@ use procfs::process::Stat;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use super::tree::cpu_clock;
+
 /// The CPU time of this thread since its start.
 pub fn thread_cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
@@ -29,6 +31,11 @@ impl CpuUsed {
     /// What a process has used, with the children that it has waited for. Its own time is `own`, by its clock.
     pub(super) fn of(stat: &Stat, own: Duration) -> Self {
         Self { time: own, user: ticks(stat.utime), system: ticks(stat.stime) } + Self::of_children(stat)
+    }
+
+    /// The same of a process that may have ended: its own time is in ticks where its clock is gone.
+    pub(crate) fn of_process(stat: &Stat) -> Self {
+        Self::of(stat, cpu_clock(stat.pid).unwrap_or_else(|| ticks(stat.utime + stat.stime)))
     }
 
     /// What the children have used that a process has waited for.

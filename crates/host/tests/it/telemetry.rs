@@ -44,6 +44,44 @@ fn a_server_has_values_in_all_its_columns() -> Result<(), Box<dyn std::error::Er
     Ok(())
 }
 
+/// 16 processes that wait for a file, compute for some milliseconds, less than a clock tick each, and wait.
+const SHORT: &str = r#"
+    select undef, undef, undef, 0.02 until -e "$ARGV[0]/go";
+    for (1 .. 15) { last unless fork }
+    $x++ for 1 .. 50_000;
+    select undef, undef, undef, 60 while 1;
+"#;
+
+/// The sum of a rate over the time of a recording.
+fn total(recording: &Recording, column: &str) -> f64 {
+    let at = recording.columns.iter().position(|known| known.name == column).expect("a column");
+    let ends_s = recording.samples.iter().map(|sample| sample.t_us as f64 / 1e6);
+    let begins_s = std::iter::once(0.0).chain(ends_s.clone());
+    let rates = recording.samples.iter().map(|sample| sample.values[at].unwrap_or(0.0));
+    begins_s.zip(ends_s).zip(rates).map(|((begin, end), rate)| rate * (end - begin)).sum()
+}
+
+#[test]
+fn the_time_of_processes_that_compute_for_less_than_a_clock_tick_is_recorded()
+-> Result<(), Box<dyn std::error::Error>> {
+    let (dir, host) = (tempfile::tempdir()?, local());
+    let server = host.start(&perl(SHORT, dir.path()))?;
+    let tree = server.tree();
+    let sampled = SampledServer { name: "server".into(), trees: vec![tree] };
+    let sampler = host.sample(vec![sampled], Duration::from_millis(50))?;
+    let before = tree.cpu_time();
+    std::fs::write(dir.path().join("go"), "")?;
+    eventually("all processes wait", || {
+        let used = tree.cpu_time();
+        std::thread::sleep(Duration::from_millis(200));
+        tree.processes().len() == 16 && tree.cpu_time() == used
+    });
+    let used = (tree.cpu_time() - before).as_secs_f64();
+    let recorded = total(&sampler.stop(), "server.cpu.time");
+    assert!(recorded > 0.9 * used, "{recorded} s recorded of {used} s");
+    Ok(())
+}
+
 #[test]
 fn this_machine_has_the_columns_that_every_linux_has() -> std::io::Result<()> {
     let recording = record(local().sample(Vec::new(), Duration::from_millis(50))?, 3);
