@@ -16,6 +16,10 @@ use crate::root::Root;
 /// measure itself.
 const PERIODS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(1);
 
+/// The largest share of a core that readings take. Where one takes long, because servers have hundreds of processes, samples are
+/// further apart: the sampler often shares its CPU with the load generator, and a client that waits for a CPU is not valid.
+const MOST_SHARE: f64 = 0.03;
+
 /// A server whose processes are sampled.
 #[derive(Debug, Clone)]
 pub struct SampledServer {
@@ -121,13 +125,11 @@ struct SamplerThread {
 impl SamplerThread {
     fn run(self, started: Instant, processes: &Processes, first: Readings, shared: &SharedRecording) {
         let (mut previous, mut previous_time) = (first, started);
+        let mut reading_took = Duration::ZERO;
         loop {
-            // Ticks are multiples of the period since the start, so that lateness does not accumulate. Missed
-            // ticks are skipped.
-            let period_ns = self.period.as_nanos() as u64;
-            let ticks = started.elapsed().as_nanos() as u64 / period_ns + 1;
-            let is_stopped = shared.sleep_until(started + Duration::from_nanos(ticks * period_ns));
-            let now = Instant::now();
+            let is_stopped =
+                shared.sleep_until(started + next_tick(started.elapsed(), self.period, reading_took));
+            let (now, cpu_before) = (Instant::now(), thread_cpu_time());
             if is_stopped && now.duration_since(previous_time) < self.period / 2 {
                 return;
             }
@@ -144,6 +146,7 @@ impl SamplerThread {
             });
             state.recording.others = others;
             state.recording.cost = thread_cpu_time();
+            reading_took = state.recording.cost.saturating_sub(cpu_before);
             drop(state);
             if is_stopped {
                 return;
@@ -159,5 +162,41 @@ impl SamplerThread {
             sources::read_processes(&self.root, processes, server, &mut readings);
         }
         readings
+    }
+}
+
+/// When the next sample is due, from the start, if the last reading ended at `elapsed` and took this much CPU time.
+///
+/// Ticks are multiples of the period, so that lateness does not accumulate. Missed ticks are skipped, and so are those with which
+/// readings would take more than [`MOST_SHARE`].
+fn next_tick(elapsed: Duration, period: Duration, reading_took: Duration) -> Duration {
+    let earliest = elapsed + reading_took.div_f64(MOST_SHARE).saturating_sub(reading_took);
+    let [elapsed, earliest, period] = [elapsed, earliest, period].map(|time| time.as_nanos() as u64);
+    Duration::from_nanos((elapsed / period + 1).max(earliest.div_ceil(period)) * period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tick(elapsed_ms: u64, reading_ms: u64) -> u128 {
+        let ms = Duration::from_millis;
+        next_tick(ms(elapsed_ms), ms(250), ms(reading_ms)).as_millis()
+    }
+
+    #[test]
+    fn samples_are_on_the_grid_of_the_period() {
+        assert_eq!([tick(0, 0), tick(252, 2), tick(257, 7)], [250, 500, 500]);
+        assert_eq!(tick(1_400, 2), 1_500, "the missed ticks are skipped");
+    }
+
+    #[test]
+    fn readings_take_at_most_a_small_share_of_a_core() {
+        assert_eq!([tick(258, 8), tick(270, 20), tick(310, 60)], [750, 1_000, 2_250]);
+        for reading_ms in 1..200 {
+            let begun = 250;
+            let apart = tick(begun + reading_ms, reading_ms) - u128::from(begun);
+            assert!(reading_ms as f64 / apart as f64 <= MOST_SHARE, "{reading_ms} ms every {apart} ms");
+        }
     }
 }
