@@ -80,5 +80,6 @@ test("a sentence of an explanation starts with a capital, and a server's name do
   assert.equal(sentenceCase("an operation costs apache 2 ×"), "An operation costs apache 2 ×");
   assert.equal(sentenceCase("nothing is kept for nginx: none gains"), "Nothing is kept for nginx: none gains");
   assert.equal(sentenceCase("the search for nginx ended early"), "The search for nginx ended early");
+  assert.equal(sentenceCase("in a closed loop, nginx was probably limited by server CPUs"), "In a closed loop, nginx was probably limited by server CPUs");
   assert.equal(sentenceCase("nginx is limited by locks"), "nginx is limited by locks");
 });
