@@ -111,8 +111,9 @@ test("a list of CPUs in the kernel's format is parsed", () => {
   assert.equal(cpuList("0-4000000000").length, 4096);
 });
 
+const column = (name: string, values: (number | null)[]): { name: string; unit: string; help: string; values: (number | null)[] } => ({ name, unit: "cores", help: "", values });
+
 test("CPU time is summed for server, client and hypervisor, and a second without a sample is a gap", () => {
-  const column = (name: string, values: (number | null)[]): { name: string; unit: string; help: string; values: (number | null)[] } => ({ name, unit: "cores", help: "", values });
   const lines = cpuLines(
     {
       t_s: [0, 1],
