@@ -90,7 +90,7 @@ const IDLE = new Set(["idle", "iowait", "steal"]);
 export function cpuLines(telemetry: Telemetry | undefined, clientCpus: readonly number[]): CpuLine[] {
   if (!telemetry) return [];
   const client = new Set(clientCpus.map(String));
-  // Runs from before 2026-11-28 have no clock of the server's processes, and the clock ticks of two modes.
+  // Runs of earlier releases have no clock of the server's processes, only the clock ticks of two modes.
   const hasClock = telemetry.columns.some(({ name }) => name === "server.cpu.time");
   const ofServer = hasClock ? ["server.cpu.time"] : ["server.cpu.user", "server.cpu.system"];
   const lines: [CpuLine["what"], (name: string) => boolean][] = [
