@@ -11,8 +11,9 @@ from shared.showdown import ask
 
 from .subjects import KNOWN, Subject
 
-COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks trials valid first second".split()
-"""`first` and `second` are the valid trials of the variants, as `number:value`. Rows before 2026-11-27 do not have them."""
+COLUMNS = "at commit subject truth seed seconds verdict ratio low high blocks trials valid first second unit".split()
+"""`first` and `second` are the valid trials of the variants, as `number:value`. Rows before 2026-11-27 do not have them. `unit` is that of
+the values, `µs` of CPU time an operation. It came last: rows of capacities before it have it by their values."""
 
 NOW, BEFORE = "now", "before"
 """What the column `commit` says in the rows of bench-precision: the present release, or an earlier one."""
@@ -62,6 +63,7 @@ def row(answer: dict, subject: Subject, seed: int, commit: str, seconds: float) 
         "valid": sum(value["valid"] for value in values),
         "first": _trials(of_first),
         "second": _trials(of_second),
+        "unit": answer["unit"],
     }
 
 

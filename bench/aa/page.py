@@ -36,14 +36,15 @@ def write(comparisons: Ledger, pairs: Ledger, of_precision: Ledger) -> str:
                   "true ratio", "median duration", "bar"]  # fmt: skip
     return f"""# False and true verdicts
 
-{plural(len(rows), "comparison")} by `make bench-aa` ({", ".join(dates) or "none yet"}). The series continues with the same command.
+{plural(len(rows), "comparison")} by `make bench-aa` and `make bench-precision` ({", ".join(dates) or "none yet"}). The series continues with the same commands.
 
 - Each comparison is a whole `showdown compare` with newly started servers.
-- Only a verdict that claims a difference counts as one.
+- A false verdict is one of a difference between equal servers.
 - *Capacity* is what `compare` measures if nobody names a measure. Where the client would be the limit, it is CPU time an operation
   (decision 0011), as often for memcached on 2 CPUs.
 - Until 2026-11-27 quick comparisons ended after six or seven blocks, and default ones with any verdict at a look (decision 0002).
-- {plural(len(shared), "comparison")} of equal servers by `make bench-precision`, with the present release, {"is" if len(shared) == 1 else "are"} counted here as well.
+- {plural(len(shared), "comparison")} of equal servers {"is" if len(shared) == 1 else "are"} by `make bench-precision`. Until 2026-11-26 the client slept (decision 0010);
+  [precision.md](precision.md) leaves these comparisons out.
 - Shares have exact binomial confidence intervals at 95 %.
 - The rows are in `aa/` and `precision/`. [GLOSSARY](../GLOSSARY.md) explains the terms.
 
@@ -117,7 +118,7 @@ def _all_null(rows: Rows) -> str:
         return ""
     false = sum(row["verdict"] == DIFFERENCE for row in null)
     met = "met" if false <= MAX_FALSE_VERDICTS * len(null) else "**not met**"
-    so_far = "" if len(null) >= MIN_NULL_COMPARISONS else f" so far, of {len(null)}"
+    so_far = "" if len(null) >= MIN_NULL_COMPARISONS else f" so far, in {len(null)}"
     return (
         f"\nIn all: {plural(false, 'false verdict')} in {plural(len(null), 'comparison')}, {_share(false, len(null))}. Bar: at most"
         f" {MAX_FALSE_VERDICTS:.0%} of at least {MIN_NULL_COMPARISONS}: {met}{so_far}."
@@ -147,7 +148,7 @@ def _power_line(subject: Subject, rows: Rows) -> list[str]:
     least = MIN_POWER.get(subject.name)
     bar = ""
     if least:
-        bar = f"power ≥ {least:.0%}: " + (f"met so far, of {len(rows)}" if found >= least * len(rows) else "**not met**")
+        bar = f"power ≥ {least:.0%}: " + (f"met so far, in {len(rows)}" if found >= least * len(rows) else "**not met**")
     if bar and 0 < without < len(rows):
         bar += f"; of those with a ratio {_share(found, len(rows) - without)}"
     middle = f"{median(ratios):.4f}" if ratios else "–"

@@ -154,7 +154,7 @@ def _peers(rows: RowsOf) -> str:
         lines.append(cells)
     return f"""### Other tools on the same server
 
-- These tools run closed loops and cannot offer a rate. hey and h2load accept a rate, but skip the requests that they miss.
+- wrk and ab run closed loops only. hey and h2load also accept a rate; hey skips the requests that it misses.
 - ab prints whole milliseconds, and h2load prints no percentiles.
 - wrk adds artificial requests for each request that was slower than the mean, against coordinated omission (`stats_correct` in
   its src/stats.c). This shifts a distribution that is wide by nature.
@@ -181,7 +181,7 @@ def _freeze(rows: RowsOf) -> str:
         lines.append(cells)
     return f"""## A server that freezes for {FREEZE_S:g} s every {PERIOD_S:g} s
 
-**{accurate} of {plural(total, "time")} of the engine {"is" if total == 1 else "are"} within 2 % of arithmetic.** At 1,000 requests/s, p95, p99 and maximum are 0.5, 0.9 and
+**{accurate} of {plural(total, "time")} of the engine {"is" if total == 1 else "are"} within 2 % of what follows from the length of the freeze.** At 1,000 requests/s, p95, p99 and maximum are 0.5, 0.9 and
 1.0 s. With few connections the p95 is a little higher, because the queued requests are then served one round trip after
 the other.
 
@@ -189,7 +189,7 @@ The other tools suffer from coordinated omission:
 
 - In a closed loop they send nothing until the server answers. A freeze is then one slow request per connection, whatever share
   of the time it takes. It shows in the longest time and not in the percentiles.
-- wrk adds artificial requests in their place. That comes close at p99. wrk does not print the p95.
+- wrk adds artificial requests for those that it did not send. That comes close at p99. wrk does not print the p95.
 - hey at a rate leaves out the requests that it could not send in time.
 
 {table(["client", "requests", "p95", "p99", "longest"], lines)}"""

@@ -57,7 +57,7 @@ def _alarms(rows: Rows) -> str:
     stolen = [row for row in inside if float(row["steal"])]
     false_of = lambda runs: sum(row["valid"] == "False" for row in runs)  # noqa: E731
     return f"""- The hypervisor took CPU time in {plural(len(stolen), "run")} inside the limit, and {false_of(stolen)} of them are called invalid. Of the other
-  {len(inside) - len(stolen)} it is {false_of(inside) - false_of(stolen)}. A client that is stopped for 20 ms of 2 s sends 1 % of its requests late, which its lag p99 says rightly."""
+  {len(inside) - len(stolen)} it is {false_of(inside) - false_of(stolen)}. A client that is stopped for 20 ms of 2 s sends 1 % of its requests late; its lag p99 shows that."""
 
 
 def _utilisation(runs: Rows) -> float | None:

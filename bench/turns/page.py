@@ -17,22 +17,25 @@ Rows = list[dict[str, str]]
 
 MOST_APART = 0.03
 """The bar: the two ways of a pair differ by less than this, in the mean over the rounds."""
+STUDENT_T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
+"""Student's t for 95 %, both sides, with one degree of freedom and more. Later ones take the last: it is a little too wide."""
 
 
 def write(ledger: Ledger) -> str:
     """The whole page."""
     rows = ledger.rows()
     dates = sorted({row["at"][:10] for row in rows})
-    head = ["pair", "rounds", IN_TURNS, "in", ALONE, "in", f"{IN_TURNS} / {ALONE}", f"bar: within {MOST_APART:.0%}"]
+    head = ["pair", "rounds", IN_TURNS, "took", ALONE, "took", f"{IN_TURNS} / {ALONE}", f"bar: within {MOST_APART:.0%}"]
     lines = [_line(pair.what, [row for row in rows if row["subject"] == pair.name]) for pair in PAIRS]
-    return f"""# Do short slices say what long loads say?
+    return f"""# Do short slices and long loads give the same ratio?
 
 {plural(len(rows), "comparison")} of different servers by `make bench-turns` ({", ".join(dates) or "none yet"}). The series continues with the same command.
 
 - *{IN_TURNS.capitalize()}*: `showdown compare … --quick --measure throughput`, which loads both servers in alternating slices of some 50 ms (decision 0009).
 - *{ALONE.capitalize()}*: the same plan without `[turns]`, so that each server is started, warmed up and loaded without the other, for a second or more.
-- A round compares a pair in both ways, in random order. Ratios are geometric means over the rounds; ± is twice the standard error.
-- A short slice that measured a beginning would differ here. Equal servers would not show it.
+- A round compares a pair in both ways, in random order. Ratios are geometric means over the rounds; ± is the interval of 95 % (Student's t).
+- If a short slice measured only the beginning of a load, the two ways would differ here. Comparisons of equal servers cannot show that.
+- Quick comparisons had six blocks on 2026-11-26, and have seven since (decision 0002).
 - The rows are in `turns/`.
 
 {table(head, [line for line in lines if line])}
@@ -54,17 +57,18 @@ def _line(what: str, rows: Rows) -> list[str]:
 
 def _ratio(logs: list[float]) -> str:
     middle = math.exp(mean(logs))
-    return f"{middle:.3f}" if len(logs) < 2 else f"{middle:.3f} ± {middle * 2 * _error(logs):.3f}"
+    return f"{middle:.3f}" if len(logs) < 2 else f"{middle:.3f} ± {middle * _half_width(logs):.3f}"
 
 
 def _bar(apart: list[float]) -> str:
     if len(apart) < 2:
-        return "one round says nothing"
-    low, high = (mean(apart) + side * 2 * _error(apart) for side in (-1, 1))
+        return "not decided yet (one round)"
+    low, high = (mean(apart) + side * _half_width(apart) for side in (-1, 1))
     if -MOST_APART < low and high < MOST_APART:
         return "met"
     return "**not met**" if low > MOST_APART or high < -MOST_APART else "not decided yet"
 
 
-def _error(logs: list[float]) -> float:
-    return stdev(logs) / math.sqrt(len(logs))
+def _half_width(logs: list[float]) -> float:
+    quantile = STUDENT_T[min(len(logs) - 1, len(STUDENT_T)) - 1]
+    return quantile * stdev(logs) / math.sqrt(len(logs))

@@ -1,4 +1,4 @@
-"""The commands of README's table of workloads, and more questions about the same servers."""
+"""The commands of README's tables, and more questions about the same servers."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _rounds(rows: list[dict[str, str]]) -> str:
 ## How often a run ends in a verdict
 
 **{answered} of {plural(len(kept), "run")}{share} ended in a verdict**: a difference, or none within 10 %; a sweep, with all of its curves.
-They are of the present method: quick comparisons that settle nothing go on (decision 0002).{earlier}
+They are by the present method: a quick comparison that settles nothing has more blocks (decision 0002).{earlier}
 The runs of a command are far apart in time. The raw rows are in [rounds.csv](workloads/rounds.csv). A gate refuses a trial; a trial
 that several gates refuse counts for each. Of {plural(trials, "trial")}: {_counts(gates) or "none refused"}.
 

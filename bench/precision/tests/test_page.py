@@ -21,6 +21,16 @@ class Page(unittest.TestCase):
         self.assertIn("| ±10.0% | 100 s | ±1.0% | 25 s | 0.05 | ≤ 0.2: met |", text)
         self.assertNotIn("memcached", text, "what was not compared has no line")
 
+    def test_two_measures_have_no_bar(self):
+        with tempfile.TemporaryDirectory() as directory:
+            ledger = Ledger(Path(directory) / "c.csv", page.COLUMNS)
+            blank = dict.fromkeys(page.COLUMNS, "") | {"subject": "memcached-capacity", "at": page.SINCE, "seconds": 100, "low": 1 / 1.1, "high": 1.1}
+            for release, unit, high in [(page.BEFORE, "/s", 1.1), (page.NOW, "/s", 1.04), (page.NOW, page.CPU_TIME, 1.01)]:
+                ledger.append(blank | {"commit": release, "unit": unit, "low": 1 / high, "high": high})
+            text = page.write(ledger)
+        self.assertIn("| memcached, capacity, quick | 1 of 1, 1 of 1 | ±10.0% | 100 s | ±4.0% | 100 s | 0.40 | ≤ 0.5: met |", text)
+        self.assertIn("| memcached, capacity, quick; now CPU time an operation | 1 of 1, 1 of 1 | ±10.0% | 100 s | ±1.0% | 100 s | 0.10 | – |", text)
+
 
 if __name__ == "__main__":
     unittest.main()

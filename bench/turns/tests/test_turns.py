@@ -31,7 +31,10 @@ class Page(unittest.TestCase):
 
     def test_rounds_that_scatter_decide_nothing(self):
         self.assertIn("not decided yet", _page((2.7, 3.0), (3.3, 3.0)))
-        self.assertIn("one round says nothing", _page((2.7, 3.0)))
+        self.assertIn("not decided yet (one round)", _page((2.7, 3.0)))
+
+    def test_two_rounds_that_are_close_by_chance_decide_nothing(self):
+        self.assertIn("not decided yet |", _page((3.0, 3.0), (3.02, 3.0)))
 
 
 class Alone(unittest.TestCase):

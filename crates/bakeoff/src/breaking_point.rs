@@ -51,6 +51,8 @@ pub struct BreakingServer<'a> {
     pub name: &'a str,
     /// Its CPUs.
     pub server_cpus: usize,
+    /// Those of its clients.
+    pub client_cpus: usize,
     /// What its clients send.
     pub load: LoadSpec,
     /// The value of an earlier trial of the same variant.

@@ -8,7 +8,7 @@
 //! | errors | 1 % of operations | latencies are those of the operations that succeeded |
 //! | background | the client's rules for achieved load and errors, applied to the background load | the server had less work than planned |
 //! | counts | 0.5 % between the server's count and the client's | one of the two is wrong |
-//! | network | 90 % of what the network carried before the trials; 1 % of segments sent again | the network was measured, and not the server |
+//! | network | 90 % of what the network carried before the trials, in either direction; 1 % of segments sent again | the network was measured, and not the server |
 //! | steal | 2 % of the trial's CPUs | the hypervisor took CPU time from the measurement |
 //! | others | 2 % of the trial's CPUs | as steal. With two CPUs, 2 % is 4 % of the server's CPU, less than the 5 % that a comparison must detect. Services of an idle machine use 0.3 to 0.8 % |
 //! | swap | no byte read from swap | one page from disk costs as much as thousands of requests |
@@ -26,7 +26,7 @@ use archive::model::{Gate, GateOutcome, Trial, TrialStatus, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
 
 pub use host::{MAX_STEAL, STEAL};
-pub use input::{GateInput, NetworkUse, SeenMachine, WatchedMachine};
+pub use input::{DirectionUse, GateInput, NetworkUse, SeenMachine, WatchedMachine};
 use input::{gate, not_applicable, percent};
 
 /// Id of the gate [`client`].

@@ -32,7 +32,7 @@ use crate::held_slice::{HeldSlice, SingledSlice};
 use crate::lab::Lab;
 use crate::run_plan::{RunPermissions, on_its_machines};
 use crate::run_plan_error::RunPlanError;
-use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up};
+use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up, with_connections};
 use crate::variant_point::variant_points;
 use crate::warm_up_loop::planned_loop;
 
@@ -138,11 +138,7 @@ impl<'a> HeldServer<'a> {
         order: ServerOrder,
     ) -> Result<Self, MachineError> {
         let sut = machine.start(&workload, &order)?;
-        let spec = LoadSpec {
-            connections: plan.load.connections,
-            workers: plan.load.threads * plan.client_count(),
-            ..sut.load_spec()?
-        };
+        let spec = with_connections(plan, sut.load_spec()?, plan.load.connections);
         Ok(Self {
             name: order.name.clone(),
             cpus: order.cpus.clone(),
@@ -152,7 +148,7 @@ impl<'a> HeldServer<'a> {
             seconds: Cell::new(0),
             meter: sut.cpu_meter(),
             sut,
-            loads: phases(&spec, spec.connections, context),
+            loads: LoadPhases::new(spec.clone(), context, Instant::now()),
             spec,
             context,
             seeds: Pcg64Mcg::seed_from_u64(u64::from(plan.seed) << 32 | u64::from(order.trial)),
@@ -254,7 +250,7 @@ impl<'a> HeldServer<'a> {
             let longest = usual.saturating_mul(OVER_USUAL).max(SHORTEST_WAIT).min(self.spec.timeout);
             self.spec = self.spec.clone().with_timeout(longest);
         }
-        self.loads = phases(&self.spec, self.spec.connections, self.context);
+        self.loads = LoadPhases::new(self.spec.clone(), self.context, Instant::now());
         self.slice(SHORTEST_WAIT, observe).map(drop)
     }
 
@@ -291,7 +287,8 @@ impl<'a> HeldServer<'a> {
 
     /// Loads with this number of new connections from now on.
     pub fn reconnect(&mut self, connections: u32) {
-        self.loads = phases(&self.spec, connections, self.context);
+        let spec = with_connections(self.plan, self.spec.clone(), connections);
+        self.loads = LoadPhases::new(spec, self.context, Instant::now());
     }
 
     /// Loads it with a closed loop for this long.
@@ -389,10 +386,4 @@ impl Drop for HeldServer<'_> {
         self.sut.stop();
         self.machine.remove_data(self.order.trial);
     }
-}
-
-/// The load with this number of connections, none of which is open yet.
-fn phases<'a>(spec: &LoadSpec, connections: u32, context: &'a RunContext) -> LoadPhases<'a> {
-    let workers = spec.workers.min(connections);
-    LoadPhases::new(LoadSpec { connections, workers, ..spec.clone() }, context, Instant::now())
 }

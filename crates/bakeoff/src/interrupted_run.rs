@@ -14,7 +14,6 @@ use crate::plan_limits;
 use crate::replay::Replay;
 use crate::trial::add_times;
 use crate::variant_point::{VariantPoint, variant_points};
-use crate::warm_up_loop::planned_loop;
 
 /// Why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +109,7 @@ impl InterruptedRun {
                 let bytes = run
                     .path(log)
                     .and_then(|path| fs::read(&path).map_err(|source| ArchiveError::Io { path, source }))?;
-                let times = hlog::response_times(&bytes, &measured_window(&plan, trial))
+                let times = hlog::response_times(&bytes, &measured_window(trial))
                     .map_err(|error| damaged(log, &error))?;
                 add_times(merged, times);
             }
@@ -125,17 +124,18 @@ impl InterruptedRun {
 }
 
 /// The part of a trial's load log that its value was measured in: all of it, or of a closed loop what follows the warm-up.
-fn measured_window(plan: &Plan, trial: &Trial) -> Range<Duration> {
+fn measured_window(trial: &Trial) -> Range<Duration> {
+    let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default();
     let whole = Duration::ZERO..Duration::MAX;
-    let loops = trial.phases.iter().filter(|phase| phase.kind == PhaseKind::ClosedLoop).count();
     let (Some(last), Some(warm_up)) = (trial.phases.last(), &trial.warm_up) else { return whole };
     if last.kind != PhaseKind::ClosedLoop {
         return whole;
     }
-    let length = planned_loop(plan);
     // The log has the last loop only; the loops before it were warm-up.
-    let before = length * loops.saturating_sub(1) as u32;
-    let discarded = Duration::try_from_secs_f64(warm_up.discarded_s).unwrap_or_default();
+    let before = &trial.phases[..trial.phases.len() - 1];
+    let loops = before.iter().filter(|phase| phase.kind == PhaseKind::ClosedLoop);
+    let before = seconds(loops.map(|phase| phase.length_s).sum());
+    let discarded = seconds(warm_up.discarded_s);
     // After the end of the loop there is the drain.
     discarded.saturating_sub(before)..Duration::try_from_secs_f64(last.length_s).unwrap_or(Duration::MAX)
 }

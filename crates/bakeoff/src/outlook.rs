@@ -7,7 +7,9 @@ use stats::confidence::Confidence;
 use stats::describe::Sample;
 use stats::expected_width::IntervalWidth;
 
+use crate::limits::MOST_BLOCKS;
 use crate::looks;
+use crate::machine_draw;
 use crate::stopping::complete_blocks;
 use crate::verdict_input::{FinishedTrials, VerdictInput};
 
@@ -58,10 +60,10 @@ impl Outlook {
     }
 
     /// The precision at the look that reaches the plan's aim, or else at the end of the run; where most runs end at an early
-    /// look, at that one. None where too few blocks tell, or no block is left.
+    /// look, at that one. None where too few blocks tell, no block is left, or the interval is that of kinds of machines.
     pub fn expected(&self, plan: &Plan) -> Option<ExpectedPrecision> {
         let complete = self.width.blocks as u32;
-        if self.width.blocks < FEWEST_BLOCKS || complete >= plan.blocks {
+        if self.width.blocks < FEWEST_BLOCKS || complete >= plan.blocks || of_kinds(plan) {
             return None;
         }
         let looks = plan.looks.iter().copied().filter(|look| *look > complete);
@@ -73,10 +75,15 @@ impl Outlook {
         at_looks.find(is_reached).or_else(|| self.at(plan.blocks, self.level(plan, None)?))
     }
 
-    /// When a half-width is to be expected, at the present level. None where no run has so many blocks.
-    pub fn needed(&self, half_width: f64) -> Option<ExpectedPrecision> {
+    /// When a half-width is to be expected, at the present level. None where no run has so many blocks, or the interval is that of
+    /// kinds of machines.
+    pub fn needed(&self, plan: &Plan, half_width: f64) -> Option<ExpectedPrecision> {
+        if of_kinds(plan) {
+            return None;
+        }
         let blocks = self.width.blocks_for(half_width.ln_1p(), self.width.confidence)?;
-        self.at(blocks as u32, self.width.confidence)
+        let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks <= MOST_BLOCKS)?;
+        self.at(blocks, self.width.confidence)
     }
 
     /// The level of an interval at a look or the end, shared by as many pairs as the present one.
@@ -90,6 +97,11 @@ impl Outlook {
         let more = blocks.saturating_sub(self.width.blocks as u32);
         Some(ExpectedPrecision { half_width, blocks, left: self.block * more })
     }
+}
+
+/// Whether the verdict is about kinds of machines: further blocks on the same machines do not make its interval narrower.
+fn of_kinds(plan: &Plan) -> bool {
+    machine_draw::sets_of_kinds(plan).is_some()
 }
 
 /// The median time from the begin of one block to that of the next. A run that was interrupted has one gap that is no block.
@@ -151,9 +163,11 @@ mod tests {
 
     #[test]
     fn an_aim_beyond_the_end_needs_so_much_longer() {
-        let needed = outlook(20, 0.04).needed(0.02).expect("an expectation");
+        let needed = outlook(20, 0.04).needed(&plan(""), 0.02).expect("an expectation");
         assert!((65..80).contains(&needed.blocks) && needed.half_width <= 0.02, "{needed:?}");
         assert_eq!(needed.left, BLOCK * (needed.blocks - 20));
-        assert_eq!(outlook(20, 0.04).needed(0.0), None);
+        for never in [0.0, 0.001] {
+            assert_eq!(outlook(20, 0.04).needed(&plan(""), never), None, "no plan may have so many blocks");
+        }
     }
 }

@@ -171,7 +171,6 @@ fn check_measure(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Checks that every copy of every server gets a connection.
 /// Checks that a plan has steps of transfers if its trials measure the breaking point, and nothing that these do not have.
 fn check_breaking_point(plan: &Plan) -> Result<(), PlanError> {
     let is_measured = plan.measure == Measure::BreakingPoint;
@@ -197,6 +196,7 @@ fn check_breaking_point(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
+/// Checks that every copy of every server gets a connection.
 fn check_connections(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
     for variant_point in variant_points(plan) {
         let instances = server_variant(workload, &variant_point.variant(plan))?.instances();

@@ -65,6 +65,8 @@ pub struct RunProgress<'a> {
     begun: Instant,
     /// Time spent waiting for CPUs.
     waited: Duration,
+    /// Whether the hypervisor disturbed one of the trials that were up together last.
+    was_disturbed: bool,
 }
 
 impl<'a> RunProgress<'a> {
@@ -79,8 +81,8 @@ impl<'a> RunProgress<'a> {
         replay: Replay,
         merged: Vec<Option<Micros>>,
     ) -> Self {
-        let (begun, waited) = (Instant::now(), Duration::ZERO);
-        Self { plan, writer, variant_points, facts, check, replay, merged, begun, waited }
+        let (begun, waited, was_disturbed) = (Instant::now(), Duration::ZERO, false);
+        Self { plan, writer, variant_points, facts, check, replay, merged, begun, waited, was_disturbed }
     }
 
     /// Runs the trials and writes the verdict.
@@ -269,6 +271,9 @@ impl<'a> RunProgress<'a> {
         });
         let finished = lab.run_trials(&self.plan, &slots.collect::<Vec<_>>(), observe);
         self.keep_rate(finished.iter().flatten()).map_err(cut_off)?;
+        let failed_steal = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
+        self.was_disturbed =
+            finished.iter().flatten().any(|finished| finished.trial.gates.iter().any(failed_steal));
         let mut cannot_be_measured = None;
         for ((scheduled, writer), finished) in together.iter().zip(&writers).zip(finished) {
             // Trials before one that cannot be written have their records.
@@ -330,8 +335,7 @@ impl<'a> RunProgress<'a> {
     /// CPUs and not on measured values. All waits together are no longer than the trials, so a run takes at most twice
     /// its time.
     fn wait_for_cpus(&mut self, lab: &mut dyn Lab, observe: &mut Observer<'_>) {
-        let failed_steal = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
-        if !self.replay.kept.all().next_back().is_some_and(|last| last.gates.iter().any(failed_steal)) {
+        if !self.was_disturbed {
             return;
         }
         let finished = self.begun.elapsed().saturating_sub(self.waited);

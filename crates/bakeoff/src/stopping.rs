@@ -1,5 +1,5 @@
 //! The stopping rule: which trials the next block has. A run has the planned blocks. Spare blocks replace invalid
-//! trials, as far as the plan allows. A run of which no block is valid ends early.
+//! trials, as far as the plan allows. A run of which no pair has two valid trials in one block ends early.
 //!
 //! The rule depends on which trials are valid, never on their values. When a server is compared with itself, both sides
 //! have the same chance to be valid. So the sign of each block's ratio stays a fair coin toss, and the verdict's error
@@ -13,7 +13,7 @@ use crate::verdict_input::FinishedTrials;
 /// Where fewer than one block in this many is valid, the cause is systematic: a spare block would fail too.
 const SYSTEMATIC_FAILURE: usize = 3;
 
-/// A run ends after this many blocks if none of them is valid.
+/// A run ends after this many blocks if none of them compares anything.
 const FUTILE_BLOCKS: u32 = 6;
 
 /// Which of the plan's variants and points have a trial in this block; none if the run has ended.
@@ -23,18 +23,30 @@ pub fn due(block: u32, plan: &Plan, variant_points: &[VariantPoint], trials: &Fi
         return incomplete(plan, variant_points, trials);
     }
     let is_futile =
-        block > FUTILE_BLOCKS && all.clone().all(|index| complete_blocks(index, variant_points, trials) == 0);
+        block > FUTILE_BLOCKS && all.clone().all(|index| compared_blocks(index, variant_points, trials) == 0);
     if is_futile { Vec::new() } else { all.collect() }
 }
 
-/// Those that need another block to reach the planned number of valid blocks.
+/// Those that need another block to reach the planned number of blocks in which they are compared.
 fn incomplete(plan: &Plan, variant_points: &[VariantPoint], trials: &FinishedTrials) -> Vec<usize> {
     let needs_block = |&index: &usize| {
-        let complete = complete_blocks(index, variant_points, trials);
+        let compared = compared_blocks(index, variant_points, trials);
         let begun = trials.of(index).count();
-        complete < plan.blocks as usize && complete * SYSTEMATIC_FAILURE >= begun
+        compared < plan.blocks as usize && compared * SYSTEMATIC_FAILURE >= begun
     };
     (0..variant_points.len()).filter(needs_block).collect()
+}
+
+/// Number of blocks in which a variant has a valid trial at this point, and so has another one to compare it with, if there is
+/// one. A variant that is never valid does not take the ratio of the others.
+fn compared_blocks(index: usize, variant_points: &[VariantPoint], trials: &FinishedTrials) -> usize {
+    let here = at_point(variant_points, &variant_points[index].point);
+    let needed = here.len().min(2);
+    let is_compared = |&block: &u32| {
+        let valid = here.iter().filter(|other| is_valid(block, **other, trials)).count();
+        is_valid(block, index, trials) && valid >= needed
+    };
+    trials.blocks().filter(is_compared).count()
 }
 
 /// Number of blocks in which all variants at this point have a valid trial.
@@ -49,7 +61,10 @@ pub fn is_complete(
     variant_points: &[VariantPoint],
     trials: &FinishedTrials,
 ) -> bool {
-    let is_valid =
-        |index: usize| trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid);
-    at_point(variant_points, &variant_points[index].point).into_iter().all(is_valid)
+    let here = at_point(variant_points, &variant_points[index].point);
+    here.into_iter().all(|index| is_valid(block, index, trials))
+}
+
+fn is_valid(block: u32, index: usize, trials: &FinishedTrials) -> bool {
+    trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
 }

@@ -8,7 +8,6 @@ use archive::model::{
     CarriedLoad, Comparison, CpuTimeModes, CpuTimePerOperation, FORMAT, InstanceLoads, Mode, NeighbourEffect,
     Trial, TrialStatus, TrialValue, VariantSummary, Verdict,
 };
-use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::describe::Sample;
 use stats::modes::{self, Modes};
 
@@ -77,12 +76,13 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
             .collect(),
         Modes::One | Modes::Undetermined { .. } => Vec::new(),
     };
+    let sample = Sample::new(&values).ok();
     VariantSummary {
         name: input.plan.variants[*variant].name.clone(),
         point: point.clone(),
         values: trials.iter().filter_map(value).collect(),
-        median: Sample::new(&values).ok().map(|sample| sample.median()),
-        interval: median_interval(&values).map(Into::into),
+        median: sample.as_ref().map(Sample::median),
+        interval: sample.as_ref().and_then(Sample::median_interval).map(Into::into),
         valid: values.len() as u32,
         invalid: (trials.len() - values.len()) as u32,
         modes,
@@ -131,28 +131,6 @@ fn neighbour_effect(trials: &[&Trial]) -> Option<NeighbourEffect> {
     })
 }
 
-/// The confidence interval of the median, at least 95 %, from order statistics (Conover, Practical Nonparametric
-/// Statistics, 3.2). It is the narrowest symmetric pair of ranks whose binomial tails are each at most 2.5 %. None for
-/// fewer than six values, where no pair qualifies.
-fn median_interval(values: &[f64]) -> Option<ConfidenceInterval> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    let tail = Confidence::P95.alpha() / 2.0;
-    let mut below = 0.0;
-    let mut probability = 0.5_f64.powf(n as f64);
-    let mut rank = None;
-    for k in 0..n / 2 {
-        below += probability;
-        if below > tail {
-            break;
-        }
-        rank = Some(k);
-        probability *= (n - k) as f64 / (k + 1) as f64;
-    }
-    rank.map(|k| ConfidenceInterval { low: sorted[k], high: sorted[n - 1 - k] })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,16 +150,5 @@ mod tests {
         assert!((modes.user + modes.system - 20.0).abs() < 1e-9, "{modes:?}");
         assert!((modes.user - 20.0 / 3.0).abs() < 1e-9, "a third of all ticks: {modes:?}");
         assert!(cpu_time_modes(&[]).is_none());
-    }
-
-    #[test]
-    fn the_confidence_interval_of_a_median_needs_six_values() {
-        assert_eq!(median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]), None);
-        let six = median_interval(&[6.0, 1.0, 2.0, 3.0, 4.0, 5.0]).expect("an interval");
-        assert_eq!((six.low, six.high), (1.0, 6.0));
-        // Ten values: ranks 2 and 9 leave 1.07 % on each side (Conover's table A3).
-        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
-        let interval = median_interval(&ten).expect("an interval");
-        assert_eq!((interval.low, interval.high), (2.0, 9.0));
     }
 }

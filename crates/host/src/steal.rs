@@ -17,7 +17,7 @@ pub(crate) fn under_load(root: &Root, cpus: &CpuSet, duration: Duration) -> io::
     let sampler = telemetry::start(root, Vec::new(), duration)?;
     let busy = keep_busy(cpus, Instant::now() + duration);
     let recording = sampler.stop();
-    busy.map(|()| recording.stolen(cpus))
+    busy.map(|()| recording.stolen(cpus, 0..=u64::MAX))
 }
 
 fn keep_busy(cpus: &CpuSet, until: Instant) -> io::Result<()> {

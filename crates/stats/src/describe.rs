@@ -5,6 +5,8 @@
 
 use thiserror::Error;
 
+use crate::confidence::{Confidence, ConfidenceInterval};
+
 /// At least one finite number, kept in ascending order.
 ///
 /// ```
@@ -82,6 +84,25 @@ impl Sample {
     /// The middle value, or the mean of the two in the middle.
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
+    }
+
+    /// The confidence interval of the median, at least 95 %, from order statistics (Conover, Practical Nonparametric
+    /// Statistics, 3.2). It is the narrowest symmetric pair of ranks whose binomial tails are each at most 2.5 %. None for
+    /// fewer than six values, where no pair qualifies.
+    pub fn median_interval(&self) -> Option<ConfidenceInterval> {
+        let n = self.len();
+        let tail = Confidence::P95.alpha() / 2.0;
+        let (mut below, mut probability) = (0.0, 0.5_f64.powf(n as f64));
+        let mut rank = None;
+        for k in 0..n / 2 {
+            below += probability;
+            if below > tail {
+                break;
+            }
+            rank = Some(k);
+            probability *= (n - k) as f64 / (k + 1) as f64;
+        }
+        rank.map(|k| ConfidenceInterval { low: self.0[k], high: self.0[n - 1 - k] })
     }
 
     /// Median of the absolute distances to the median, not scaled; times 1.4826 it estimates the standard
@@ -204,5 +225,17 @@ mod tests {
             prop_assert_eq!(sample.standard_deviation(), Some(0.0));
             prop_assert_eq!(sample.median_absolute_deviation(), 0.0);
         }
+    }
+
+    #[test]
+    fn the_confidence_interval_of_a_median_needs_six_values() {
+        let interval = |values: &[f64]| Sample::new(values).expect("values").median_interval();
+        assert_eq!(interval(&[1.0, 2.0, 3.0, 4.0, 5.0]), None);
+        let six = interval(&[6.0, 1.0, 2.0, 3.0, 4.0, 5.0]).expect("an interval");
+        assert_eq!((six.low, six.high), (1.0, 6.0));
+        // Ten values: ranks 2 and 9 leave 1.07 % on each side (Conover's table A3).
+        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
+        let interval = interval(&ten).expect("an interval");
+        assert_eq!((interval.low, interval.high), (2.0, 9.0));
     }
 }

@@ -161,7 +161,7 @@ pub struct StealSampler {
 impl StealSampler {
     /// Stops; returns the steal since the start, 0 to 1. `None` where the kernel does not report it.
     pub fn stop(self) -> Option<f64> {
-        self.sampler.stop().stolen(&self.cpus)
+        self.sampler.stop().stolen(&self.cpus, 0..=u64::MAX)
     }
 }
 

@@ -92,7 +92,8 @@ pub enum TrialTurns {
         trials: Vec<u32>,
         /// Length of a slice, seconds.
         slice_s: f64,
-        /// Rounds: in each one, every server had one slice.
+        /// Rounds: in each one, every server had one slice. A search for capacities has further rounds for those that are not near
+        /// theirs, and none for a server that has no rate.
         rounds: u32,
         /// CPU time that this server used while none was loaded, in cores; none after the first block, which decides.
         #[serde(default, skip_serializing_if = "Option::is_none")]

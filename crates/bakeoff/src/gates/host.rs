@@ -24,10 +24,9 @@ const MAX_FREQUENCY_SPREAD: f64 = 0.05;
 /// CPU time that the hypervisor took.
 pub fn steal(machine: &WatchedMachine<'_>) -> Gate {
     let (from, to) = machine.window_us;
-    let Some(cores) = machine.telemetry.mean("cpu.steal", from..=to) else {
+    let Some(share) = machine.telemetry.stolen(&machine.cpus, from..=to) else {
         return not_applicable(STEAL, "the kernel reports no steal time");
     };
-    let share = cores / machine.cpus.len().max(1) as f64;
     let message = if share > MAX_STEAL {
         "the hypervisor took CPU time during the measurement: run again when the machine is quieter"
             .to_owned()
@@ -78,13 +77,22 @@ fn others_cores(
     let elsewhere: f64 = machine.seen.iter().filter_map(of_seen).sum();
     let ours = mean("programs.ours")? + elsewhere;
     let others = (mean("programs.others")? - elsewhere).max(0.0);
-    let has_further_cpus = machine.telemetry.columns.iter().any(|column| {
-        let cpu = column.name.strip_prefix("cpu.").and_then(|name| name.strip_suffix(".user"));
-        cpu.and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| !machine.cpus.contains(cpu))
-    });
+    let has_further_cpus = columns_of_cpus(machine, "user").any(|(cpu, _)| !machine.cpus.contains(cpu));
     let kinds_of = |cpu: usize| BUSY.into_iter().filter_map(move |kind| mean(&format!("cpu.{cpu}.{kind}")));
     let busy: f64 = machine.cpus.iter().flat_map(kinds_of).sum();
     Some(if has_further_cpus { others.min((busy - ours).max(0.0)) } else { others })
+}
+
+/// The columns `cpu.N.KIND` of a recording, with their CPUs.
+fn columns_of_cpus<'m>(
+    machine: &'m WatchedMachine<'_>,
+    kind: &str,
+) -> impl Iterator<Item = (usize, &'m str)> {
+    let suffix = format!(".{kind}");
+    machine.telemetry.columns.iter().filter_map(move |column| {
+        let cpu = column.name.strip_prefix("cpu.")?.strip_suffix(&suffix)?;
+        Some((cpu.parse().ok()?, column.name.as_str()))
+    })
 }
 
 /// Memory read from swap.
@@ -125,14 +133,13 @@ pub fn clock(machine: &WatchedMachine<'_>) -> Gate {
     gate("clock", true, format!("{step:.0} ms"), format!("at most {most:.0} ms"), agree)
 }
 
-/// The CPU frequency, where the CPUs report it.
+/// The frequency of the trial's CPUs, where they report it.
 pub fn frequency(machine: &WatchedMachine<'_>) -> Gate {
     let (from, to) = machine.window_us;
-    let columns = machine.telemetry.columns.iter().filter(|c| c.name.ends_with(".frequency"));
-    let spreads = columns.filter_map(|column| {
+    let of_trial = columns_of_cpus(machine, "frequency").filter(|(cpu, _)| machine.cpus.contains(*cpu));
+    let spreads = of_trial.filter_map(|(_, column)| {
         let within = |(t, _): &(u64, f64)| (from..=to).contains(t);
-        let values: Vec<f64> =
-            machine.telemetry.column(&column.name).filter(within).map(|(_, v)| v).collect();
+        let values: Vec<f64> = machine.telemetry.column(column).filter(within).map(|(_, v)| v).collect();
         let (low, high) =
             (values.iter().copied().min_by(f64::total_cmp)?, values.iter().copied().max_by(f64::total_cmp)?);
         Some((high - low) / high)

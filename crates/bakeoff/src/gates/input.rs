@@ -59,12 +59,21 @@ pub struct SeenMachine<'a> {
 pub struct NetworkUse {
     /// Its ends, for messages.
     pub between: String,
-    /// What the client received, bytes a second under load.
-    pub received_bytes_per_s: f64,
-    /// What the network carried in that direction, bytes a second.
-    pub capacity_bytes_per_s: f64,
+    /// What the client received.
+    pub to_client: DirectionUse,
+    /// What the client sent.
+    pub to_server: DirectionUse,
     /// Share of the segments of the server's machine that were sent again; none where the kernel does not count.
     pub retransmits: Option<f64>,
+}
+
+/// One direction of a network, bytes a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DirectionUse {
+    /// What was moved under load.
+    pub moved_bytes_per_s: f64,
+    /// What the network carried before the trials.
+    pub capacity_bytes_per_s: f64,
 }
 
 /// The result of a gate that applies.

@@ -2,29 +2,33 @@
 
 use archive::model::Gate;
 
-use super::input::{NetworkUse, gate, not_applicable, percent};
+use super::input::{DirectionUse, NetworkUse, gate, not_applicable, percent};
 
 /// Largest share of what the network carries that a trial may use. TCP in bursts gets less than a steady stream does.
 const MAX_USE: f64 = 0.9;
 /// Largest share of segments that may be sent again. On a healthy network of one site it is a thousandth of that.
 const MAX_RETRANSMITS: f64 = 0.01;
 
-/// Whether the network was the limit: of its worst path.
+/// Whether the network was the limit: of its worst path, in the direction that was fuller.
 pub fn network(paths: &[NetworkUse]) -> Gate {
     const ID: &str = "network";
-    let share = |path: &&NetworkUse| path.received_bytes_per_s / path.capacity_bytes_per_s;
-    let Some(worst) = paths.iter().max_by(|a, b| share(a).total_cmp(&share(b))) else {
+    let share = |direction: &DirectionUse| direction.moved_bytes_per_s / direction.capacity_bytes_per_s;
+    let directions = paths
+        .iter()
+        .flat_map(|path| [(path, "to the client", path.to_client), (path, "to the server", path.to_server)]);
+    let Some((worst, way, direction)) = directions.max_by(|(.., a), (.., b)| share(a).total_cmp(&share(b)))
+    else {
         return not_applicable(ID, "nothing was measured over a network whose capacity is known");
     };
-    let used = share(&worst);
+    let used = share(&direction);
     let mbit = |bytes_per_s: f64| bytes_per_s * 8.0 / 1e6;
     let lost = worst.retransmits.filter(|share| *share > MAX_RETRANSMITS);
     let message = if used > MAX_USE {
         format!(
-            "the network between {} was the limit: {:.0} of {:.0} Mbit/s: use a faster one, or operations that move fewer bytes",
+            "the network between {} was the limit: {:.0} of {:.0} Mbit/s {way}: use a faster one, or operations that move fewer bytes",
             worst.between,
-            mbit(worst.received_bytes_per_s),
-            mbit(worst.capacity_bytes_per_s)
+            mbit(direction.moved_bytes_per_s),
+            mbit(direction.capacity_bytes_per_s)
         )
     } else if let Some(share) = lost {
         format!(
@@ -45,13 +49,12 @@ mod tests {
 
     use super::*;
 
+    const LINK: f64 = 1.25e8;
+
     fn path(received_bytes_per_s: f64, retransmits: Option<f64>) -> NetworkUse {
-        NetworkUse {
-            between: "c1 and old".to_owned(),
-            received_bytes_per_s,
-            capacity_bytes_per_s: 1.25e8,
-            retransmits,
-        }
+        let [to_client, to_server] = [received_bytes_per_s, 1e6]
+            .map(|moved_bytes_per_s| DirectionUse { moved_bytes_per_s, capacity_bytes_per_s: LINK });
+        NetworkUse { between: "c1 and old".to_owned(), to_client, to_server, retransmits }
     }
 
     #[test]
@@ -65,9 +68,15 @@ mod tests {
         let (full, message) = outcome(&[path(1e7, None), path(1.2e8, None)]);
         assert_eq!(full, GateOutcome::Failed);
         assert!(
-            message.starts_with("the network between c1 and old was the limit: 960 of 1000 Mbit/s"),
+            message.starts_with(
+                "the network between c1 and old was the limit: 960 of 1000 Mbit/s to the client"
+            ),
             "{message}"
         );
+        let uploads = NetworkUse { to_server: path(1.2e8, None).to_client, ..path(1e6, None) };
+        let (full, message) = outcome(&[path(1e7, None), uploads]);
+        assert_eq!(full, GateOutcome::Failed);
+        assert!(message.contains("960 of 1000 Mbit/s to the server"), "{message}");
         let (lossy, message) = outcome(&[path(1e7, Some(0.03))]);
         assert_eq!(lossy, GateOutcome::Failed);
         assert!(message.contains("3.00 % were sent again"), "{message}");

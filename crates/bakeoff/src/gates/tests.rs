@@ -16,6 +16,12 @@ fn recording(name: &str, values: &[f64]) -> Recording {
     recordings(&[(name, values)])
 }
 
+/// What the hypervisor took of the two CPUs of a trial, in cores.
+fn steal(cores: &[f64]) -> Recording {
+    let each: Vec<f64> = cores.iter().map(|cores| cores / 2.0).collect();
+    recordings(&[("cpu.0.steal", &each), ("cpu.1.steal", &each)])
+}
+
 fn recordings(columns: &[(&str, &[f64])]) -> Recording {
     let length = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
     let tick = |at: usize| Tick {
@@ -68,16 +74,13 @@ fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
 
 #[test]
 fn an_undisturbed_trial_passes() {
-    assert_eq!(
-        failed(&undisturbed(&[&machine(&recording("cpu.steal", &[0.0, 0.01]))])),
-        Vec::<String>::new()
-    );
+    assert_eq!(failed(&undisturbed(&[&machine(&steal(&[0.0, 0.01]))])), Vec::<String>::new());
 }
 
 #[test]
 fn every_disturbance_fails_its_gate() {
-    let quiet = recording("cpu.steal", &[0.0]);
-    assert_eq!(failed(&undisturbed(&[&machine(&recording("cpu.steal", &[0.1, 0.1]))])), ["steal"]);
+    let quiet = steal(&[0.0]);
+    assert_eq!(failed(&undisturbed(&[&machine(&steal(&[0.1, 0.1]))])), ["steal"]);
     assert_eq!(failed(&undisturbed(&[&machine(&recording("swap.in", &[0.0, 4096.0]))])), ["swap"]);
     assert_eq!(failed(&undisturbed(&[&machine(&recording("cpu.0.frequency", &[3e9, 2e9]))])), ["frequency"]);
     assert_eq!(failed(&GateInput { error_share: 0.02, ..undisturbed(&[&machine(&quiet)]) }), ["errors"]);
@@ -106,7 +109,7 @@ fn every_disturbance_fails_its_gate() {
     // A server that closes connections may have carried out what it did not answer.
     assert!([980, 990, 1_000].into_iter().all(|server| counted(1_000, 20, server).is_empty()));
     assert_eq!([counted(1_000, 20, 1_006), counted(1_000, 20, 974)], [["counts"], ["counts"]]);
-    let mut stepped = recording("cpu.steal", &[0.0, 0.0]);
+    let mut stepped = steal(&[0.0, 0.0]);
     stepped.samples[1].unix_ms += 50;
     assert_eq!(failed(&undisturbed(&[&machine(&stepped)])), Vec::<String>::new());
     let noted = check(&undisturbed(&[&machine(&stepped)]))
@@ -117,14 +120,14 @@ fn every_disturbance_fails_its_gate() {
         noted.outcome == GateOutcome::NotApplicable && noted.message.contains("set by 50 ms"),
         "{noted:?}"
     );
-    let mut corrected = recording("cpu.steal", &[0.0; 12]);
+    let mut corrected = steal(&[0.0; 12]);
     corrected.samples[5..].iter_mut().for_each(|sample| sample.unix_ms += 50);
     assert_eq!(failed(&undisturbed(&[&machine(&corrected)])), Vec::<String>::new());
 }
 
 #[test]
 fn a_limited_client_names_the_measure_that_it_does_not_limit() {
-    let (quiet, slow) = (recording("cpu.steal", &[0.0]), ["the client was the limit".to_owned()]);
+    let (quiet, slow) = (steal(&[0.0]), ["the client was the limit".to_owned()]);
     let message = |has_other_measure| {
         let machine = machine(&quiet);
         let machines = [&machine];
@@ -199,8 +202,29 @@ fn other_programs_on_further_cpus_do_not_count() {
 }
 
 #[test]
+fn cpus_that_the_trial_does_not_use_do_not_count() {
+    let steady: &[f64] = &[0.0, 0.0];
+    let on_cpu_2 = |name: &str, values| {
+        recordings(&[
+            ("cpu.0.steal", steady),
+            ("cpu.1.steal", steady),
+            ("cpu.0.frequency", &[3e9, 3e9]),
+            (name, values),
+        ])
+    };
+    assert_eq!(
+        failed(&undisturbed(&[&machine(&on_cpu_2("cpu.2.steal", &[0.9, 0.9]))])),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        failed(&undisturbed(&[&machine(&on_cpu_2("cpu.2.frequency", &[3e9, 1e9]))])),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
 fn each_machine_of_a_trial_is_checked_and_a_failure_names_it() {
-    let (quiet, stolen) = (recording("cpu.steal", &[0.0, 0.0]), recording("cpu.steal", &[0.1, 0.1]));
+    let (quiet, stolen) = (steal(&[0.0, 0.0]), steal(&[0.1, 0.1]));
     let named = |name: &str, telemetry| WatchedMachine { name: Some(name.to_owned()), ..machine(telemetry) };
     let (server, client) = (named("host old", &quiet), named("this machine", &stolen));
     for machines in [[&server, &client], [&client, &server]] {

@@ -128,6 +128,27 @@ fn a_run_without_a_valid_block_ends_early() {
 }
 
 #[test]
+fn a_variant_that_is_never_valid_does_not_take_the_ratio_of_the_others() {
+    let third = r#"}, { name = "h2o", server = "h2o", knobs = {} }]"#;
+    let plan = PLAN.replace("blocks = 4", "blocks = 8").replace("}]\n", &format!("{third}\n"));
+    let runs = tempfile::tempdir().expect("a directory");
+    let mut lab = ScriptedLab { limited: vec![2], ..ScriptedLab::new([(1, TrialStatus::Invalid)]) };
+    let never = AtomicBool::new(false);
+    let mut events = Vec::new();
+    let finished = run_blocks(&plan.parse().expect("a plan"), &mut lab, runs.path(), &never, &mut |event| {
+        events.push(event);
+    });
+    let comparisons = finished.expect("a run").verdict.comparisons;
+    let of = |a: &str, b: &str| {
+        let pair = comparisons.iter().find(|pair| (pair.a.as_str(), pair.b.as_str()) == (a, b));
+        pair.and_then(|pair| pair.estimate.as_ref()).map(|estimate| estimate.blocks)
+    };
+    assert!(of("apache", "nginx").is_some_and(|blocks| blocks >= 8), "{comparisons:?}");
+    assert_eq!((of("h2o", "apache"), of("h2o", "nginx")), (None, None));
+    assert!(trials(&events) <= 8 * 3 + 2, "a variant that is never valid gets no spare block");
+}
+
+#[test]
 fn a_client_that_is_the_limit_for_the_faster_variant_only_shows_a_bound() {
     let verdict_of = |plan: Plan, limited| {
         let runs = tempfile::tempdir().expect("a directory");

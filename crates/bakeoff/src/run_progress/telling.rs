@@ -62,7 +62,7 @@ impl RunProgress<'_> {
         let (Some(outlook), Some(within)) = (self.outlook(), self.plan.within) else { return };
         let half_width = outlook.half_width();
         if half_width > within {
-            let needed = outlook.needed(within);
+            let needed = outlook.needed(&self.plan, within);
             observe(Event::AimMissed {
                 within,
                 half_width,

@@ -87,7 +87,7 @@ impl ScriptedLab {
             phases: vec![closed_loop(60_000.0, if is_limited { 0.95 } else { 0.5 })],
             measured: Some(MeasuredValue {
                 metric: wording.what,
-                value: [100.0, 200.0][variant_point.variant] + f64::from(scheduled.number),
+                value: [100.0, 200.0, 300.0][variant_point.variant] + f64::from(scheduled.number),
                 unit: wording.unit.to_owned(),
                 higher_is_better: wording.higher_is_better,
             }),

@@ -26,7 +26,7 @@ pub fn measure_break(
     });
     result.client_reasons = found.client_reasons;
     result.reasons = found.reasons;
-    result.client_utilisation =
-        found.record.steps.iter().map(|step| step.client_cpu_cores).fold(0.0, f64::max);
+    let cores = found.record.steps.iter().map(|step| step.client_cpu_cores).fold(0.0, f64::max);
+    result.client_utilisation = cores / server.client_cpus.max(1) as f64;
     Ok((result, Some(found.record)))
 }

@@ -50,7 +50,7 @@ impl Rounds<'_> {
                     search.add(index, rate, slice);
                 }
             }
-            if Self::is_interrupted(servers) {
+            if Self::end_all_if_interrupted(servers) {
                 return round + 1;
             }
             (0..servers.len())
@@ -132,7 +132,9 @@ impl TurnTaker<'_, '_> {
         }
         let reasons = match found.capacity {
             SlicedCapacity::AtLeast(_) | SlicedCapacity::Unknown => &mut self.result.client_reasons,
-            SlicedCapacity::Found(_) | SlicedCapacity::NoRateMeets => &mut self.result.reasons,
+            SlicedCapacity::Found(_) | SlicedCapacity::NoRateMeets | SlicedCapacity::Unsettled => {
+                &mut self.result.reasons
+            }
         };
         reasons.extend(found.capacity.reason(slo));
     }

@@ -30,7 +30,7 @@ impl Rounds<'_> {
         let rates: Vec<Option<f64>> = servers.iter().map(|server| server.rate.or(of_all)).collect();
         let shapes: Vec<Option<Shape>> =
             rates.iter().map(|rate| Some(Shape::open((*rate)?, Arrivals::Poisson))).collect();
-        let rounds = self.rounds_for(self.load());
+        let rounds = self.rounds_at_rates(self.load(), &rates);
         let what = format!("CPU time at {}", in_words(&rates));
         let merged = self.merged_rounds(rounds, &what, &shapes, servers, observe);
         for ((server, merged), rate) in servers.iter_mut().zip(merged).zip(rates) {
@@ -51,6 +51,9 @@ impl Rounds<'_> {
 impl TrialMeasurement {
     /// Takes the CPU time an operation of the slices of this run, which were offered at this rate.
     fn take_cpu_time(&mut self, plan: &Plan, rate: f64, run: MeasuredRun) {
+        if !self.has_operations(&run) {
+            return;
+        }
         let (summary, seconds) = (&run.summary, run.summary.duration_s.max(1e-9));
         let achieved = summary.throughput_per_s + summary.failed as f64 / seconds;
         let has_fallen_behind = achieved < LEAST_ACHIEVED * summary.offered_per_s;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use archive::model::{PhaseKind, PhaseSlices, Tick, TrialPhase};
+use archive::model::{PhaseKind, PhaseSlices, Plan, Tick, TrialPhase};
 use host::process::CpuUsed;
 use load::capacity::{StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
@@ -62,6 +62,12 @@ pub struct ClosedLoad {
     pub client_counts: ClientCounts,
     /// Whether the user has interrupted the trial.
     pub interrupted: bool,
+}
+
+/// The load of a plan for a server with this number of connections: no worker is without one.
+pub fn with_connections(plan: &Plan, of_server: LoadSpec, connections: u32) -> LoadSpec {
+    let workers = (plan.load.threads * plan.client_count()).min(connections);
+    LoadSpec { connections, workers, ..of_server }
 }
 
 impl<'a> LoadPhases<'a> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{CpuTimePerOperation, Measure, MeasuredValue, Plan, WarmUpOutcome};
+use archive::model::{CpuTimePerOperation, Measure, MeasuredValue, Plan, WarmUpOutcome, thousands};
 use load::capacity::NothingSucceeds;
 use load::engine::LoadOutcome;
 use load::record::{Interval, Micros, RecordedTimes};
@@ -101,6 +101,19 @@ impl TrialMeasurement {
         let loaded = self.loaded.get_or_insert(LoadedTime { begin, end, under_load: Duration::ZERO });
         loaded.end = end;
         loaded.under_load += slice.under_load;
+    }
+
+    /// Whether a run at a rate had operations: without one there is no value, and this is the reason.
+    pub fn has_operations(&mut self, run: &MeasuredRun) -> bool {
+        let summary = &run.summary;
+        let is_empty = summary.requests == 0 && summary.failed == 0;
+        if is_empty {
+            let (rate, seconds) = (thousands(summary.offered_per_s), summary.duration_s);
+            self.reasons.push(format!(
+                "no operation was due in {seconds:.1} s at {rate}/s: pass a higher rate, or measure for longer"
+            ));
+        }
+        !is_empty
     }
 
     /// Takes the value from a run that has been cut to what was measured. Where there is an objective, the capacity

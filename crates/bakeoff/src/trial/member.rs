@@ -18,7 +18,7 @@ use workload::{OperationCount, ServerVariant};
 use super::alone::measure_alone;
 use super::background::{self, BackgroundLoad};
 use super::breaking::measure_break;
-use super::load_phases::LoadPhases;
+use super::load_phases::{LoadPhases, with_connections};
 use super::measurement::TrialMeasurement;
 use super::neighbours;
 use super::phases::ClientCounts;
@@ -69,6 +69,13 @@ pub struct LoadEnd {
     is_interrupted: bool,
     /// When the load ended.
     ended: Instant,
+}
+
+impl LoadEnd {
+    /// Why the load failed, or else this.
+    pub fn error_or(self, other: TrialError) -> TrialError {
+        self.measured.err().unwrap_or(other)
+    }
 }
 
 impl<'a> TrialMember<'a> {
@@ -179,6 +186,7 @@ impl<'a> TrialMember<'a> {
             trial: self.trial.number,
             name: &self.variant_point.name(setup.plan),
             server_cpus: machine.server_cpus.len(),
+            client_cpus: setup.machines.client_cpus.len(),
             load: loads.spec().clone(),
             hint: self.hint.and_then(Hint::last_value),
             context: setup.context,
@@ -302,8 +310,14 @@ impl<'a> TrialMember<'a> {
         mut self,
         load: Result<(LoadEnd, RecordedLoad), TrialError>,
     ) -> Result<FinishedTrial, ArchiveError> {
-        let outcome = load.and_then(|(end, recorded)| self.evaluate(end, recorded));
-        let finished = self.write(outcome)?;
+        let (recorded, outcome) = match load {
+            Ok((end, recorded)) => {
+                let outcome = self.evaluate(end, &recorded);
+                (Some(recorded), outcome)
+            }
+            Err(error) => (None, Err(error)),
+        };
+        let finished = self.write(recorded.as_ref(), outcome)?;
         self.sut.stop();
         Ok(ended(self.setup, finished, self.began))
     }
@@ -311,9 +325,7 @@ impl<'a> TrialMember<'a> {
     /// The load of this trial, except for shape and length.
     fn spec(&self) -> Result<LoadSpec, TrialError> {
         let plan = self.setup.plan;
-        let mut spec = self.sut.load_spec()?;
-        spec.connections = self.variant_point.connections(plan);
-        spec.workers = (plan.load.threads * plan.client_count()).min(spec.connections);
+        let mut spec = with_connections(plan, self.sut.load_spec()?, self.variant_point.connections(plan));
         spec.part.seed = u64::from(plan.seed) << 32 | u64::from(self.trial.number) << 8;
         Ok(spec)
     }

@@ -59,7 +59,7 @@ use crate::preset::telemetry_period;
 use member::{LoadEnd, TrialMember};
 use recorders::{RecordedLoad, Recorders};
 
-pub use load_phases::LoadPhases;
+pub use load_phases::{LoadPhases, with_connections};
 pub use phases::{add_times, curve};
 pub use server_usage::WATCH;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use archive::model::{Measure, PhaseKind, Plan, thousands};
 use load::inputs::slo::Slo;
-use load::slices::{DrawnSlice, LoopPace, MergedSlices, SliceLength, rounds_between_renewals};
+use load::slices::{DrawnSlice, LoopPace, MergedSlices, SliceLength, is_renewal_due};
 use load::spec::{Arrivals, Shape};
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -17,6 +17,10 @@ use crate::event::{Event, Observer};
 
 /// Fewest rounds of a measurement: a server's slices should be first and last in a round.
 const FEWEST_ROUNDS: u32 = 2;
+/// Operations that a measurement at a rate should have of each server: two are then later than the p99. At a low rate that takes longer than
+/// planned, but no more than this many times as long.
+const OPERATIONS_AT_RATE: f64 = 200.0;
+const LONGEST_AT_RATE: u32 = 4;
 /// Time of a search with one server up, in steps of the plan.
 const STEPS_ALONE: u32 = 10;
 
@@ -72,14 +76,26 @@ impl<'r> Rounds<'r> {
         self.plan.turns.map_or(self.plan.phases.search_step * STEPS_ALONE, |turns| turns.load)
     }
 
+    /// Rounds in which each server is loaded for this long, or for longer where the lowest of these rates needs it.
+    pub(super) fn rounds_at_rates(&self, load: Duration, rates: &[Option<f64>]) -> u32 {
+        let lowest = rates.iter().flatten().copied().min_by(f64::total_cmp);
+        let needed = lowest.and_then(|rate| Duration::try_from_secs_f64(OPERATIONS_AT_RATE / rate).ok());
+        self.rounds_for(needed.unwrap_or(load).clamp(load, load * LONGEST_AT_RATE))
+    }
+
     /// Rounds in which each server is loaded for this long.
     pub(super) fn rounds_for(&self, load: Duration) -> u32 {
         self.slice.rounds_for(load).max(FEWEST_ROUNDS)
     }
 
-    /// Whether the user has interrupted.
-    pub(super) fn is_interrupted(servers: &[TurnTaker<'_, '_>]) -> bool {
-        servers.iter().any(|server| server.loads.interrupted)
+    /// Whether the user has interrupted. Then it is so for all servers: the slices that some have had and others have not are no
+    /// measurement.
+    pub(super) fn end_all_if_interrupted(servers: &mut [TurnTaker<'_, '_>]) -> bool {
+        let interrupted = servers.iter().any(|server| server.loads.interrupted);
+        for server in servers.iter_mut() {
+            server.loads.interrupted = interrupted;
+        }
+        interrupted
     }
 
     /// The slices of the next round, and their order: random, or that of the round before in reverse. So a drift within two
@@ -98,7 +114,7 @@ impl<'r> Rounds<'r> {
         let connecting = servers.iter().map(|server| server.loads.connecting()).sum::<Option<Duration>>();
         let Some(connecting) = connecting else { return };
         let one_round = self.slice.under_load() * servers.len() as u32;
-        if round > 0 && round.is_multiple_of(rounds_between_renewals(connecting, one_round)) {
+        if is_renewal_due(round, connecting, one_round) {
             servers.iter_mut().for_each(TurnTaker::reconnect);
         }
     }
@@ -124,7 +140,7 @@ impl<'r> Rounds<'r> {
                     MergedSlices::add(&mut merged[index], slice);
                 }
             }
-            if Self::is_interrupted(servers) {
+            if Self::end_all_if_interrupted(servers) {
                 break;
             }
         }
@@ -157,25 +173,27 @@ impl<'r> Rounds<'r> {
         observe: &mut Observer<'_>,
     ) -> u32 {
         let slo: Option<Slo> = self.plan.measure.slo().and_then(|text| text.parse().ok());
-        let rounds = self.rounds_for(self.plan.phases.measure);
+        let mut all_rounds = 0;
         for at in 0..rates {
             let is_last = at + 1 == rates;
             let kind = if is_last { PhaseKind::Measure } else { PhaseKind::CurveStep };
             let rates: Vec<Option<f64>> = servers.iter().map(|server| rate_of(server, at)).collect();
             let shapes: Vec<_> =
                 rates.iter().map(|rate| Some(Shape::open((*rate)?, Arrivals::Poisson))).collect();
+            let rounds = self.rounds_at_rates(self.plan.phases.measure, &rates);
+            all_rounds += rounds;
             let what = format!("measuring at {}", in_words(&rates));
             let merged = self.merged_rounds(rounds, &what, &shapes, servers, observe);
             for (server, merged) in servers.iter_mut().zip(merged) {
                 let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };
                 let run = server.loads.keep_slices(kind, merged, slo.as_ref());
-                if is_last {
+                if is_last && server.result.has_operations(&run) {
                     let p99_us = run.summary.response_time_us.p99;
                     server.result.take(&self.plan.measure, p99_us as f64, run);
                 }
             }
         }
-        rounds * rates as u32
+        all_rounds
     }
 }
 

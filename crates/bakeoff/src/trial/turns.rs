@@ -73,15 +73,16 @@ pub fn run_in_turns<'a>(
     let recordings = recorders.stop();
     let finished = turns.into_iter().enumerate().map(|(index, turn)| match turn {
         Ok(Turn { member, state, .. }) => {
+            let own = |recording: &_| own_part(recording, &watch_one_of(index));
             let load = match state {
-                TurnState::Ended(end) => recordings
-                    .of(setup.machines, member.machine(), |recording| {
-                        own_part(recording, &watch_one_of(index))
-                    })
-                    .map(|recorded| (*end, recorded))
-                    .map_err(TrialError::from),
+                TurnState::Ended(end) => match recordings.of(setup.machines, member.machine(), own) {
+                    Ok(recorded) => Ok((*end, recorded)),
+                    Err(error) => Err(end.error_or(error.into())),
+                },
                 TurnState::Failed(error) => Err(error),
-                TurnState::Loaded(..) => unreachable!("a turn ends before its record"),
+                TurnState::Loaded(..) | TurnState::CutOff(..) => {
+                    unreachable!("a turn ends before its record")
+                }
             };
             member.finish(load)
         }
@@ -92,9 +93,7 @@ pub fn run_in_turns<'a>(
 
 /// Fails the trials of a machine that cannot be asked any more. Those that have failed before keep their reason.
 fn fail_all<'t, 'a: 't>(turns: impl Iterator<Item = &'t mut Turn<'a>>, error: &Arc<MachineError>) {
-    for turn in turns.filter(|turn| !matches!(turn.state, TurnState::Failed(_))) {
-        turn.state = TurnState::Failed(Arc::clone(error).into());
-    }
+    turns.for_each(|turn| turn.fail(Arc::clone(error).into()));
 }
 
 /// Warms up all servers, and loads them in turns. Returns why they must run one at a time instead, if they must.
@@ -134,7 +133,7 @@ fn load_in_turns(
         let (trials, idle_cores) = (trials.clone(), turn.idle_cores);
         turn.member.share_block(TrialTurns::InTurns { trials, slice_s, rounds: count, idle_cores });
         match failed {
-            Some(error) => turn.state = TurnState::Failed(error),
+            Some(error) => turn.fail(error),
             None => turn.measure_more(observe),
         }
     }
@@ -150,7 +149,7 @@ fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<St
             Ok(cores) => turn.idle_cores = Some(cores),
             Err(error) => {
                 turn.idle_cores = None;
-                turn.state = TurnState::Failed(error.into());
+                turn.fail(error.into());
             }
         }
     }
@@ -187,9 +186,11 @@ struct Turn<'a> {
 enum TurnState<'a> {
     /// It is loaded.
     Loaded(Box<(LoadPhases<'a>, TrialMeasurement)>),
+    /// Its load has failed: it takes no further turns. What was recorded until then is kept.
+    CutOff(Box<(LoadPhases<'a>, TrialError)>),
     /// Its load has ended.
     Ended(Box<LoadEnd>),
-    /// It takes no further turns.
+    /// It was never loaded.
     Failed(TrialError),
 }
 
@@ -222,16 +223,29 @@ impl<'a> Turn<'a> {
                 Some(warm)
             }
             Err(error) => {
-                self.state = TurnState::Failed(error);
+                self.fail(error);
                 None
             }
         }
     }
 
+    /// Ends its turns, if they have not ended before.
+    fn fail(&mut self, error: TrialError) {
+        self.state = match self.take_state() {
+            TurnState::Loaded(load) => TurnState::CutOff(Box::new((load.0, error))),
+            other => other,
+        };
+    }
+
+    /// Its state, with a stand-in in its place.
+    fn take_state(&mut self) -> TurnState<'a> {
+        mem::replace(&mut self.state, TurnState::Failed(RunError::Interrupted.into()))
+    }
+
     fn closed_loop_per_s(&self) -> Option<f64> {
         match &self.state {
             TurnState::Loaded(load) => Some(load.1.closed_loop_per_s),
-            TurnState::Ended(_) | TurnState::Failed(_) => None,
+            TurnState::CutOff(_) | TurnState::Ended(_) | TurnState::Failed(_) => None,
         }
     }
 
@@ -247,7 +261,7 @@ impl<'a> Turn<'a> {
                 let settings = Some(self.member.kernel_turn());
                 Some(TurnTaker { loads, settings, result, rate, hint, failed: None })
             }
-            TurnState::Ended(_) | TurnState::Failed(_) => None,
+            TurnState::CutOff(_) | TurnState::Ended(_) | TurnState::Failed(_) => None,
         }
     }
 
@@ -257,18 +271,20 @@ impl<'a> Turn<'a> {
             let (loads, result) = load.as_mut();
             let settings = self.member.kernel_turn().begin();
             if let Err(error) = settings.and_then(|()| self.member.measure_more(result, loads, observe)) {
-                self.state = TurnState::Failed(error);
+                self.fail(error);
             }
         }
     }
 
     fn end_load(&mut self) {
-        // A stand-in while the load is taken apart.
-        let state = mem::replace(&mut self.state, TurnState::Failed(RunError::Interrupted.into()));
-        self.state = match state {
+        self.state = match self.take_state() {
             TurnState::Loaded(load) => {
                 let (loads, result) = *load;
                 TurnState::Ended(Box::new(self.member.end_load(loads, Ok(result))))
+            }
+            TurnState::CutOff(load) => {
+                let (loads, error) = *load;
+                TurnState::Ended(Box::new(self.member.end_load(loads, Err(error))))
             }
             other => other,
         };

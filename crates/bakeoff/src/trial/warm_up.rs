@@ -50,7 +50,9 @@ pub fn warm_up(
         let run = loads.closed_loop(length, interval_of(length), observe)?.outcome;
         let checked = check_loop(&run, before, earlier, quantity, goal);
         before += length;
-        if checked.unsteady.is_none() || loads.interrupted || before + length > plan.warm_up.max {
+        // Where operations take longer than the loop, the next one begins them anew.
+        let next = if checked.series.is_empty() { length * 2 } else { length };
+        if checked.unsteady.is_none() || loads.interrupted || before + next > plan.warm_up.max {
             return Ok(WarmedUp {
                 outcome: checked.outcome,
                 unsteady: checked.unsteady,
@@ -59,10 +61,7 @@ pub fn warm_up(
                 run,
             });
         }
-        if checked.series.is_empty() {
-            // Operations take longer than the loop, and the next one begins them anew.
-            length *= 2;
-        }
+        length = next;
         earlier = Some(checked.series);
     }
 }

@@ -61,9 +61,10 @@ impl Recording {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// The share of these CPUs' time that the hypervisor took, 0 to 1. None where the kernel does not report it.
-    pub fn stolen(&self, cpus: &CpuSet) -> Option<f64> {
-        let stolen = |cpu| self.mean(&format!("cpu.{cpu}.steal"), 0..=u64::MAX);
+    /// The share of these CPUs' time that the hypervisor took in a time range (in `t_us`), 0 to 1. None where the kernel does not
+    /// report it.
+    pub fn stolen(&self, cpus: &CpuSet, within_us: RangeInclusive<u64>) -> Option<f64> {
+        let stolen = |cpu| self.mean(&format!("cpu.{cpu}.steal"), within_us.clone());
         let cores: Option<f64> = cpus.iter().map(stolen).sum();
         cores.map(|cores| cores / cpus.len().max(1) as f64)
     }

@@ -13,7 +13,7 @@ use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity}
 use super::staircase::{FirstGuess, SlicedCapacity};
 use crate::inputs::slo::Slo;
 use crate::outcome::{LoadEvent, LoadOutcome, RunContext, RunError};
-use crate::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength, rounds_between_renewals};
+use crate::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength, is_renewal_due};
 use crate::spans::Spans;
 use crate::spec::{Arrivals, LoadPart, LoadSpec, Shape};
 use crate::summary::Summary;
@@ -167,10 +167,11 @@ fn reasons(capacity: SlicedCapacity, is_interrupted: bool, slo: &Slo) -> Vec<Str
     let interrupted = is_interrupted.then(|| "interrupted before the search was over".to_owned());
     let of_capacity = match capacity {
         SlicedCapacity::NoRateMeets => None,
-        SlicedCapacity::Unknown if is_interrupted => None,
-        SlicedCapacity::Found(_) | SlicedCapacity::AtLeast(_) | SlicedCapacity::Unknown => {
-            capacity.reason(slo)
-        }
+        SlicedCapacity::Unknown | SlicedCapacity::Unsettled if is_interrupted => None,
+        SlicedCapacity::Found(_)
+        | SlicedCapacity::AtLeast(_)
+        | SlicedCapacity::Unknown
+        | SlicedCapacity::Unsettled => capacity.reason(slo),
     };
     interrupted.into_iter().chain(of_capacity).collect()
 }
@@ -279,11 +280,9 @@ impl SearchRun<'_> {
 
     /// Runs a slice. None if the user interrupts.
     fn slice(&mut self, rate_per_s: f64) -> Result<Option<Slice>, RunError> {
-        if let Some(connecting) = self.server.connecting() {
-            let between = rounds_between_renewals(connecting, self.length.under_load());
-            if self.slices > 0 && self.slices.is_multiple_of(between) {
-                self.server.reconnect()?;
-            }
+        let connecting = self.server.connecting();
+        if connecting.is_some_and(|time| is_renewal_due(self.slices, time, self.length.under_load())) {
+            self.server.reconnect()?;
         }
         self.slices += 1;
         let drawn = self.length.draw(&mut self.rng);
@@ -318,7 +317,10 @@ mod tests {
         assert_eq!(of(SlicedCapacity::NoRateMeets, false), "");
         assert!(of(SlicedCapacity::AtLeast(1.0), false).contains("the client was the limit"));
         assert!(of(SlicedCapacity::Unknown, false).contains("the client was the limit"));
-        assert_eq!(of(SlicedCapacity::Unknown, true), "interrupted before the search was over");
+        assert!(of(SlicedCapacity::Unsettled, false).contains("measure for longer"));
+        for unknown in [SlicedCapacity::Unknown, SlicedCapacity::Unsettled] {
+            assert_eq!(of(unknown, true), "interrupted before the search was over");
+        }
         assert!(of(SlicedCapacity::AtLeast(1.0), true).starts_with("interrupted"));
     }
 }

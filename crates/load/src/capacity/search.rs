@@ -100,9 +100,10 @@ impl<'s> CapacitySearch<'s> {
         (evaluation, summary)
     }
 
-    /// A server that has failed misses every objective: it loses its measurement, and the others go on.
+    /// A server that has failed loses its measurement, and the others go on.
     pub fn fail(&mut self, server: usize) {
-        self.outcomes[server] = Some(StepOutcome::Missed);
+        self.outcomes[server] = None;
+        self.staircase.give_up(server);
     }
 
     /// Ends a round.

@@ -70,6 +70,8 @@ pub enum SlicedCapacity {
     NoRateMeets,
     /// Too few slices say something: in the others, the client was the limit.
     Unknown,
+    /// Too few rounds count, for other reasons: the rates did not settle near the capacities.
+    Unsettled,
 }
 
 /// The reason that is reported where the client set the highest rate.
@@ -86,6 +88,9 @@ impl SlicedCapacity {
                 "the search found no capacity: in most rounds the client was the limit: give it more threads and cores"
                     .to_owned(),
             ),
+            Self::Unsettled => Some(format!(
+                "the search did not settle: fewer than {FEWEST_ROUNDS} of its rounds were near the capacity: measure for longer, or on a quieter machine"
+            )),
         }
     }
 
@@ -93,7 +98,7 @@ impl SlicedCapacity {
     pub fn rate_per_s(self) -> Option<f64> {
         match self {
             Self::Found(rate) | Self::AtLeast(rate) => Some(rate),
-            Self::NoRateMeets | Self::Unknown => None,
+            Self::NoRateMeets | Self::Unknown | Self::Unsettled => None,
         }
     }
 }
@@ -188,6 +193,12 @@ impl Staircase {
         }
     }
 
+    /// Leaves out a server that has failed: the others go on as if it had not been there.
+    pub fn give_up(&mut self, index: usize) {
+        self.servers[index].given_up = true;
+        self.rounds.iter_mut().for_each(|round| round[index] = None);
+    }
+
     /// Records what the servers near their capacities did, and moves these. A slice that says nothing ends the round for all of
     /// them.
     fn record_round(&mut self, is_counting: &[bool], missed: &[Option<bool>]) {
@@ -224,7 +235,8 @@ impl Staircase {
             _ if server.given_up => SlicedCapacity::NoRateMeets,
             Some(rate) if server.client_limited > server.misses => SlicedCapacity::AtLeast(rate.exp()),
             Some(rate) => SlicedCapacity::Found(rate.exp()),
-            None => SlicedCapacity::Unknown,
+            None if server.client_limited > server.misses => SlicedCapacity::Unknown,
+            None => SlicedCapacity::Unsettled,
         };
         self.servers.iter().enumerate().map(of_server).collect()
     }

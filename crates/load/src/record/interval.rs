@@ -326,6 +326,11 @@ impl<H: RecordedTimes> Interval<H> {
         self.operations.iter().map(|op| op.bytes_received).sum()
     }
 
+    /// Bytes sent over all operations.
+    pub fn bytes_sent(&self) -> u64 {
+        self.operations.iter().map(|op| op.bytes_sent).sum()
+    }
+
     /// One histogram of all operations, such as `|op| &op.response_time`.
     pub fn merged(&self, of: impl Fn(&OperationStats<H>) -> &H) -> Micros {
         let mut all = micros();

@@ -11,10 +11,15 @@ use crate::spec::{LoadPart, LoadSpec, Shape};
 const MAX_CONNECTING: f64 = 0.05;
 const FEWEST_BETWEEN: u32 = 4;
 
-/// How many rounds of slices use the same connections, where it takes this long to open those of a round. Which thread of a
-/// server has which connections, and how large their windows have grown, lasts as long as the connections do: a measurement
-/// should not be a sample of one such state.
-pub fn rounds_between_renewals(connecting: Duration, round: Duration) -> u32 {
+/// Whether the connections are to be opened anew after so many rounds of this length, where it takes this long to open those of a
+/// round. Which thread of a server has which connections, and how large their windows have grown, lasts as long as the connections
+/// do: a measurement should not be a sample of one such state.
+pub fn is_renewal_due(rounds: u32, connecting: Duration, round: Duration) -> bool {
+    rounds > 0 && rounds.is_multiple_of(rounds_between_renewals(connecting, round))
+}
+
+/// How many rounds of slices use the same connections.
+fn rounds_between_renewals(connecting: Duration, round: Duration) -> u32 {
     let rounds = connecting.as_secs_f64() / (round.as_secs_f64() * MAX_CONNECTING);
     (rounds.ceil() as u32).max(FEWEST_BETWEEN)
 }

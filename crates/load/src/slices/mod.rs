@@ -12,5 +12,5 @@ mod loaded_server;
 mod merged;
 
 pub use length::{LoopPace, SETTLE_CLOSED, SliceLength};
-pub use loaded_server::{LoadedServer, rounds_between_renewals};
+pub use loaded_server::{LoadedServer, is_renewal_due};
 pub use merged::{DrawnSlice, MergedSlices, Slice};

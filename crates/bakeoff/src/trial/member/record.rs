@@ -29,8 +29,8 @@ impl TrialMember<'_> {
     pub(super) fn evaluate(
         &mut self,
         end: LoadEnd,
-        recorded: RecordedLoad,
-    ) -> Result<(RecordedLoad, TrialMeasurement), TrialError> {
+        recorded: &RecordedLoad,
+    ) -> Result<TrialMeasurement, TrialError> {
         let result = end.measured?;
         self.trial.counts = counts(self.before.take(), end.after?, &end.client_counts).into_iter().collect();
         let setup = self.setup;
@@ -40,7 +40,7 @@ impl TrialMember<'_> {
             loaded: result.loaded.map(|loaded| (loaded.begin, loaded.end)),
             ended: end.ended,
         };
-        let (server, clients) = watched(setup.machines, self.machine, &recorded, &windows);
+        let (server, clients) = watched(setup.machines, self.machine, recorded, &windows);
         let under_load = result.loaded.map(|loaded| loaded.under_load);
         let usage = server_usage::usage(server.telemetry, server.measured_us, under_load);
         self.trial.warm_up.clone_from(&result.warm_up);
@@ -83,7 +83,7 @@ impl TrialMember<'_> {
             _ => TrialStatus::Invalid,
         };
         self.trial.reasons.extend(failures);
-        Ok((recorded, result))
+        Ok(result)
     }
 
     /// Records the watts of the meters, also of a trial that failed.
@@ -96,12 +96,31 @@ impl TrialMember<'_> {
         Ok(())
     }
 
-    /// Writes the trial's other files.
+    fn write_telemetry(&mut self, recorded: &RecordedLoad) -> Result<(), ArchiveError> {
+        let (writer, files) = (self.writer, &mut self.trial.files);
+        let table = |recorded: &MachineRecording| {
+            server_usage::table(&recorded.recording, recorded.began.duration_since(self.began))
+        };
+        files.telemetry = Some(writer.telemetry(&table(&recorded.server))?);
+        for (index, client) in &recorded.clients {
+            let host = self.setup.machines.get(*index).name.as_deref();
+            let file = writer.client_telemetry(host, &table(client))?;
+            match host {
+                Some(host) => _ = files.clients_telemetry.insert(host.to_owned(), file),
+                None => files.client_telemetry = Some(file),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the trial's other files. Of a trial that failed there may be a recording as well.
     pub(super) fn write(
         &mut self,
-        outcome: Result<(RecordedLoad, TrialMeasurement), TrialError>,
+        recorded: Option<&RecordedLoad>,
+        outcome: Result<TrialMeasurement, TrialError>,
     ) -> Result<FinishedTrial, ArchiveError> {
         self.write_power()?;
+        recorded.map_or(Ok(()), |recorded| self.write_telemetry(recorded))?;
         let (trial, writer) = (&mut self.trial, self.writer);
         let mut response_time = None;
         for (name, text) in self.sut.configuration() {
@@ -120,19 +139,7 @@ impl TrialMember<'_> {
             trial.files.concurrency = Some(writer.concurrency(steps)?);
         }
         match outcome {
-            Ok((recorded, result)) => {
-                let table = |recorded: &MachineRecording| {
-                    server_usage::table(&recorded.recording, recorded.began.duration_since(self.began))
-                };
-                trial.files.telemetry = Some(writer.telemetry(&table(&recorded.server))?);
-                for (index, client) in &recorded.clients {
-                    let host = self.setup.machines.get(*index).name.as_deref();
-                    let file = writer.client_telemetry(host, &table(client))?;
-                    match host {
-                        Some(host) => _ = trial.files.clients_telemetry.insert(host.to_owned(), file),
-                        None => trial.files.client_telemetry = Some(file),
-                    }
-                }
+            Ok(result) => {
                 if let Some(outcome) = &result.outcome {
                     let mut log = Vec::new();
                     if load::hlog::write(outcome, &mut log).is_ok() {

@@ -206,7 +206,24 @@ proptest::proptest! {
 #[test]
 fn a_few_slices_say_nothing() {
     let staircase = run(&[FirstGuess::Near(1.0)], 3, |_, rate| up_to(1.0, rate));
-    assert_eq!(staircase.capacities(), [SlicedCapacity::Unknown]);
+    assert_eq!(staircase.capacities(), [SlicedCapacity::Unsettled], "and the client is not the reason");
+}
+
+#[test]
+fn a_server_that_is_given_up_leaves_the_others_as_if_it_had_not_been_there() {
+    let guesses = [FirstGuess::ClosedLoop(5_000.0); 2];
+    let mut staircase = Staircase::new(&guesses);
+    for round in 0..60 {
+        if round == 20 {
+            staircase.give_up(1);
+        }
+        let rates = staircase.rates();
+        staircase.record(&rates.iter().map(|rate| rate.map(|rate| up_to(4_000.0, rate))).collect::<Vec<_>>());
+    }
+    assert_eq!(staircase.rates()[1], None, "no rate is tried any more");
+    let [of_first, of_second] = staircase.capacities()[..] else { panic!("two servers") };
+    assert!((found(of_first) / 4_000.0 - 1.0).abs() < 0.06, "{of_first:?}");
+    assert_eq!(of_second.rate_per_s(), None);
 }
 
 #[test]
