@@ -43,8 +43,8 @@ def write(comparisons: Ledger, pairs: Ledger, of_precision: Ledger) -> str:
 - *Capacity* is what `compare` measures if nobody names a measure. Where the client would be the limit, it is CPU time an operation
   (decision 0011), as often for memcached on 2 CPUs.
 - Until 2026-11-27 quick comparisons ended after six or seven blocks, and default ones with any verdict at a look (decision 0002).
-- {plural(len(shared), "comparison")} of equal servers {"is" if len(shared) == 1 else "are"} by `make bench-precision`. Until 2026-11-26 the client slept (decision 0010);
-  [precision.md](precision.md) leaves these comparisons out.
+- {plural(len(shared), "comparison")} of equal servers {"is" if len(shared) == 1 else "are"} by `make bench-precision`. Those before 2026-11-26 had a client that slept (decision 0010);
+  [precision.md](precision.md) leaves them out.
 - Shares have exact binomial confidence intervals at 95 %.
 - The rows are in `aa/` and `precision/`. [GLOSSARY](../GLOSSARY.md) explains the terms.
 

@@ -27,14 +27,17 @@ pub fn due(block: u32, plan: &Plan, variant_points: &[VariantPoint], trials: &Fi
     if is_futile { Vec::new() } else { all.collect() }
 }
 
-/// Those that need another block to reach the planned number of blocks in which they are compared.
+/// Those that need another block to reach the planned number of blocks in which they are compared, with what they are compared
+/// with.
 fn incomplete(plan: &Plan, variant_points: &[VariantPoint], trials: &FinishedTrials) -> Vec<usize> {
-    let needs_block = |&index: &usize| {
-        let compared = compared_blocks(index, variant_points, trials);
-        let begun = trials.of(index).count();
-        compared < plan.blocks as usize && compared * SYSTEMATIC_FAILURE >= begun
-    };
-    (0..variant_points.len()).filter(needs_block).collect()
+    let all = 0..variant_points.len();
+    let compared: Vec<usize> =
+        all.clone().map(|index| compared_blocks(index, variant_points, trials)).collect();
+    let may_succeed = |&index: &usize| compared[index] * SYSTEMATIC_FAILURE >= trials.of(index).count();
+    let needs_block = |index: usize| compared[index] < plan.blocks as usize && may_succeed(&index);
+    let is_needed =
+        |&index: &usize| at_point(variant_points, &variant_points[index].point).into_iter().any(needs_block);
+    all.filter(may_succeed).filter(is_needed).collect()
 }
 
 /// Number of blocks in which a variant has a valid trial at this point, and so has another one to compare it with, if there is

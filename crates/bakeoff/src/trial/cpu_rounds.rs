@@ -51,7 +51,7 @@ impl Rounds<'_> {
 impl TrialMeasurement {
     /// Takes the CPU time an operation of the slices of this run, which were offered at this rate.
     fn take_cpu_time(&mut self, plan: &Plan, rate: f64, run: MeasuredRun) {
-        if !self.has_operations(&run) {
+        if !self.has_operations(rate, &run) {
             return;
         }
         let (summary, seconds) = (&run.summary, run.summary.duration_s.max(1e-9));

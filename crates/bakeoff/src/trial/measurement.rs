@@ -103,14 +103,15 @@ impl TrialMeasurement {
         loaded.under_load += slice.under_load;
     }
 
-    /// Whether a run at a rate had operations: without one there is no value, and this is the reason.
-    pub fn has_operations(&mut self, run: &MeasuredRun) -> bool {
+    /// Whether a run at this rate, operations a second, had any: without one there is no value, and this is the reason.
+    pub fn has_operations(&mut self, rate: f64, run: &MeasuredRun) -> bool {
         let summary = &run.summary;
         let is_empty = summary.requests == 0 && summary.failed == 0;
         if is_empty {
-            let (rate, seconds) = (thousands(summary.offered_per_s), summary.duration_s);
             self.reasons.push(format!(
-                "no operation was due in {seconds:.1} s at {rate}/s: pass a higher rate, or measure for longer"
+                "no operation ended in {:.1} s at {}/s: pass a higher rate, or measure for longer",
+                summary.duration_s,
+                thousands(rate)
             ));
         }
         !is_empty

@@ -184,10 +184,11 @@ impl<'r> Rounds<'r> {
             all_rounds += rounds;
             let what = format!("measuring at {}", in_words(&rates));
             let merged = self.merged_rounds(rounds, &what, &shapes, servers, observe);
-            for (server, merged) in servers.iter_mut().zip(merged) {
-                let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };
+            for ((server, merged), rate) in servers.iter_mut().zip(merged).zip(rates) {
+                let measured = merged.filter(|_| !server.loads.interrupted).zip(rate);
+                let Some((merged, rate)) = measured else { continue };
                 let run = server.loads.keep_slices(kind, merged, slo.as_ref());
-                if is_last && server.result.has_operations(&run) {
+                if is_last && server.result.has_operations(rate, &run) {
                     let p99_us = run.summary.response_time_us.p99;
                     server.result.take(&self.plan.measure, p99_us as f64, run);
                 }
