@@ -104,7 +104,7 @@ fn sentence_without_ratio(
     sentence: String,
     bound: Option<(Side, LowerBound)>,
 ) -> String {
-    let why = why_invalid(input, a, b);
+    let why = why_not_valid(input, a, b);
     let bound = bound.map(|(limited, LowerBound { estimate, .. })| {
         let (limited, other) = in_order(names, limited);
         format!("{limited} has at least {:.2} × the value of {other}", estimate.low)
@@ -173,10 +173,16 @@ fn of_machines(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
     }
 }
 
-/// How many trials of a pair are invalid, and the message of the gate that most of them failed.
-fn why_invalid(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
+/// How many trials of a pair failed, and why the first of them did; or how many are invalid, and the message of the gate that most
+/// of them failed, where these are more.
+fn why_not_valid(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
     let both: Vec<&Trial> = input.trials.of(a).chain(input.trials.of(b)).collect();
     let invalid: Vec<&&Trial> = both.iter().filter(|trial| trial.status == TrialStatus::Invalid).collect();
+    let failed = || both.iter().filter(|trial| trial.status == TrialStatus::Failed);
+    if let Some(first) = failed().next().filter(|_| failed().count() >= invalid.len()) {
+        let (some, all) = (failed().count(), plural(both.len() as u64, "trial"));
+        return Some(format!("{some} of {all} failed: {}: {}", first.variant, first.reasons.join("; ")));
+    }
     let mut gates: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for gate in invalid.iter().flat_map(|trial| &trial.gates).filter(|g| g.outcome == GateOutcome::Failed) {
         gates.entry(&gate.id).or_insert((0, &gate.message)).0 += 1;

@@ -3,7 +3,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { counted, number, seconds, tick, time, timeTick } from "../derive/format";
-import { bands, cpuLines, cpuList, levelBands, phaseAt, phaseName, type Band, type CpuLine } from "../derive/timeline";
+import { bandAt, bands, cpuLines, cpuList, levelBands, phaseAt, phaseName, type Band, type CpuLine } from "../derive/timeline";
 import type { Report, Tick, Trial } from "../model";
 import { figure, legend } from "./figure";
 import { draw, logAxis, logTicks, ticksFor } from "./plot";
@@ -66,15 +66,16 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
         ariaLabel: label,
         marks: [phaseBands(phases, width, end, first), marks],
       });
+    const z = (one: Tick): number => bandAt(phases, one.t_s);
     const timesOf = (name: "p50_us" | "p99_us") => (one: Tick): number | null => one[name] || null;
     const times = ticks.flatMap((one) => [one.p50_us, one.p99_us]).filter((us): us is number => typeof us === "number" && us > 0);
     const low = times.reduce((least, us) => Math.min(least, us), Infinity) / 1.3;
     const high = times.reduce((most, us) => Math.max(most, us), 0) * 1.3;
     const shapes: Drawing[] = [
       panel("throughput, /s", 130, { zero: true, tickFormat: tick, nice: true }, [
-        Plot.lineY(ticks, { x: "t_s", y: (one: Tick) => one.offered_per_s ?? null, stroke: "var(--ink-soft)", strokeDasharray: "3 3", curve: "step-after" }),
-        Plot.areaY(ticks, { x: "t_s", y: "throughput_per_s", fill: colour, fillOpacity: 0.12 }),
-        Plot.lineY(ticks, { x: "t_s", y: "throughput_per_s", stroke: colour, strokeWidth: 1.8, className: "throughput" }),
+        Plot.lineY(ticks, { x: "t_s", y: (one: Tick) => one.offered_per_s ?? null, z, stroke: "var(--ink-soft)", strokeDasharray: "3 3", curve: "step-after" }),
+        Plot.areaY(ticks, { x: "t_s", y: "throughput_per_s", z, fill: colour, fillOpacity: 0.12 }),
+        Plot.lineY(ticks, { x: "t_s", y: "throughput_per_s", z, stroke: colour, strokeWidth: 1.8, className: "throughput" }),
         Plot.ruleX(ticks, Plot.pointerX({ x: "t_s", stroke: "var(--ink)", strokeOpacity: 0.5 })),
         Plot.tip(ticks, Plot.pointerX({ x: "t_s", y: "throughput_per_s", fill: "var(--surface)", stroke: "var(--line)", title: tickText, anchor: "bottom" })),
       ], true),
@@ -84,8 +85,8 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
         panel("response time", 120, { type: "log", domain: [low, high], axis: null, grid: false }, [
           logAxis("y", logTicks(low, high), timeTick, "↑ response time"),
           Plot.gridY(logTicks(low, high), { strokeOpacity: 0.12 }),
-          Plot.lineY(ticks, { x: "t_s", y: timesOf("p50_us"), stroke: colour, strokeWidth: 1.5, strokeDasharray: "3 3" }),
-          Plot.lineY(ticks, { x: "t_s", y: timesOf("p99_us"), stroke: colour, strokeWidth: 1.8 }),
+          Plot.lineY(ticks, { x: "t_s", y: timesOf("p50_us"), z, stroke: colour, strokeWidth: 1.5, strokeDasharray: "3 3" }),
+          Plot.lineY(ticks, { x: "t_s", y: timesOf("p99_us"), z, stroke: colour, strokeWidth: 1.8 }),
         ]),
       );
     }

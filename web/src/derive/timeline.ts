@@ -60,6 +60,11 @@ export function bands(phases: readonly Phase[]): Band[] {
   return found;
 }
 
+/** Which band a time belongs to, by its place from 1. Between two bands the server was not loaded, so no line joins them. */
+export function bandAt(bands: readonly Band[], t_s: number): number {
+  return bands.filter((band) => band.start <= t_s).length;
+}
+
 /** The phase that a point of the time line belongs to: of those that overlap, the one with the nearest load. */
 export function phaseAt(phases: readonly Phase[], t_s: number, offered_per_s: number | null | undefined): Phase | undefined {
   const here = phases.filter((phase) => t_s >= phase.start_s && t_s < phaseEnd(phase));

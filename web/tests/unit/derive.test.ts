@@ -13,7 +13,7 @@ import { at, percentileLine, position, positionText } from "../../src/derive/per
 import { reasons } from "../../src/derive/reasons";
 import { resources } from "../../src/derive/resources";
 import { limits, spaced } from "../../src/derive/slo";
-import { bands, cpuLines, cpuList, phaseAt } from "../../src/derive/timeline";
+import { bandAt, bands, cpuLines, cpuList, phaseAt } from "../../src/derive/timeline";
 import { curve, predict, refusal } from "../../src/derive/usl";
 import type { Phase, PhaseKind } from "../../src/model";
 import { fixture } from "../fixture/read";
@@ -98,6 +98,7 @@ test("the slices of a search and of its measured phase are one band, and a point
   assert.equal(phaseAt(phases, 14, 990)?.kind, "measure");
   assert.equal(phaseAt(phases, 14, 1090)?.offered_per_s, 1100);
   assert.equal(phaseAt(phases, 30, 990), undefined);
+  assert.deepEqual([11.5, 13.5, 20].map((t_s) => bandAt(found, t_s)), [2, 2, 3], "no line joins two bands");
 });
 
 test("consecutive phases of one kind are one band", () => {

@@ -195,6 +195,7 @@ fn a_variant_that_cannot_be_measured_ends_the_run() {
     assert_eq!(trials(&events), 1);
     assert!(finished.stopped.is_some() && !finished.verdict.complete);
     assert_eq!(finished.verdict.interrupted, Some(true));
+    assert!(finished.verdict.sentence.contains("; 1 of 1 trial failed: "), "{}", finished.verdict.sentence);
 }
 
 #[test]
