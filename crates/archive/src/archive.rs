@@ -125,6 +125,13 @@ impl Archive {
         for (id, lock) in ids.iter().zip(locks) {
             let dir = self.dir(id);
             let hidden = self.root.join(format!("{}{id}", layout::REMOVING));
+            // One that was killed while it removed a run of this id has left a part of it.
+            match fs::remove_dir_all(&hidden) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(ArchiveError::io(&hidden)(error));
+                }
+                _ => {}
+            }
             fs::rename(&dir, &hidden).map_err(ArchiveError::io(&dir))?;
             fs::remove_dir_all(&hidden).map_err(ArchiveError::io(&hidden))?;
             drop(lock);

@@ -97,7 +97,7 @@ pub(crate) const CREATING: &str = ".creating-";
 pub(crate) const IMPORTING: &str = ".importing-";
 pub(crate) const REMOVING: &str = ".removing-";
 /// The same of the folder in which `showdown tune` keeps the runs of a search until it has an answer.
-const TUNING_RUNS: &str = ".tuning-";
+pub const TUNING_RUNS: &str = ".tuning-";
 
 /// Whether a folder has such a name. Any other hidden folder belongs to somebody else.
 pub(crate) fn is_staging(name: &str) -> bool {

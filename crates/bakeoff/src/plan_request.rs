@@ -122,6 +122,7 @@ pub fn explaining(plan: &Plan, command: &[String], slow_requests: bool) -> Resul
         background: None,
         turns: None,
         power: None,
+        concurrency: None,
         study: Some(PlannedStudy { slow_requests, ..preset::study(plan.length) }),
         sweep: Vec::new(),
         ..plan.clone()

@@ -15,8 +15,10 @@ pub(crate) struct Preflight {
     /// Of the machine that has the server, or of this one.
     pub facts: RoomFacts,
     pub limits: Vec<ConcurrencyLimit>,
-    /// Settings that change, with the value that they need.
+    /// Settings of this machine that change, with the value that they need.
     pub settings: BTreeMap<String, String>,
+    /// The same with the values before.
+    pub changed: Vec<ChangedSetting>,
 }
 
 impl Preflight {
@@ -30,7 +32,8 @@ impl Preflight {
         let is_crowded = ends == Ends::Loopback && steps.to > limits::MANY;
         let turns = is_crowded.then(turns_of_processes);
         let limits = bounds.limits.into_iter().chain(turns).collect();
-        Ok(Self { facts, limits, settings: bounds.settings })
+        let changed = changed(&facts, &bounds.settings);
+        Ok(Self { facts, limits, settings: bounds.settings, changed })
     }
 
     /// Checks the machine of the server, too, where that is another one. Its settings stay as they are: it is not this run's alone.
@@ -50,17 +53,17 @@ impl Preflight {
         refuse(&limits, steps.to)?;
         Ok(Self { facts, limits, ..self })
     }
+}
 
-    /// The settings with their values before and during the run.
-    pub fn changed(&self) -> Vec<ChangedSetting> {
-        let from = |name: &String| self.facts.sysctls.get(name).cloned().unwrap_or_default();
-        let changed = |(name, to): (&String, &String)| ChangedSetting {
-            name: name.clone(),
-            from: from(name),
-            to: to.clone(),
-        };
-        self.settings.iter().map(changed).collect()
-    }
+/// Settings with their values before and during the run.
+fn changed(facts: &RoomFacts, settings: &BTreeMap<String, String>) -> Vec<ChangedSetting> {
+    let from = |name: &String| facts.sysctls.get(name).cloned().unwrap_or_default();
+    let changed = |(name, to): (&String, &String)| ChangedSetting {
+        name: name.clone(),
+        from: from(name),
+        to: to.clone(),
+    };
+    settings.iter().map(changed).collect()
 }
 
 /// The processes of both ends share the CPUs of this machine: none of them interrupts another from now on.

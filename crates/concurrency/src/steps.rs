@@ -57,7 +57,7 @@ impl Steps<'_> {
             comfortable_point: None,
             client_limit: None,
             limits: self.preflight.limits.clone(),
-            settings: self.preflight.changed(),
+            settings: self.preflight.changed.clone(),
             chosen: of.chosen,
             steps: Vec::new(),
             recovery: None,

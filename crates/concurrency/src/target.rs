@@ -144,7 +144,13 @@ impl<'m> DownloadTarget<'m> {
             Some(cpus) => cpus,
             None => plan.cpus.server.parse().map_err(|_| PlanError::CpuList(plan.cpus.server.clone()))?,
         };
-        let chosen = fit(workload, &mut variant, steps, cpus.len(), settings)?;
+        // The settings are of this machine. Those of another one stay as they are.
+        let (of_server, knobs) = if plan.is_here(&plan.variants[0]) {
+            (settings, None)
+        } else {
+            (KnobValues::default(), change(&settings)?)
+        };
+        let chosen = fit(workload, &mut variant, steps, cpus.len(), of_server)?;
         let variants = [variant.clone()];
         machine.open_kernel_settings(&variants)?;
         let packaged: Vec<&str> = variant.packaged_server().into_iter().collect();
@@ -175,7 +181,7 @@ impl<'m> DownloadTarget<'m> {
         Ok(Self {
             machine,
             sut: Some(sut),
-            knobs: None,
+            knobs,
             chosen,
             spec,
             download,
@@ -204,12 +210,7 @@ impl<'m> DownloadTarget<'m> {
         let spec = TransferSpec::of(&load, None, steps.pace_bytes_per_s)?;
         let file_bytes = file_bytes(&target.authority(), &target.path_and_query, address)?;
         check_file(steps, file_bytes)?;
-        let mut knobs = None;
-        if !settings.is_empty() {
-            let (mut opened, _) = Host::local().knobs(&host::knobs::default_journal_dir()?)?;
-            opened.set_all(settings)?;
-            knobs = Some(opened);
-        }
+        let knobs = change(settings)?;
         let facts = Facts { host: machine.facts()?.flat(), ..Facts::default() };
         let download = target.path_and_query.clone();
         Ok(Self {
@@ -282,6 +283,16 @@ pub(crate) fn fit(
 /// Kernel settings by their names.
 pub(crate) fn knobs(settings: &BTreeMap<String, String>) -> KnobValues {
     settings.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.clone()))).collect()
+}
+
+/// Gives this machine these settings until the value is dropped; none where there is nothing to change.
+fn change(settings: &KnobValues) -> Result<Option<Knobs>, ConcurrencyError> {
+    if settings.is_empty() {
+        return Ok(None);
+    }
+    let (mut opened, _) = Host::local().knobs(&host::knobs::default_journal_dir()?)?;
+    opened.set_all(settings)?;
+    Ok(Some(opened))
 }
 
 /// Transfers with local addresses for all of them.

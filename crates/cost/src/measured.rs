@@ -1,7 +1,7 @@
 //! The variants of runs with their performance, as the verdicts have it.
 
-use archive::Run;
 use archive::model::{Comparison, SweepPoint, VariantSummary, Verdict};
+use archive::{Run, RunState};
 use stats::bootstrap;
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::quantity::OperationsPerSecond;
@@ -11,14 +11,19 @@ use crate::figure::{Figure, interval_of};
 /// Why the cost of a run cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// It has no verdict.
-    #[error("run {run} has no verdict, because it is {state}: `showdown resume {run}` goes on with it")]
+    /// It has no verdict yet.
+    #[error("run {run} has no verdict, because it is {state}: {remedy}")]
     NoVerdict {
         /// The run.
         run: String,
         /// Its state.
         state: &'static str,
+        /// What the user can do.
+        remedy: String,
     },
+    /// It compares nothing.
+    #[error("run {0} has no trials, so nothing has a price: name a run of `showdown compare` or `sweep`")]
+    NoTrials(String),
     /// It was given twice.
     #[error("run {0} is named twice: name each run once")]
     Twice(String),
@@ -78,7 +83,17 @@ impl<'r> MeasuredRun<'r> {
     }
 
     fn of(run: &'r Run) -> Result<Self, RunError> {
-        let no_verdict = || RunError::NoVerdict { run: run.id.to_string(), state: run.state.name() };
+        let no_verdict = || {
+            let id = run.id.to_string();
+            let is_of_trials = run.plan.as_ref().is_none_or(|plan| plan.kind.has_trials());
+            let remedy = match run.state {
+                _ if !is_of_trials => return RunError::NoTrials(id),
+                RunState::Running => "wait for its end".to_owned(),
+                state if state.is_resumable() => format!("`showdown resume {id}` goes on with it"),
+                _ => format!("`showdown show {id}` says what cannot be read"),
+            };
+            RunError::NoVerdict { run: id, state: run.state.name(), remedy }
+        };
         let verdict = run.verdict.as_ref().ok_or_else(no_verdict)?;
         let variants = verdict.variants.iter().map(|summary| MeasuredVariant::of(summary, verdict)).collect();
         Ok(Self { run, id: run.id.as_str(), verdict, variants })

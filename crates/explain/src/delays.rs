@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tempfile::TempDir;
+use host::scratch::ScratchDirectory;
 
 /// The library.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/delays.so"));
@@ -54,10 +54,10 @@ pub struct Delayed {
     added: u64,
 }
 
-/// The library with its file, in a directory of their own that is removed with this.
+/// The library with its file, in a directory of their own that is removed with this, or by the next start.
 #[derive(Debug)]
 pub struct Delays {
-    folder: TempDir,
+    folder: ScratchDirectory,
     words: File,
 }
 
@@ -75,8 +75,7 @@ impl DelayedCall {
 impl Delays {
     /// Writes the library and its file. Servers have users of their own: all may read the one and write the other.
     pub fn create() -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("showdown-delays-").tempdir()?;
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
+        let folder = ScratchDirectory::create()?;
         let made = Self { words: File::create_new(folder.path().join("words"))?, folder };
         made.words.set_len(3 * KINDS * WORD)?;
         made.words.set_permissions(Permissions::from_mode(0o666))?;

@@ -92,8 +92,8 @@ pub(crate) fn of_client(client: &str, failure: &WorkerFailure) -> String {
 /// What may help where no connection opens.
 fn remedy(kind: ErrorKind) -> &'static str {
     match kind {
-        // These reasons contain their remedies.
-        ErrorKind::Tls => "",
+        // These reasons contain their remedies. What the server replied shows that it is up, and mostly which protocol it has.
+        ErrorKind::Tls | ErrorKind::UnexpectedReply => "",
         ErrorKind::NoDescriptors => ": raise the limit of descriptors (ulimit -n)",
         ErrorKind::NoPorts => {
             ": give more local addresses, or wait until the ports of earlier connections are free"

@@ -146,6 +146,10 @@ fn every_breach_of_the_protocol_is_an_error() -> Result<(), String> {
             r#"echo '{"interval": 0}'; sleep 0.2; echo '{"interval": 1}'; read stop; echo '{"stopped": 9.5}'"#,
             "reports that it ran for 9.500 s, but by the clock of showdown it was 0.",
         ),
+        (
+            r#"i=0; while :; do echo "{\"interval\": $i}"; i=$((i + 1)); sleep 0.05; done"#,
+            "did not answer the stop line within",
+        ),
         ("echo Segmentation fault", r#"printed "Segmentation fault""#),
         (
             r#"echo '{"interval": 0, "operations": {"read": {"histogram": "HISTFAAAAA=="}}}'"#,

@@ -111,7 +111,12 @@ fn limits(out: &mut String, run: &Run) {
     for sentence in explanation.sentences() {
         line!(out, "- {}", plain(sentence));
     }
-    line!(out, "\n`showdown explain {}` tries what limits them.\n", run.id);
+    // No more than two servers can be explained at once.
+    let one_or_two = explanation.servers.len() <= 2;
+    if one_or_two {
+        line!(out, "\n`showdown explain {}` tries what limits them.", run.id);
+    }
+    line!(out, "");
 }
 
 fn values(out: &mut String, verdict: &Verdict) {

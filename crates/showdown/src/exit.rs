@@ -92,8 +92,7 @@ fn in_one_line(text: &str) -> String {
     kept.join(" ").replace(" tip: ", ": ")
 }
 
-/// A closed standard error is ignored. A message may quote a log or an argument with a secret.
-/// Prints the one line of a failure.
+/// Prints the one line of a failure. A closed standard error is ignored. A message may quote a log or an argument with a secret.
 pub fn print_failure(line: &str) {
     let line = host::secrets::mask_text(line);
     let _ = writeln!(anstream::stderr(), "{} {}", color::bad("showdown:"), one_line(&line));

@@ -13,12 +13,14 @@ import { ended, resourceTable, suspectCard } from "./why";
 /** Null where the run has no such record, or where its servers were studied. */
 export function limitsSection({ explanation, run }: Report): Section | null {
   if (explanation?.basis !== "trials") return null;
+  // No more than two servers can be explained at once.
+  const command = explanation.servers.length > 2 ? [] : [": ", el("code", {}, `showdown explain ${run.id}`), " tries it"];
   return {
     id: "limits",
     title: "What probably limited them",
     short: "Limits",
     body: [
-      el("p", { class: "basis" }, ...terms`From the [[closed loop]] at the beginning of each trial, in which no other server was loaded. Nothing was tried: `, el("code", {}, `showdown explain ${run.id}`), " tries it."),
+      el("p", { class: "basis" }, ...terms`From the [[closed loop]] at the beginning of each trial, in which no other server was loaded. Nothing was tried`, ...command, "."),
       ...explanation.servers.flatMap(of),
       source("explanation.json"),
     ],

@@ -165,6 +165,9 @@ impl Variant {
 }
 
 impl RunKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Compare, Self::Sweep, Self::Explain, Self::Concurrency];
+
     /// Whether a run of this kind has trials, which can be run again and resumed.
     pub fn has_trials(self) -> bool {
         matches!(self, Self::Compare | Self::Sweep)

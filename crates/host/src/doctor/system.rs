@@ -57,12 +57,12 @@ pub(super) const CHECKS: &[HostCheck] = &[
     },
     HostCheck {
         id: "perf",
-        why: "without perf, showdown can locate a bottleneck but not explain it",
+        why: "without samples of where CPU time goes, `showdown explain` knows the resource and not the function",
         check: perf,
     },
     HostCheck {
         id: "energy",
-        why: "without the processor's energy counters, the results have no power figures",
+        why: "without the processor's energy counters, watts need a meter: a plug, a power strip or the machine's management controller (--power)",
         check: energy,
     },
 ];
@@ -141,15 +141,13 @@ fn huge_pages(evidence: &HostEvidence) -> Option<CheckResult> {
 fn perf(evidence: &HostEvidence) -> Option<CheckResult> {
     let paranoid = evidence.facts.sysctls.get("kernel.perf_event_paranoid").map(String::as_str);
     let level: i32 = paranoid.unwrap_or("0").parse().unwrap_or(0);
-    Some(match (evidence.facts.machine.has_perf, level) {
-        (false, _) => CheckResult::note("perf is not installed")
-            .remedy("install the package linux-perf (Debian) or perf"),
-        (true, 2..) => CheckResult::note(format!(
-            "perf shows no kernel functions to ordinary users (kernel.perf_event_paranoid is {level})"
-        ))
-        .remedy("sudo sysctl -w kernel.perf_event_paranoid=1"),
-        (true, _) => CheckResult::ok("perf is installed"),
-    })
+    let what = match level {
+        ..2 => return Some(CheckResult::ok("ordinary users may sample programs and the kernel")),
+        2 => "ordinary users may sample their programs, but not the kernel",
+        _ => "only root may sample programs",
+    };
+    let note = CheckResult::note(format!("{what} (kernel.perf_event_paranoid is {level})"));
+    Some(note.remedy("sudo sysctl -w kernel.perf_event_paranoid=1"))
 }
 
 fn energy(evidence: &HostEvidence) -> Option<CheckResult> {
@@ -210,13 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn missing_measuring_tools_are_notes() {
+    fn what_cannot_be_sampled_or_metered_is_a_note() {
+        for (paranoid, expected) in [("1", Severity::Ok), ("2", Severity::Note), ("4", Severity::Note)] {
+            let evidence = with_sysctl("kernel.perf_event_paranoid", paranoid);
+            assert_eq!(level("perf", &evidence), Some(expected), "{paranoid}");
+        }
         let mut evidence = HostEvidence::default();
-        assert_eq!(level("perf", &evidence), Some(Severity::Note));
-        evidence.facts.machine.has_perf = true;
-        assert_eq!(level("perf", &evidence), Some(Severity::Ok));
-        evidence.facts.sysctls.insert("kernel.perf_event_paranoid".into(), "4".into());
-        assert_eq!(level("perf", &evidence), Some(Severity::Note));
         for (rapl, expected) in [(Rapl::Readable, Severity::Ok), (Rapl::Unreadable, Severity::Note)] {
             evidence.facts.machine.rapl = rapl;
             assert_eq!(level("energy", &evidence), Some(expected));

@@ -26,8 +26,6 @@ pub struct MachineFacts {
     pub container: Option<String>,
     /// The power source, if the machine reports it.
     pub power_source: Option<PowerSource>,
-    /// Whether `perf` is installed.
-    pub has_perf: bool,
     /// Whether the processor's energy counters are readable.
     pub rapl: Rapl,
 }
@@ -65,7 +63,6 @@ impl MachineFacts {
             virtualization: virtualization(root),
             container: container(root),
             power_source: power_source(root),
-            has_perf: crate::packages::find_program(root, "perf").is_some(),
             rapl: rapl(root),
         }
     }

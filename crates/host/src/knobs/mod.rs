@@ -64,6 +64,11 @@ pub fn default_journal_dir() -> Result<PathBuf, Error> {
     }
 }
 
+/// Whether a run has ever had its journal in this directory.
+pub fn has_journal(directory: &Path) -> bool {
+    Journal::exists(directory)
+}
+
 /// Changes settings. Dropping this restores them.
 #[derive(Debug)]
 pub struct Knobs {

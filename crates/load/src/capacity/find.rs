@@ -144,12 +144,12 @@ pub fn find(
     let capacity_per_s = found.capacity.rate_per_s();
     let mut steps: Vec<CapacityStep> =
         found.at_capacity.into_iter().chain(found.others).map(|slices| step(slo, slices)).collect();
-    if let Some(capacity) = capacity_per_s {
+    let is_interrupted = || context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
+    if let Some(capacity) = capacity_per_s.filter(|_| !is_interrupted()) {
         steps.extend(run.curve(capacity, observe)?);
     }
     steps.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-    let is_interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
-    let reasons = reasons(found.capacity, is_interrupted, slo);
+    let reasons = reasons(found.capacity, is_interrupted(), slo);
     Ok(Capacity {
         slo: slo.clone(),
         capacity_per_s,
@@ -261,7 +261,10 @@ impl SearchRun<'_> {
             let rate_per_s = share * capacity_per_s;
             let mut merged: Option<RatedSlices> = None;
             for _ in 0..rounds {
-                let Some(slice) = self.slice(rate_per_s)? else { break };
+                let Some(slice) = self.slice(rate_per_s)? else {
+                    steps.extend(merged.map(|slices| step(self.slo, slices)));
+                    return Ok(steps);
+                };
                 let summary = Summary::of(&slice.outcome);
                 let evaluation = evaluate(self.slo, &slice.outcome, &summary);
                 RatedSlices::add(&mut merged, rate_per_s, evaluation.outcome(), slice);
@@ -282,7 +285,10 @@ impl SearchRun<'_> {
     fn slice(&mut self, rate_per_s: f64) -> Result<Option<Slice>, RunError> {
         let connecting = self.server.connecting();
         if connecting.is_some_and(|time| is_renewal_due(self.slices, time, self.length.under_load())) {
-            self.server.reconnect()?;
+            match self.server.reconnect() {
+                Err(RunError::Interrupted) => return Ok(None),
+                opened => opened?,
+            }
         }
         self.slices += 1;
         let drawn = self.length.draw(&mut self.rng);

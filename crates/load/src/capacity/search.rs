@@ -39,7 +39,7 @@ pub struct SearchedCapacity {
     /// The 95 % interval of it, operations a second, of this search; none where there are too few rounds, or the client was
     /// the limit.
     pub interval: Option<ConfidenceInterval>,
-    /// The slices at the capacity and up to 12 % below: those that met the objective have the response times at it.
+    /// The slices at rates from just below the capacity to some 15 % below: those that met the objective have the response times at it.
     pub at_capacity: Option<RatedSlices>,
     /// The other slices, from the lowest rate to the highest.
     pub others: Vec<RatedSlices>,

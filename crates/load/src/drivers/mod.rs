@@ -24,6 +24,11 @@ pub mod runner;
 pub mod smtp;
 pub mod sql;
 
+use std::time::Duration;
+
 pub use error::OperationError;
 pub use mix_file::MixFileError;
 pub use registry::{PROTOCOLS, ProtocolSpec, RegisteredProtocol};
+
+/// How long an operation may take that stores data before a load: creating an index on a large table takes minutes.
+pub const POPULATE_TIMEOUT: Duration = Duration::from_mins(5);

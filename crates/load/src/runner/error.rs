@@ -16,6 +16,11 @@ pub enum RunnerError {
         "the runner printed nothing for {0:?}: it must print a line for every interval, even if the interval is empty; if operations take that long, set a longer `timeout` in the workload"
     )]
     Silent(Duration),
+    /// It goes on after the stop line.
+    #[error(
+        "the runner did not answer the stop line within {0:?}: it must begin no more operations, and print that it has stopped when the last one is complete; if operations take that long, set a longer `timeout` in the workload"
+    )]
+    NotStopped(Duration),
     /// It has another version of the protocol.
     #[error("the runner uses version {runner} of the protocol, this showdown uses version {showdown}")]
     Version {

@@ -78,6 +78,10 @@ fn run_from(
         if stop.is_none() && (is_enough || context.stop.load(Ordering::Relaxed)) {
             stop = Some(SentLine::send(&mut session, "stop")?);
         }
+        let waits_for_end = |stop: &SentLine| Duration::from(Nanos::now().since(stop.not_after));
+        if stop.as_ref().is_some_and(|stop| waits_for_end(stop) > context.spec.timeout) {
+            return Err(RunnerError::NotStopped(context.spec.timeout));
+        }
         let until_stop = Duration::from(end.since(Nanos::now()));
         let wait = if stop.is_some() { POLL } else { until_stop.clamp(Duration::ZERO, POLL) };
         match session.next(wait)? {

@@ -11,15 +11,13 @@ use std::time::{Duration, Instant};
 use super::process::{TransferReport, serve};
 use super::record::{Advances, TransferSecond};
 use super::spec::{TransferAssignment, TransferOrder, TransferSpec};
+use super::worker::PROBE_SLOTS;
 use crate::client::{ClientClock, ClientError, LoadClient, ProcessPipes};
 use crate::clock::Nanos;
 use crate::division::share;
 use crate::engine::RunContext;
 use crate::processes::{child, connections_a_process};
 use crate::record::Micros;
-
-/// Descriptors that a process of transfers keeps for clients that only look, beside those that every process keeps.
-const FOR_PROBES: u64 = 64;
 
 /// A process that reports no second for this long is lost. One that closes 20,000 connections is busy for a part of this.
 const SILENCE: Duration = Duration::from_mins(1);
@@ -88,7 +86,7 @@ impl Transfers {
     /// How many processes have room for so many transfers: of each client as many.
     fn processes_for(most: u32, clients: &[Arc<dyn LoadClient>]) -> u32 {
         let there = clients.iter().map(|client| client.connections_a_process()).min();
-        let room = there.unwrap_or_else(connections_a_process).saturating_sub(FOR_PROBES).max(1);
+        let room = there.unwrap_or_else(connections_a_process).saturating_sub(PROBE_SLOTS.into()).max(1);
         let needed = u64::from(most).div_ceil(room).max(1) as u32;
         needed.next_multiple_of(clients.len().max(1) as u32)
     }

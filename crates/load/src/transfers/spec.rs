@@ -46,6 +46,9 @@ pub enum TransferSpecError {
     /// Its request changes from one to the next.
     #[error("operation {0:?} is a template: name one with a fixed path (--on-op)")]
     Template(String),
+    /// Its replies have no body.
+    #[error("operation {0:?} is a HEAD, whose replies have no body to download: name one with GET (--on-op)")]
+    NoBody(String),
     /// It has no such operation.
     #[error("there is no operation {0:?} to download: name one with --on-op: {1}")]
     NoOperation(String, String),
@@ -94,6 +97,9 @@ impl TransferSpec {
         let operation = &http.operations[at.ok_or_else(missing)?];
         if operation.path.contains("{{") || operation.body.is_some() {
             return Err(TransferSpecError::Template(name_of(operation)));
+        }
+        if operation.method == "HEAD" {
+            return Err(TransferSpecError::NoBody(name_of(operation)));
         }
         let headers: Vec<(&str, &str)> =
             operation.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -23,8 +23,8 @@ use crate::clock::Nanos;
 use crate::connecting::ConnectionError;
 use crate::record::{ErrorKind, Micros, micros_of, record};
 
-/// Slots for clients that leave with their first byte. All of them taken means that none of these clients is answered.
-const PROBE_SLOTS: u32 = 64;
+/// Slots, and descriptors, for clients that leave with their first byte. All of them taken means that none of these clients is answered.
+pub(super) const PROBE_SLOTS: u32 = 64;
 
 /// The same of reads while further transfers are due to begin: these wait for the client, those for their next bytes.
 const TURNS_WHILE_RISING: u32 = TURNS / 2;

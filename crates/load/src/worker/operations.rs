@@ -129,11 +129,11 @@ impl<D: Driver> Operations<D> {
 
     /// A connection joins the run that began at `begin`. One that is still opening joins once it is open.
     pub fn join(&mut self, id: ConnectionId, begin: Nanos) {
-        let (now, slots) = (self.tick(), self.slots());
+        let (now, share) = (self.tick(), self.dialer.share(id, self.slots()));
         let is_free =
             matches!(self.connections[id as usize].phase, ConnectionPhase::Idle | ConnectionPhase::Closed);
         let pacer = self.pacer.as_mut().filter(|_| is_free);
-        if let Some(assignment) = pacer.and_then(|pacer| pacer.join(id, slots, begin, now)) {
+        if let Some(assignment) = pacer.and_then(|pacer| pacer.join(id, share, begin, now)) {
             self.assign(assignment);
         }
     }

@@ -68,19 +68,19 @@ impl Pacer {
         Self { mode, remaining, measured, resting: BinaryHeap::new(), offered: 0, overflow: 0 }
     }
 
-    /// A connection joins a run that began at `begin`; it was free from then on. With a think time, the first operations of
-    /// the `of` connections are spread evenly over one think time.
+    /// A connection joins a run that began at `begin`; it was free from then on. With a think time, its first operation is due after
+    /// this share of it, 0 to 1: so those of all connections, also of other workers, are spread evenly.
     pub fn join(
         &mut self,
         connection: ConnectionId,
-        of: u32,
+        share: f64,
         begin: Nanos,
         now: Nanos,
     ) -> Option<Assignment> {
         if let PacerMode::Closed { think } = self.mode
             && !think.is_zero()
         {
-            let at = begin.after(think.mul_f64(f64::from(connection) / f64::from(of)));
+            let at = begin.after(think.mul_f64(share));
             self.resting.push(Reverse((at, connection)));
             return None;
         }
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn in_a_closed_loop_a_connection_thinks_between_operations() {
         let mut pacer = Pacer::closed(Duration::from_millis(10), 3, ALWAYS);
-        assert_eq!(pacer.join(0, 2, Nanos(0), Nanos(0)), None);
-        assert_eq!(pacer.join(1, 2, Nanos(0), Nanos(0)), None);
+        assert_eq!(pacer.join(0, 0.0, Nanos(0), Nanos(0)), None);
+        assert_eq!(pacer.join(1, 0.5, Nanos(0), Nanos(0)), None);
         assert_eq!(pacer.next_due(), Nanos(0));
         assert_eq!(pacer.due(Nanos(0)).map(|a| a.connection), Some(0));
         assert_eq!(pacer.due(Nanos(5_000_000)).map(|a| a.connection), Some(1), "half a think time later");
@@ -348,7 +348,7 @@ mod tests {
                 };
             }
             for id in 0..connections {
-                begin!(pacer.join(id, connections, now, now));
+                begin!(pacer.join(id, f64::from(id) / f64::from(connections), now, now));
             }
             for action in actions {
                 let at = |pick: usize| busy.iter().nth(pick % busy.len().max(1)).copied();

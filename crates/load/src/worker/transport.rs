@@ -50,6 +50,11 @@ impl Dialer {
         id as usize * self.workers as usize + self.worker as usize
     }
 
+    /// The place of a connection among those of all workers, 0 to 1, where each has this many.
+    pub fn share(&self, id: ConnectionId, of_each: u32) -> f64 {
+        self.turn(id) as f64 / (f64::from(of_each) * f64::from(self.workers))
+    }
+
     fn target(&self, id: ConnectionId) -> SocketAddr {
         self.to[self.turn(id) % self.to.len()]
     }
@@ -240,5 +245,20 @@ impl Transport {
     /// Closes the connection at any stage.
     pub fn close(&mut self) {
         self.stage = TransportStage::Closed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_of_all_workers_are_spread_evenly() {
+        let spec = crate::example::outcome().spec.with_workers(2);
+        let shares = [0, 1].map(|worker| {
+            let dialer = Dialer::new(&spec, worker, None);
+            [0, 1].map(|id| dialer.share(id, 2))
+        });
+        assert_eq!(shares, [[0.0, 0.5], [0.25, 0.75]]);
     }
 }

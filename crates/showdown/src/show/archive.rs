@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use archive::model::RunKind;
 use archive::printable::one_line;
 use archive::{ListedRun, Run};
 use cost::metered::metered;
@@ -34,7 +35,11 @@ pub fn list(listed: &[ListedRun], root: &Path) -> String {
         ]);
     }
     let mut out = table(&rows);
-    let mut resumable = listed.iter().filter(|run| run.state.is_resumable());
+    let has_trials = |run: &&ListedRun| {
+        let kind = run.kind.as_deref();
+        RunKind::ALL.into_iter().any(|known| known.has_trials() && Some(known.name()) == kind)
+    };
+    let mut resumable = listed.iter().filter(|run| run.state.is_resumable()).filter(has_trials);
     if let Some(newest) = resumable.next() {
         let command = resume_command(&root.join(newest.id.as_str()));
         let others = if resumable.next().is_some() { "; it takes the id of another one, too" } else { "" };
@@ -60,7 +65,8 @@ pub fn run(run: &Run) -> String {
             when_resumed(run.facts.as_ref()),
         ),
     };
-    if run.state.is_resumable() {
+    let has_trials = run.plan.as_ref().is_some_and(|plan| plan.kind.has_trials());
+    if run.state.is_resumable() && has_trials {
         let _ = writeln!(out, "resume  {}", resume_command(&run.dir));
     }
     for problem in &run.problems {

@@ -79,6 +79,8 @@ impl BakeoffProgress {
             Event::MeasureReplaced { .. } => {
                 (self.done, self.kept) = (0, 0);
                 self.bar.set_position(0);
+                // The time of the trials that are gone says nothing of the others.
+                self.bar.reset_elapsed();
             }
             Event::Precision { half_width, elapsed_s, within, expected_half_width, left_s } => {
                 let expected = expected_half_width.zip(*left_s);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bakeoff::event::Event;
 use indicatif::ProgressBar;
 
+use super::bakeoff_progress::tell;
 use super::bar::{ProgressMode, style};
 use super::units::{rate, time};
 use crate::color::for_stderr;
@@ -29,6 +30,7 @@ impl ExplainProgress {
     /// Takes an event.
     pub fn observe(&self, event: &Event) {
         self.mode.print_json(event);
+        tell(self.mode, &self.bar, event);
         match event {
             Event::Doing { what } => self.bar.set_message(for_stderr(what)),
             Event::Tick { throughput_per_s, p99_us, .. } => {

@@ -1,5 +1,6 @@
 //! Runs that were interrupted: the command that goes on with one, and when that was done.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
@@ -10,11 +11,14 @@ use super::units::plural;
 
 /// The command that goes on with the run in this directory, in backticks.
 pub fn resume_command(dir: &Path) -> String {
+    format!("`{}`", shell_words::join(["showdown", "resume", &name_of(dir)]))
+}
+
+/// What names the run in this directory on a command line: its id, or the directory where the id alone does not lead to it.
+pub fn name_of(dir: &Path) -> Cow<'_, str> {
     let id = dir.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    // Elsewhere the id alone does not lead to the run.
     let is_in_default_place = dir.parent() == Some(Path::new("runs"));
-    let run = if is_in_default_place { id } else { dir.to_string_lossy() };
-    format!("`{}`", shell_words::join(["showdown", "resume", &run]))
+    if is_in_default_place { id } else { dir.to_string_lossy() }
 }
 
 /// One line for each time that the run was resumed; empty if it never was.

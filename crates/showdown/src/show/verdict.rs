@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use archive::model::{CpuTimeModes, DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
 use archive::{Run, TrialRecord};
-
+use bakeoff::plan_request;
 use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 
-use super::resume::when_resumed;
+use super::resume::{name_of, when_resumed};
 use super::sentence::capitalised;
 use super::table::table;
 use super::units::{count, plural, quantity, rate};
@@ -114,7 +114,11 @@ fn limits(run: &Run) -> String {
     for sentence in explanation.sentences() {
         let _ = writeln!(out, "  {sentence}");
     }
-    let _ = writeln!(out, "  showdown explain {} tries what limits them", run.id);
+    let can_be_explained = |plan| plan_request::explaining(plan, &[], false).is_ok();
+    if run.plan.as_ref().is_some_and(can_be_explained) {
+        let command = shell_words::join(["showdown", "explain", &name_of(&run.dir)]);
+        let _ = writeln!(out, "  {command} tries what limits them");
+    }
     out
 }
 

@@ -1,6 +1,7 @@
 //! `showdown concurrency`: how many downloads a server has in progress at once before it breaks.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use archive::Run;
@@ -262,6 +263,10 @@ pub fn run_plan(
         progress.observe(&event);
     });
     progress.finish();
+    // Whatever could not be done then: the user has ended it.
+    if finished.is_err() && context.interrupted.load(Ordering::Relaxed) {
+        return Err(InterruptedError("before the first step").into());
+    }
     let finished = finished.map_err(why_not)?;
     let run = Run::open(&finished.dir)?;
     let report = super::archive::write_report(&run, None)?;
@@ -286,7 +291,6 @@ fn path(path: &Path) -> String {
 
 fn why_not(error: ConcurrencyError) -> anyhow::Error {
     match error {
-        ConcurrencyError::Interrupted => InterruptedError("before the first step").into(),
         error if error.is_usage() => usage(error),
         error => error.into(),
     }

@@ -1,14 +1,15 @@
 //! `showdown explain`: what limits a server, where its CPU time goes, and what costs one server more than another.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use archive::Run;
 use archive::model::{ExplainedServer, Explanation, Plan, RunLength};
+use bakeoff::RunPermissions;
 use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
-use bakeoff::{RunPermissions, RunPlanError};
 use clap::ValueEnum;
-use explain::{ExplainError, HoldError};
+use explain::ExplainError;
 use host::Host;
 use host::knobs::Knob;
 use load::inputs::units::parse_connections;
@@ -141,6 +142,10 @@ pub fn run_plan(
         progress.observe(&event);
     });
     progress.finish();
+    // Whatever could not be done then: the user has ended it.
+    if explained.is_err() && context.interrupted.load(Ordering::Relaxed) {
+        return Err(InterruptedError("before anything was found").into());
+    }
     let explained = explained.map_err(why_not)?;
     let run = Run::open(&explained.dir)?;
     let report = super::archive::write_report(&run, None)?;
@@ -151,7 +156,7 @@ pub fn run_plan(
     if !explained.unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {})", explained.unrestored.join("; "), explained.dir.display());
     }
-    let is_interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
+    let is_interrupted = context.interrupted.load(Ordering::Relaxed);
     Ok(if is_interrupted { CommandStatus::Interrupted } else { CommandStatus::Success })
 }
 
@@ -237,7 +242,9 @@ pub fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
         let plan =
             plan.ok_or_else(|| anyhow::anyhow!("{run} has no plan that can be read: name the servers"))?;
         consent::ask(&dir.join(archive::layout::PLAN), &plan, args.yes)?;
-        return plan_request::explaining(&Plan { length, ..plan }, &command, args.slow_request)
+        let seed = args.seed.unwrap_or(plan.seed);
+        let tags = plan.tags.iter().chain(&args.tag).cloned().collect();
+        return plan_request::explaining(&Plan { length, seed, tags, ..plan }, &command, args.slow_request)
             .map_err(usage);
     }
     let request = PlanRequest {
@@ -257,17 +264,15 @@ pub fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
     plan_request::plan(&request, &Host::local()).map_err(usage)
 }
 
-/// Whether a text means a run: no server has such a name.
+/// Whether a text means a run. A directory does that has the name of no server, or a plan.
 fn names_run(text: &str) -> bool {
-    text == "latest" || text.starts_with(|c: char| c.is_ascii_digit()) || Path::new(text).is_dir()
+    let path = Path::new(text);
+    let is_directory = path.is_dir() && (text.contains('/') || path.join(archive::layout::PLAN).is_file());
+    text == "latest" || text.starts_with(|c: char| c.is_ascii_digit()) || is_directory
 }
 
 fn why_not(error: ExplainError) -> anyhow::Error {
     match error {
-        ExplainError::Run(RunPlanError::Held(bakeoff::HeldError::Interrupted))
-        | ExplainError::Study { source: HoldError::Interrupted, .. } => {
-            InterruptedError("before anything was found").into()
-        }
         ExplainError::Run(error) => in_words(error),
         error => error.into(),
     }

@@ -8,8 +8,8 @@ mod watts;
 use std::io::{BufWriter, Write};
 
 use load::capacity::{self, Capacity};
-use load::drivers::ProtocolSpec;
 use load::drivers::options::POPULATE;
+use load::drivers::{POPULATE_TIMEOUT, ProtocolSpec};
 use load::engine::{self, RunContext, RunError};
 use load::hlog::HlogError;
 use load::inputs::slo::Slo;
@@ -33,6 +33,7 @@ use crate::show::units::plural;
 pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     let clients = args.clients.named()?;
     let planned = spec::plan(args, clients.as_ref())?;
+    let meters = watts::named(&args.power)?;
     let hlog = args.hlog.as_ref().map(|path| OutputFile::create("--hlog", path)).transpose()?;
     let context = interrupt::context()?;
     let mut other = OtherMeasurement::look();
@@ -46,7 +47,7 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     if let Some(slo) = &args.find_capacity {
         return find_capacity(args, slo, &planned, &context, other);
     }
-    let recorder = watts::record(&args.power)?;
+    let recorder = watts::record(&meters)?;
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let outcome = engine::run(&planned.spec, &context, &mut |event| progress.observe(&event));
     progress.finish();
@@ -113,6 +114,7 @@ fn populate_stage(
         .with_warmup(std::time::Duration::ZERO)
         .with_duration(None)
         .with_requests(operations)
+        .with_timeout(spec.timeout.max(POPULATE_TIMEOUT))
         .with_requests_per_connection(None);
     let mut progress = LoadProgress::new(&populate, "populating", args.progress.mode());
     let outcome = engine::run(&populate, context, &mut |event| progress.observe(&event));

@@ -1,14 +1,14 @@
 //! `showdown undo`: restore the kernel settings that a run which was killed has left.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use host::Host;
 use host::knobs;
 use serde::Serialize;
 
 use super::options::AnswerFormat;
-use crate::exit::{CommandStatus, print_failure};
+use crate::exit::{CommandStatus, print_failure, usage};
 
 /// Options of `showdown undo`.
 #[derive(clap::Args, Debug)]
@@ -55,7 +55,13 @@ pub struct RestoredSetting {
 /// Runs the verb.
 pub fn run(args: &UndoArgs) -> anyhow::Result<CommandStatus> {
     let journal = match &args.journal {
-        Some(directory) => directory.clone(),
+        Some(directory) if knobs::has_journal(directory) => directory.clone(),
+        Some(directory) => {
+            let directory = directory.display();
+            return Err(usage(format!(
+                "--journal {directory}: there is no journal of kernel settings: name its directory, or leave --journal out"
+            )));
+        }
         None => knobs::default_journal_dir()?,
     };
     // Opening the journal restores what it has. It fails where a run that is under way uses it.
@@ -67,16 +73,19 @@ pub fn run(args: &UndoArgs) -> anyhow::Result<CommandStatus> {
     });
     let problems = left.left_behind().iter().map(ToString::to_string).collect();
     let undone = Undone { restored: restored.collect(), problems };
-    args.format.print(&undone, || text(&undone))?;
+    args.format.print(&undone, || text(&undone, &journal))?;
     for problem in &undone.problems {
         print_failure(problem);
     }
     Ok(if undone.problems.is_empty() { CommandStatus::Success } else { CommandStatus::Failed })
 }
 
-fn text(undone: &Undone) -> String {
+fn text(undone: &Undone, journal: &Path) -> String {
     if undone.restored.is_empty() && undone.problems.is_empty() {
-        return "no kernel setting is left changed\n".to_owned();
+        let journal = journal.display();
+        return format!(
+            "no kernel setting is left changed, by the journal in {journal}: each user has another one\n"
+        );
     }
     let mut out = String::new();
     for RestoredSetting { setting, from, to } in &undone.restored {

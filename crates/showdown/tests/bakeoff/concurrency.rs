@@ -126,6 +126,17 @@ fn a_breaking_point_is_the_value_of_a_trial() {
         assert_eq!(steps["steps"][0]["transfers"], 100, "{trial}");
         assert!(trial["measured"]["value"].as_f64().is_some_and(|value| value <= 100.0), "{trial}");
     }
+    // Its servers can be explained under the load of their workload.
+    let explaining = home.run(&["plan", "explain", "latest", "--seed", "7", "--tag", "again"]);
+    let plan = text(&explaining.stdout);
+    assert!(
+        plan.contains("seed = 7") && plan.contains(r#"tags = ["again"]"#),
+        "{}",
+        text(&explaining.stderr)
+    );
+    // A folder with the name of a server is no run.
+    std::fs::create_dir(home.path("nginx")).expect("a folder");
+    assert_eq!(home.run(&["plan", "explain", "nginx"]).status.code(), Some(0));
 }
 
 #[test]

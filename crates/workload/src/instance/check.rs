@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
-use load::drivers::ProtocolSpec;
+use load::drivers::{POPULATE_TIMEOUT, ProtocolSpec};
 use load::engine::{self, LoadOutcome, RunContext};
 use load::record::Errors;
 use load::spec::LoadSpec;
@@ -20,8 +20,6 @@ const POPULATE_CONNECTIONS: u32 = 32;
 const POPULATE_WORKERS: u32 = 4;
 /// How often it is looked whether the server still runs.
 const WATCH_PERIOD: Duration = Duration::from_millis(100);
-/// Creating an index on a large table takes minutes.
-const POPULATE_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Instance {
     /// Stores every key once, or creates the tables, where the workload has keys or tables. Every operation must succeed.

@@ -29,19 +29,24 @@ pub struct MeteredOutput<'a> {
     pub power: &'a [LoadWatts],
 }
 
-/// Begins to read the meters of these values of `--power`; none for none.
-pub fn record(sources: &[String]) -> anyhow::Result<Option<PowerRecorder>> {
-    if sources.is_empty() {
-        return Ok(None);
-    }
-    let virtualization = Host::local().facts().machine.virtualization;
+/// The meters of these values of `--power`. None is read yet.
+pub fn named(sources: &[String]) -> anyhow::Result<Vec<NamedSource>> {
     let mut named: Vec<NamedSource> = Vec::new();
     for argument in sources {
         let taken: Vec<&str> = named.iter().map(NamedSource::name).collect();
         let source = of_argument(argument, &[], &taken);
         named.push(source.map_err(|error| usage(format!("--power: {error}")))?);
     }
-    Ok(Some(PowerRecorder::open(&named, virtualization.as_deref(), PERIOD)?))
+    Ok(named)
+}
+
+/// Begins to read these meters; none for none.
+pub fn record(named: &[NamedSource]) -> anyhow::Result<Option<PowerRecorder>> {
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let virtualization = Host::local().facts().machine.virtualization;
+    Ok(Some(PowerRecorder::open(named, virtualization.as_deref(), PERIOD)?))
 }
 
 /// The watts in the measured time of a load that has just ended.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use archive::Run;
 use archive::model::TuningRecord;
 use bakeoff::RunPermissions;
@@ -104,8 +105,11 @@ pub fn tune(
     let time = args.time.mul_f64(share);
     let request = request(args);
     let permissions = RunPermissions { kernel: &args.allow_kernel, ..RunPermissions::default() };
-    std::fs::create_dir_all(&args.runs.runs)?;
-    let scratch = tempfile::Builder::new().prefix(".tuning-").tempdir_in(&args.runs.runs)?;
+    let runs = &args.runs.runs;
+    std::fs::create_dir_all(runs)
+        .with_context(|| format!("{}: choose another directory with --runs", runs.display()))?;
+    let scratch =
+        tempfile::Builder::new().prefix(archive::layout::TUNING_RUNS).tempdir_in(&args.runs.runs)?;
     // Other commands remove such a folder when it is old and nobody has locked it.
     let lock = File::open(scratch.path())?;
     lock.lock()?;
