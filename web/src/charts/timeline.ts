@@ -6,7 +6,7 @@ import { counted, number, seconds, tick, time, timeTick } from "../derive/format
 import { bandAt, bands, cpuLines, cpuList, levelBands, phaseAt, phaseName, type Band, type CpuLine } from "../derive/timeline";
 import type { Report, Tick, Trial } from "../model";
 import { figure, legend } from "./figure";
-import { draw, logAxis, logTicks, ticksFor } from "./plot";
+import { draw, logAxis, logTicks, thinned, ticksFor } from "./plot";
 
 type Drawing = SVGElement | HTMLElement;
 type Marks = NonNullable<Plot.PlotOptions["marks"]>;
@@ -83,8 +83,8 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
     if (times.length > 0) {
       shapes.push(
         panel("response time", 120, { type: "log", domain: [low, high], axis: null, grid: false }, [
-          logAxis("y", logTicks(low, high), timeTick, "↑ response time"),
-          Plot.gridY(logTicks(low, high), { strokeOpacity: 0.12 }),
+          logAxis("y", thinned(logTicks(low, high), 6), timeTick, "↑ response time"),
+          Plot.gridY(thinned(logTicks(low, high), 6), { strokeOpacity: 0.12 }),
           Plot.lineY(ticks, { x: "t_s", y: timesOf("p50_us"), z, stroke: colour, strokeWidth: 1.5, strokeDasharray: "3 3" }),
           Plot.lineY(ticks, { x: "t_s", y: timesOf("p99_us"), z, stroke: colour, strokeWidth: 1.8 }),
         ]),
