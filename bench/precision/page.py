@@ -46,11 +46,11 @@ def write(ledger: Ledger) -> str:
 
 def _lines(subject: Subject, rows: Rows) -> list[list[str]]:
     """The line of the comparisons in which both releases measured the same, and that of the others."""
-    others = [row for row in rows if row["commit"] == BEFORE]
+    before = [row for row in rows if row["commit"] == BEFORE]
     by_cpu = [row for row in rows if row["commit"] == NOW and row["unit"] == CPU_TIME]
     same = [row for row in rows if row not in by_cpu]
     bar = BARS[subject.name]
-    lines = [_line(subject.what, bar, same), _line(f"{subject.what}; now CPU time an operation", None, others + by_cpu)]
+    lines = [_line(subject.what, bar, same), _line(f"{subject.what}; now CPU time an operation", None, before + by_cpu)]
     return [line for line in lines if line]
 
 

@@ -4,7 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use archive::model::{Facts, Gate, GateOutcome, Plan, QuantileCurve, Trial, TrialStatus, VariantFacts};
+use archive::model::{
+    Facts, Gate, GateOutcome, Plan, QuantileCurve, Trial, TrialStatus, TrialTurns, VariantFacts,
+};
 use archive::{ArchiveError, RunWriter, TrialWriter};
 use load::record::Micros;
 
@@ -65,8 +67,6 @@ pub struct RunProgress<'a> {
     begun: Instant,
     /// Time spent waiting for CPUs.
     waited: Duration,
-    /// Whether the hypervisor disturbed one of the trials that were up together last.
-    was_disturbed: bool,
 }
 
 impl<'a> RunProgress<'a> {
@@ -81,8 +81,8 @@ impl<'a> RunProgress<'a> {
         replay: Replay,
         merged: Vec<Option<Micros>>,
     ) -> Self {
-        let (begun, waited, was_disturbed) = (Instant::now(), Duration::ZERO, false);
-        Self { plan, writer, variant_points, facts, check, replay, merged, begun, waited, was_disturbed }
+        let (begun, waited) = (Instant::now(), Duration::ZERO);
+        Self { plan, writer, variant_points, facts, check, replay, merged, begun, waited }
     }
 
     /// Runs the trials and writes the verdict.
@@ -271,9 +271,6 @@ impl<'a> RunProgress<'a> {
         });
         let finished = lab.run_trials(&self.plan, &slots.collect::<Vec<_>>(), observe);
         self.keep_rate(finished.iter().flatten()).map_err(cut_off)?;
-        let failed_steal = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
-        self.was_disturbed =
-            finished.iter().flatten().any(|finished| finished.trial.gates.iter().any(failed_steal));
         let mut cannot_be_measured = None;
         for ((scheduled, writer), finished) in together.iter().zip(&writers).zip(finished) {
             // Trials before one that cannot be written have their records.
@@ -331,11 +328,23 @@ impl<'a> RunProgress<'a> {
         Ok(())
     }
 
+    /// Whether the last trial, or one that was up together with it, failed the gate `steal`.
+    fn was_disturbed(&self) -> bool {
+        let failed_steal = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
+        let kept = &self.replay.kept;
+        let Some(last) = kept.all().next_back() else { return false };
+        let is_beside = |trial: &&Trial| match &last.turns {
+            Some(TrialTurns::InTurns { trials, .. }) => trials.contains(&trial.number),
+            Some(TrialTurns::OneAtATime { .. }) | None => trial.number == last.number,
+        };
+        kept.all().filter(is_beside).any(|trial| trial.gates.iter().any(failed_steal))
+    }
+
     /// After a trial that failed the gate `steal`, waits for the hypervisor to leave the CPUs. The wait depends on the
     /// CPUs and not on measured values. All waits together are no longer than the trials, so a run takes at most twice
     /// its time.
     fn wait_for_cpus(&mut self, lab: &mut dyn Lab, observe: &mut Observer<'_>) {
-        if !self.was_disturbed {
+        if !self.was_disturbed() {
             return;
         }
         let finished = self.begun.elapsed().saturating_sub(self.waited);
