@@ -142,6 +142,7 @@ impl TrialMeasurement {
                 BrokenRule::ClientCpu { .. }
                 | BrokenRule::Starved { .. }
                 | BrokenRule::Achieved { .. }
+                | BrokenRule::Connections { .. }
                 | BrokenRule::OfClient { .. }
                 | BrokenRule::ClientLost { .. } => true,
             };

@@ -1,8 +1,10 @@
 //! Where the load goes: parses a URL, resolves its host, and refuses public addresses without permission.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use crate::drivers::password::PasswordSource;
@@ -42,6 +44,12 @@ pub enum TargetError {
     /// The URL of a database without a user or a database.
     #[error("the URL of a database needs a user and a database: write mysql://me@127.0.0.1/test")]
     NoAccount,
+    /// A user or database whose percent-encoded bytes are not UTF-8.
+    #[error("{part:?} in the URL is not UTF-8: encode the bytes of a UTF-8 name (%C3%A9 for é)")]
+    NotUtf8 {
+        /// As written.
+        part: String,
+    },
     /// The name has no address.
     #[error("{host:?} does not resolve ({reason}): check the name, or give an address")]
     Unresolved {
@@ -118,7 +126,7 @@ impl Target {
         };
         let path = if url.path().is_empty() { "/" } else { url.path() };
         let path_and_query = url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-        let user = has_user.then(|| url.username().to_owned());
+        let user = has_user.then(|| decoded(url.username())).transpose()?;
         Ok(Self { protocol, scheme, host, port: url.port().unwrap_or(scheme.port), user, path_and_query })
     }
 
@@ -137,7 +145,7 @@ impl Target {
                 let database = self.path_and_query.trim_start_matches('/');
                 let is_name = !database.is_empty() && !database.contains(['/', '?']);
                 let user = self.user.as_ref().filter(|_| is_name).ok_or(TargetError::NoAccount)?;
-                (user.clone(), database.to_owned())
+                (user.clone(), decoded(database)?)
             }
             _ => (String::new(), String::new()),
         };
@@ -184,6 +192,12 @@ impl Target {
     }
 }
 
+/// A name in a URL, with the characters that a URL writes as percent and two digits (RFC 3986, section 2.1).
+fn decoded(part: &str) -> Result<String, TargetError> {
+    let name = percent_decode_str(part).decode_utf8();
+    name.map(Cow::into_owned).map_err(|_| TargetError::NotUtf8 { part: part.to_owned() })
+}
+
 fn known_schemes() -> String {
     let schemes = PROTOCOLS.iter().flat_map(|protocol| protocol.schemes());
     list_of(&schemes.map(UrlScheme::name).collect::<Vec<_>>())
@@ -225,6 +239,15 @@ mod tests {
         let target = Target::parse("postgres://me@127.0.0.1/db").expect("a URL");
         assert_eq!((target.user.as_deref(), target.port), (Some("me"), 5_432));
         assert_eq!(Target::parse("https://box.local/").expect("a URL").authority(), "box.local");
+    }
+
+    #[test]
+    fn names_in_a_url_are_decoded() {
+        let target = Target::parse("postgres://me%40home@127.0.0.1/my%20db").expect("a URL");
+        let access = target.access(1).expect("an account");
+        assert_eq!((access.user.as_str(), access.database.as_str()), ("me@home", "my db"));
+        let refused = Target::parse("mysql://%ff@127.0.0.1/db").expect_err("no name").to_string();
+        assert!(refused.contains("not UTF-8"), "{refused}");
     }
 
     #[test]

@@ -79,6 +79,7 @@ enum RuleOutput {
     Lag { p99_us: u64, response_time_p50_us: u64, utilisation: f64 },
     Pickup { p99_us: u64, response_time_p50_us: u64, utilisation: f64 },
     Achieved { offered_per_s: f64, achieved_per_s: f64 },
+    Connections { wanted: u32, open: u64 },
     Errors { share: f64 },
     ClockDrift { drift_us: f64, allowed_us: f64 },
     ClientLost,
@@ -105,6 +106,7 @@ impl From<&BrokenRule> for RuleOutput {
             BrokenRule::Achieved { offered_per_s, achieved_per_s } => {
                 Self::Achieved { offered_per_s, achieved_per_s }
             }
+            BrokenRule::Connections { wanted, open } => Self::Connections { wanted, open },
             BrokenRule::Errors { share } => Self::Errors { share },
             BrokenRule::ClockDrift { drift_us, allowed_us } => Self::ClockDrift { drift_us, allowed_us },
             BrokenRule::OfClient { ref rule, .. } => Self::from(&**rule),

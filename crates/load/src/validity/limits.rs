@@ -19,5 +19,7 @@ pub const MAX_UNSTAMPED: f64 = 0.01;
 pub const MIN_ACHIEVED: f64 = 0.98;
 /// Largest drift of a client's clock during a load, as a share of an interval.
 pub const MAX_DRIFT_SHARE: f64 = 0.1;
+/// Largest share of the connections of a closed loop that may be missing.
+pub const MAX_MISSING_CONNECTIONS: f64 = 0.01;
 /// Largest share of operations that may fail.
 pub const MAX_ERROR_SHARE: f64 = 0.01;

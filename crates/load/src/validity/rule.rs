@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::limits::{BUSY, MAX_ERROR_SHARE, MAX_STARVATION, MAX_UTILISATION};
+use super::limits::{BUSY, MAX_ERROR_SHARE, MAX_MISSING_CONNECTIONS, MAX_STARVATION, MAX_UTILISATION};
 
 /// A rule that a run broke, with its figures: why the run is invalid.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +43,13 @@ pub enum BrokenRule {
         offered_per_s: f64,
         /// Operations a second that ended.
         achieved_per_s: f64,
+    },
+    /// A closed loop had fewer connections than its spec: it is another, smaller load.
+    Connections {
+        /// Connections of the spec.
+        wanted: u32,
+        /// Most that were open at once.
+        open: u64,
     },
     /// Too many operations failed.
     Errors {
@@ -130,6 +137,11 @@ impl fmt::Display for BrokenRule {
             Self::Achieved { offered_per_s, achieved_per_s } => write!(
                 f,
                 "achieved {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and the server was not the limit: give more connections, or more cores for the client"
+            ),
+            Self::Connections { wanted, open } => write!(
+                f,
+                "at most {open} of {wanted} connections were open (at most {:.0} % may be missing): the closed loop was smaller than asked for: give fewer connections, or let the server and this host have more",
+                MAX_MISSING_CONNECTIONS * 100.0
             ),
             Self::ClockDrift { drift_us, allowed_us } => write!(
                 f,

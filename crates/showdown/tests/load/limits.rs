@@ -163,4 +163,6 @@ fn more_connections_than_ports_come_from_more_addresses_or_are_counted() {
     assert!(number(&from_one, "/connections/at_start") <= 50, "{from_one}");
     let note = from_one["notes"][0].as_str().expect("a note of what is missing");
     assert!(note.contains("of 200 connections could not be opened"), "{note}");
+    let rules = from_one["rules_broken"].as_array().expect("the broken rules");
+    assert!(rules.iter().any(|rule| rule["rule"] == "connections" && rule["wanted"] == 200), "{from_one}");
 }

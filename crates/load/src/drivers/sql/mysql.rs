@@ -8,7 +8,7 @@ use super::dialect::SqlDialect;
 use super::login::DatabaseCredentials;
 use super::reply::{Failure, FailureKind, SqlReply};
 use super::row::TableRow;
-use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, refused};
+use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, failed_login, refused};
 use crate::driver::Fault;
 
 /// The state of one connection.
@@ -120,7 +120,7 @@ impl SqlSession for MysqlSession {
                 Event::Error(error) => {
                     let failure = failure(&error);
                     if !self.is_logged_in {
-                        return Err(refused(credentials, Self::PASSWORD_VARIABLE, &failure.text));
+                        return Err(failed_login(credentials, Self::PASSWORD_VARIABLE, &failure));
                     }
                     self.reply.failure = Some(failure);
                     return Ok(Progress::Replied);
@@ -189,6 +189,8 @@ fn failure(error: &ServerError<'_>) -> Failure {
         1020 => FailureKind::Serialization,
         1062 => FailureKind::Duplicate,
         1050 => FailureKind::TableExists,
+        1040 | 1203 => FailureKind::TooManyConnections,
+        1053 => FailureKind::NotReady,
         _ => FailureKind::Other,
     };
     let text = format!("{} ({})", String::from_utf8_lossy(error.message), error.number);
@@ -238,6 +240,15 @@ mod tests {
             .find_map(|(payload, number)| receive(&packet(number, payload)).err())
             .expect("the login is refused");
         (error.detail.into_owned(), sent)
+    }
+
+    #[test]
+    fn the_remedy_of_a_refused_login_follows_from_its_reason() {
+        let of = |error: &[u8]| login(auth::NATIVE, &[error]).0;
+        let wrong = of(b"\xff\x15\x04#28000Access denied");
+        assert!(wrong.ends_with("check user, database and password ($MYSQL_PWD)"), "{wrong}");
+        let full = of(b"\xff\xb3\x04#42000User me already has more than 'max_user_connections'");
+        assert!(full.contains("(1203): use fewer connections"), "{full}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::dialect::SqlDialect;
 use super::login::DatabaseCredentials;
 use super::reply::{Failure, FailureKind, SqlReply};
 use super::row::TableRow;
-use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, refused};
+use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, failed_login, refused};
 use crate::driver::Fault;
 
 /// The state of one connection.
@@ -122,7 +122,7 @@ impl SqlSession for PostgresSession {
                 Event::Error(error) => {
                     let failure = failure(&error);
                     if !self.is_logged_in {
-                        return Err(refused(credentials, Self::PASSWORD_VARIABLE, &failure.text));
+                        return Err(failed_login(credentials, Self::PASSWORD_VARIABLE, &failure));
                     }
                     if error.is_fatal() {
                         return Err(Fault::closed(format!("the server ends the session: {}", failure.text)));
@@ -223,6 +223,8 @@ fn failure(error: &ServerError<'_>) -> Failure {
         b"40001" => FailureKind::Serialization,
         b"23505" => FailureKind::Duplicate,
         b"42P07" => FailureKind::TableExists,
+        b"53300" => FailureKind::TooManyConnections,
+        b"57P03" => FailureKind::NotReady,
         _ => FailureKind::Other,
     };
     let (message, code) = (String::from_utf8_lossy(error.message), String::from_utf8_lossy(error.code));

@@ -65,6 +65,10 @@ pub enum FailureKind {
     Duplicate,
     /// The table exists already.
     TableExists,
+    /// The server, or this user's share of it, has no connection left.
+    TooManyConnections,
+    /// The server starts, stops or recovers.
+    NotReady,
     /// Any other failure.
     Other,
 }

@@ -6,7 +6,7 @@ use wire::Parameter;
 
 use super::dialect::SqlDialect;
 use super::login::DatabaseCredentials;
-use super::reply::SqlReply;
+use super::reply::{Failure, FailureKind, SqlReply};
 use super::spec::table_name;
 use crate::driver::Fault;
 
@@ -100,9 +100,22 @@ pub fn receive_one<S: SqlSession>(
     if input.is_empty() { Ok(progress) } else { Err(Fault::protocol("bytes after the end of the reply")) }
 }
 
-/// The fault of a refused login.
+/// The fault of a login that cannot go on for this reason.
 pub fn refused(credentials: &DatabaseCredentials, variable: &str, reason: &str) -> Fault {
+    no_login(credentials, reason, &format!("check user, database and password (${variable})"))
+}
+
+/// The fault of a login that the server answers with an error.
+pub fn failed_login(credentials: &DatabaseCredentials, variable: &str, failure: &Failure) -> Fault {
+    let remedy = match failure.kind {
+        FailureKind::TooManyConnections => "use fewer connections, or let the server accept more (max_connections)",
+        FailureKind::NotReady => "wait until the server has started",
+        _ => return refused(credentials, variable, &failure.text),
+    };
+    no_login(credentials, &failure.text, remedy)
+}
+
+fn no_login(credentials: &DatabaseCredentials, reason: &str, remedy: &str) -> Fault {
     let DatabaseCredentials { user, database, .. } = credentials;
-    let remedy = format!("check user, database and password (${variable})");
     Fault::unexpected(format!("no login as {user} to {database}: {reason}: {remedy}"), false)
 }

@@ -235,7 +235,13 @@ impl<S: SqlSession> TransactionDriver<S> {
                 TransactionState::LoggingIn | TransactionState::Preparing(..) | TransactionState::RollingBack,
                 _,
             )
-            | (_, FailureKind::TableExists | FailureKind::Other) => {
+            | (
+                _,
+                FailureKind::TableExists
+                | FailureKind::TooManyConnections
+                | FailureKind::NotReady
+                | FailureKind::Other,
+            ) => {
                 let what = match dialogue.state {
                     TransactionState::Statement(at) => self.statements(dialogue)[usize::from(at)].template(),
                     TransactionState::Preparing(first, _) => self.prepared[usize::from(first)].sql.as_str(),

@@ -65,6 +65,17 @@ impl Login {
 }
 
 #[test]
+fn the_remedy_of_a_refused_login_follows_from_its_reason() {
+    let of = |code: &str| {
+        let fields = format!("SFATAL\0C{code}\0Mno\0\0");
+        Login::new(credentials()).receive(&message(b'E', fields.as_bytes())).expect_err("refused")
+    };
+    assert!(of("28P01").ends_with("check user, database and password ($PGPASSWORD)"), "{}", of("28P01"));
+    assert!(of("53300").contains("(53300): use fewer connections"), "{}", of("53300"));
+    assert!(of("57P03").ends_with("wait until the server has started"), "{}", of("57P03"));
+}
+
+#[test]
 fn a_password_is_not_sent_to_a_server_that_asks_for_it() {
     for asked in [authentication(3, b""), authentication(5, b"salt")] {
         let mut login = Login::new(credentials());
