@@ -39,8 +39,17 @@ pub struct ProcessPipes {
     pub input: Box<dyn Write + Send>,
     /// Its standard output. An error says in one line why nothing more comes.
     pub output: Box<dyn BufRead + Send>,
-    /// Waits until it has ended. Called after the end of its output.
-    pub wait: Box<dyn FnOnce() + Send>,
+    /// Waits until it has ended.
+    pub end: Box<dyn FnOnce(ProcessEnd) + Send>,
+}
+
+/// How a load process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessEnd {
+    /// By itself: its output has ended.
+    Itself,
+    /// It is silent, and killed where it is a process of this machine.
+    Killed,
 }
 
 /// How far the clock of a client is ahead of the one here.

@@ -14,7 +14,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::{ClientClock, ProcessPipes};
+use crate::client::{ClientClock, ProcessEnd, ProcessPipes};
 use crate::clock::Nanos;
 use crate::division::{WorkerSet, share};
 use crate::record::{CompactInterval, Errors, SingleOperation};
@@ -129,20 +129,23 @@ pub(crate) fn child(mut command: Command) -> io::Result<ProcessPipes> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let stdin = child.stdin.take().expect("standard input is a pipe");
     let stdout = child.stdout.take().expect("standard output is a pipe");
-    let wait = move || {
+    let end = move |how| {
+        if how == ProcessEnd::Killed {
+            let _ = child.kill();
+        }
         let _ = child.wait();
     };
     Ok(ProcessPipes {
         input: Box::new(stdin),
         output: Box::new(BufReader::new(stdout)),
-        wait: Box::new(wait),
+        end: Box::new(end),
     })
 }
 
 /// The parent's end of one load process.
 pub(crate) struct LoadProcess {
     input: Option<Box<dyn Write + Send>>,
-    wait: Box<dyn FnOnce() + Send>,
+    end: Box<dyn FnOnce(ProcessEnd) + Send>,
     reader: thread::JoinHandle<()>,
     /// How far its clock is ahead, for the instants of its messages.
     ahead_ns: Arc<AtomicI64>,
@@ -156,7 +159,7 @@ impl LoadProcess {
         workers: WorkerSet,
         to_collector: Sender<WorkerMessage>,
     ) -> Self {
-        let ProcessPipes { mut input, output, wait } = pipes;
+        let ProcessPipes { mut input, output, end } = pipes;
         let line = serde_json::to_string(&Assignment { spec: spec.clone(), workers });
         let line = line.expect("a share of a run is plain data");
         // If the process is dead, its reader reports that.
@@ -164,7 +167,7 @@ impl LoadProcess {
         let ahead_ns = Arc::new(AtomicI64::new(0));
         let ahead = Arc::clone(&ahead_ns);
         let reader = thread::spawn(move || forward(output, workers, &ahead, &to_collector));
-        Self { input: Some(input), wait, reader, ahead_ns }
+        Self { input: Some(input), end, reader, ahead_ns }
     }
 
     /// Its workers begin a part of the load. The order has the instant on the clock here.
@@ -187,7 +190,7 @@ impl LoadProcess {
     pub fn join(mut self) {
         self.input = None;
         let _ = self.reader.join();
-        (self.wait)();
+        (self.end)(ProcessEnd::Itself);
     }
 }
 

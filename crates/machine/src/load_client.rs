@@ -157,7 +157,7 @@ impl LoadClient for HostClient {
     fn start(&self) -> Result<ProcessPipes, ClientError> {
         let (input, output) = self.start_program(AgentProgram::LoadProcess).map_err(boxed)?;
         // The end of its output is sent after that of the process.
-        Ok(ProcessPipes { input: Box::new(input), output: Box::new(output), wait: Box::new(|| ()) })
+        Ok(ProcessPipes { input: Box::new(input), output: Box::new(output), end: Box::new(|_| ()) })
     }
 
     fn clock(&self) -> Result<ClientClock, ClientError> {

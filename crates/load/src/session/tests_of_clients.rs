@@ -75,11 +75,11 @@ impl LoadClient for ThreadClient {
             let _ = serve(BufReader::new(there), from_there);
             *cut.lock().expect("nobody panics with it") = None;
         });
-        let wait = move || serving.join().expect("it does not panic");
+        let end = move |_| serving.join().expect("it does not panic");
         Ok(ProcessPipes {
             input: Box::new(input),
             output: Box::new(BufReader::new(output)),
-            wait: Box::new(wait),
+            end: Box::new(end),
         })
     }
 

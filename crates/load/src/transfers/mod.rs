@@ -28,6 +28,7 @@
 //! could not hold meanwhile is lost: a read that is later than [`most_late`] begins the pace of its transfer anew, and the time that
 //! was lost is recorded.
 
+mod child;
 mod download;
 mod process;
 mod processes;

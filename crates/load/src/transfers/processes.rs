@@ -1,26 +1,24 @@
 //! The parent's end of the processes of transfers: starts them, gives orders, and adds up their seconds.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use super::process::{TransferReport, serve};
+use super::child::{Report, SILENCE, TransferProcess, in_a_thread};
+use super::process::TransferReport;
 use super::record::{Advances, TransferSecond};
 use super::spec::{TransferAssignment, TransferOrder, TransferSpec};
 use super::worker::PROBE_SLOTS;
-use crate::client::{ClientClock, ClientError, LoadClient, ProcessPipes};
+use crate::client::{ClientClock, ClientError, LoadClient};
 use crate::clock::Nanos;
 use crate::division::share;
 use crate::engine::RunContext;
 use crate::processes::{child, connections_a_process};
 use crate::record::Micros;
-
-/// A process that reports no second for this long is lost. One that closes 20,000 connections is busy for a part of this.
-const SILENCE: Duration = Duration::from_mins(1);
 
 /// A user who has interrupted waits no longer than this for the processes.
 const GLANCE: Duration = Duration::from_secs(3);
@@ -52,26 +50,22 @@ pub enum TransfersError {
     /// The user has interrupted the run, and the processes are too busy to report.
     #[error("interrupted while the processes of the transfers were too busy to report")]
     Interrupted,
-    /// No process reports.
-    #[error("the processes of the transfers have reported nothing for {} s: the machine is overloaded", SILENCE.as_secs())]
-    Silent,
-}
-
-type Report = (usize, Result<TransferReport, String>);
-
-struct Process {
-    /// Where it runs, if that is another machine.
-    client: Option<String>,
-    /// How far its clock is ahead of the one here. The difference drifts by milliseconds in minutes, and only moves its seconds.
-    clock: ClientClock,
-    input: Option<Box<dyn Write + Send>>,
-    wait: Option<Box<dyn FnOnce() + Send>>,
-    reader: Option<JoinHandle<()>>,
+    /// A process reports nothing.
+    #[error(
+        "process {process} of the transfers{of} has reported nothing for {} s: it is stopped, or its machine is overloaded: look at both, or use fewer transfers",
+        SILENCE.as_secs()
+    )]
+    Silent {
+        /// Which one.
+        process: usize,
+        /// On which client, if on one.
+        of: String,
+    },
 }
 
 /// Transfers in processes of their own. Dropping it ends them.
 pub struct Transfers {
-    processes: Vec<Process>,
+    processes: Vec<TransferProcess>,
     reports: Receiver<Report>,
     /// Seconds that not all have reported.
     open: BTreeMap<u64, (usize, TransferSecond<Micros>)>,
@@ -127,7 +121,7 @@ impl Transfers {
                 first_second: transfers.next,
             };
             let name = client.map(|client| client.name().to_owned());
-            transfers.processes.push(Process::begin(name, clock, pipes, &assignment, sender.clone()));
+            transfers.processes.push(TransferProcess::begin(name, clock, pipes, &assignment, sender.clone()));
         }
         Ok(transfers)
     }
@@ -164,8 +158,9 @@ impl Transfers {
     pub fn advances(&mut self) -> Result<Advances, TransfersError> {
         self.advances.clear();
         self.order(TransferOrder::Advances);
+        let asked = Instant::now();
         while self.advances.len() < self.processes.len() {
-            self.receive()?;
+            self.receive(asked)?;
         }
         let mut sum = Advances::default();
         self.advances.drain(..).for_each(|part| sum.add(part));
@@ -174,30 +169,56 @@ impl Transfers {
 
     /// The next second, when all processes have reported it.
     pub fn next_second(&mut self) -> Result<TransferSecond<Micros>, TransfersError> {
+        let asked = Instant::now();
         loop {
             if self.open.get(&self.next).is_some_and(|(count, _)| *count == self.processes.len()) {
                 let (_, second) = self.open.remove(&self.next).expect("it was there");
                 self.next += 1;
                 return Ok(second);
             }
-            self.receive()?;
+            self.receive(asked)?;
         }
     }
 
-    fn receive(&mut self) -> Result<(), TransfersError> {
-        let began = Instant::now();
-        let (process, report) = loop {
-            match self.reports.recv_timeout(GLANCE) {
-                Ok(report) => break report,
-                Err(RecvTimeoutError::Timeout) if self.interrupted.load(Ordering::Relaxed) => {
-                    return Err(TransfersError::Interrupted);
+    /// The next report. `asked`: since when its caller waits for something that all processes are to report.
+    fn next_report(&self, asked: Instant) -> Result<Report, TransfersError> {
+        loop {
+            match self.reports.try_recv() {
+                Ok(report) => return Ok(report),
+                Err(TryRecvError::Disconnected) => {
+                    return Err(self.ended(0, "none of them is left".to_owned()));
                 }
-                Err(RecvTimeoutError::Timeout) if began.elapsed() < SILENCE => {}
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    return Err(TransfersError::Silent);
-                }
+                Err(TryRecvError::Empty) => {}
             }
-        };
+            // All that was reported has been taken: who is still silent is not only waiting for its turn. The others go on
+            // reporting beside a silent one.
+            if self.interrupted.load(Ordering::Relaxed) && asked.elapsed() >= GLANCE {
+                return Err(TransfersError::Interrupted);
+            }
+            if let Some(process) = self.processes.iter().position(TransferProcess::is_silent) {
+                return Err(TransfersError::Silent { process, of: self.place_of(process) });
+            }
+            match self.reports.recv_timeout(GLANCE) {
+                Ok(report) => return Ok(report),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+        }
+    }
+
+    fn place_of(&self, process: usize) -> String {
+        let client = self.processes.get(process).and_then(|process| process.client.as_ref());
+        client.map_or_else(String::new, |client| format!(" (on client {client})"))
+    }
+
+    fn ended(&self, process: usize, reason: String) -> TransfersError {
+        TransfersError::Ended { process, of: self.place_of(process), reason }
+    }
+
+    fn receive(&mut self, asked: Instant) -> Result<(), TransfersError> {
+        let (process, report) = self.next_report(asked)?;
+        if let Some(heard) = self.processes.get_mut(process) {
+            heard.heard = Instant::now();
+        }
         match report {
             Ok(TransferReport::Second(second)) if second.second >= self.next => {
                 let new = || (0, TransferSecond::new(second.second));
@@ -206,14 +227,11 @@ impl Transfers {
                 sum.add(&second);
             }
             Ok(TransferReport::Second(second)) => {
-                let reason = format!("it reports second {} again", second.second);
-                return Err(TransfersError::Ended { process, of: String::new(), reason });
+                return Err(self.ended(process, format!("it reports second {} again", second.second)));
             }
             Ok(TransferReport::Advances(part)) => self.advances.push(part),
             Ok(TransferReport::Failed(reason)) | Err(reason) => {
-                let client = self.processes[process].client.as_ref();
-                let of = client.map_or_else(String::new, |client| format!(" (on client {client})"));
-                return Err(TransfersError::Ended { process, of, reason });
+                return Err(self.ended(process, reason));
             }
         }
         Ok(())
@@ -233,47 +251,8 @@ impl Drop for Transfers {
     fn drop(&mut self) {
         // All of them close their connections at the same time.
         self.processes.iter_mut().for_each(|process| process.input = None);
-        for process in &mut self.processes {
-            process.reader.take().map(JoinHandle::join);
-            if let Some(wait) = process.wait.take() {
-                wait();
-            }
-        }
-    }
-}
-
-impl Process {
-    fn begin(
-        client: Option<String>,
-        clock: ClientClock,
-        pipes: ProcessPipes,
-        assignment: &TransferAssignment,
-        sender: Sender<Report>,
-    ) -> Self {
-        let index = assignment.process as usize;
-        let ProcessPipes { mut input, output, wait } = pipes;
-        let line = serde_json::to_string(assignment).expect("a share of transfers is plain data");
-        // If the process is dead, its reader reports that.
-        let _ = writeln!(input, "{line}").and_then(|()| input.flush());
-        let reader = thread::spawn(move || {
-            for line in output.lines() {
-                let report = line.map_err(|error| error.to_string());
-                let report =
-                    report.and_then(|line| serde_json::from_str(&line).map_err(|error| error.to_string()));
-                if sender.send((index, report)).is_err() {
-                    return;
-                }
-            }
-            let _ = sender.send((index, Err("it closed its output".to_owned())));
-        });
-        Self { client, clock, input: Some(input), wait: Some(wait), reader: Some(reader) }
-    }
-
-    fn order(&mut self, order: TransferOrder) {
-        if let Some(input) = &mut self.input {
-            let line = serde_json::to_string(&order).expect("an order is plain data");
-            let _ = writeln!(input, "{line}").and_then(|()| input.flush());
-        }
+        let deadline = Instant::now() + SILENCE;
+        self.processes.iter_mut().for_each(|process| process.end(deadline));
     }
 }
 
@@ -300,25 +279,34 @@ fn from_client(spec: &TransferSpec, client: &dyn LoadClient) -> TransferSpec {
     TransferSpec { sources, ..spec.clone() }
 }
 
-/// A thread instead of a process, at the other end of two pipes.
-fn in_a_thread() -> io::Result<ProcessPipes> {
-    let (orders, input) = io::pipe()?;
-    let (output, reports) = io::pipe()?;
-    let thread = thread::spawn(move || {
-        let mut orders = BufReader::new(orders);
-        let mut line = String::new();
-        if orders.read_line(&mut line).is_ok_and(|count| count > 0)
-            && let Ok(assignment) = serde_json::from_str(&line)
-        {
-            let _ = serve(&assignment, orders, reports);
-        }
-    });
-    let wait = move || {
-        let _ = thread.join();
-    };
-    Ok(ProcessPipes {
-        input: Box::new(input),
-        output: Box::new(BufReader::new(output)),
-        wait: Box::new(wait),
-    })
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_says_nothing_is_found_while_the_others_report() {
+        let process = |heard: Instant| TransferProcess {
+            client: None,
+            clock: ClientClock::default(),
+            input: None,
+            end: None,
+            reader: None,
+            heard,
+        };
+        let long_ago = Instant::now().checked_sub(SILENCE).expect("a machine that runs for a minute");
+        let (sender, reports) = mpsc::channel();
+        let mut transfers = Transfers {
+            processes: vec![process(Instant::now()), process(long_ago)],
+            reports,
+            open: BTreeMap::new(),
+            advances: Vec::new(),
+            next: 7,
+            wanted: 0,
+            interrupted: Arc::default(),
+        };
+        sender.send((0, Ok(TransferReport::Second(Box::new(TransferSecond::new(7).compact()))))).expect("it is received");
+        let reason = transfers.next_second().expect_err("one is silent").to_string();
+        assert!(reason.starts_with("process 1 of the transfers has reported nothing for 60 s"), "{reason}");
+    }
 }
