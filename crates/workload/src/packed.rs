@@ -15,7 +15,7 @@ use crate::definition::{DefinitionError, Workload};
 use crate::digests;
 use crate::folder::Folder;
 
-/// The most that is sent of a workload: a message has a limit, too.
+/// The most that is sent of a workload, with the folder of its servers: a message has a limit, too.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// Why a workload cannot be packed or unpacked.
@@ -29,10 +29,10 @@ pub enum PackError {
         /// The system's error.
         source: io::Error,
     },
-    /// The folder has more than a workload needs.
-    #[error("{folder} has more than {} MB, which are copied to the host: keep only the workload's own files in it", MOST_BYTES >> 20)]
+    /// The folders have more than a workload needs.
+    #[error("with {folder}, the workload has more than {} MB, which are copied to the host: keep only its own files in its folders", MOST_BYTES >> 20)]
     TooLarge {
-        /// The folder.
+        /// The folder with which it is too much.
         folder: String,
     },
     /// A path that leads out of the folder.
@@ -104,10 +104,13 @@ impl PackedWorkload {
 impl Workload {
     /// Its files, for another machine. Hidden files and links are left out, as they have no digest.
     pub fn packed(&self) -> Result<PackedWorkload, PackError> {
-        let servers_of = self.uses_servers_of_another().then(|| PackedFolder::of(&self.server_folder));
+        let mut room = MOST_BYTES;
+        let folder = PackedFolder::of(&self.folder, &mut room)?;
+        let servers_of =
+            self.uses_servers_of_another().then(|| PackedFolder::of(&self.server_folder, &mut room));
         Ok(PackedWorkload {
             file: self.definition_file().to_owned(),
-            folder: PackedFolder::of(&self.folder)?,
+            folder,
             servers_of: servers_of.transpose()?,
             digests: self.digests(),
         })
@@ -115,18 +118,17 @@ impl Workload {
 }
 
 impl PackedFolder {
-    fn of(folder: &Folder) -> Result<Self, PackError> {
+    /// `room`: how many bytes it may have; those that it has are taken from it.
+    fn of(folder: &Folder, room: &mut u64) -> Result<Self, PackError> {
         let name = folder.name();
         let Some(directory) = folder.directory() else { return Ok(Self { name, files: None }) };
-        let (mut files, mut size) = (Vec::new(), 0);
+        let mut files = Vec::new();
         for path in digests::files_of(directory) {
             let from = directory.join(&path);
             let failed = |source| PackError::File { path: from.display().to_string(), source };
             let metadata = fs::metadata(&from).map_err(failed)?;
-            size += metadata.len();
-            if size > MOST_BYTES {
-                return Err(PackError::TooLarge { folder: directory.display().to_string() });
-            }
+            let too_large = || PackError::TooLarge { folder: directory.display().to_string() };
+            *room = room.checked_sub(metadata.len()).ok_or_else(too_large)?;
             files.push(PackedFile {
                 path,
                 is_executable: metadata.permissions().mode() & 0o111 != 0,
@@ -211,6 +213,18 @@ mod tests {
         cache.digests.insert("cache/other".to_owned(), "0".to_owned());
         let error = cache.unpack(there.path()).expect_err("another one").to_string();
         assert!(error.starts_with("the workload cache over there differs"), "{error}");
+    }
+
+    #[test]
+    fn a_workload_and_the_folder_of_its_servers_have_one_limit() -> io::Result<()> {
+        let directory = tempfile::tempdir()?;
+        fs::write(directory.path().join("large"), [0; 1_000])?;
+        let folder = Folder::Disk(directory.path().to_owned());
+        let mut room = 1_500;
+        assert!(PackedFolder::of(&folder, &mut room).is_ok());
+        let error = PackedFolder::of(&folder, &mut room).expect_err("500 bytes are left").to_string();
+        assert!(error.contains("more than 32 MB"), "{error}");
+        Ok(())
     }
 
     #[test]

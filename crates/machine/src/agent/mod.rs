@@ -28,7 +28,7 @@ use serde_json::Value;
 
 pub(crate) use self::probe::measure as measure_network;
 use crate::frame::{FrameDecoder, FrameError, encode};
-use crate::protocol::{CONTROLLER_SILENCE, FromAgent, Hello, Request, ToAgent, marker};
+use crate::protocol::{CONTROLLER_SILENCE, CallError, FromAgent, Hello, Request, ToAgent, marker};
 use answers::{Agent, answer, clocks};
 use programs::Programs;
 
@@ -144,12 +144,21 @@ fn take(message: ToAgent, agent: &Arc<Agent>, to_controller: &Sender<FromAgent>)
 
 fn write(mut output: impl Write, messages: &mpsc::Receiver<FromAgent>) {
     for message in messages {
-        // All answers are plain data that fits into a frame.
-        let sent = encode(&message).map(|frame| output.write_all(&frame).and_then(|()| output.flush()));
-        if !matches!(sent, Ok(Ok(()))) {
+        let Some(frame) = frame_of(&message) else { return };
+        if output.write_all(&frame).and_then(|()| output.flush()).is_err() {
             return;
         }
     }
+}
+
+/// The frame of a message. A reply that is too long for one becomes the reason that there is none: others can still be sent.
+fn frame_of(message: &FromAgent) -> Option<Vec<u8>> {
+    let error = match encode(message) {
+        Ok(frame) => return Some(frame),
+        Err(error) => error,
+    };
+    let FromAgent::Reply { id, .. } = *message else { return None };
+    encode(&FromAgent::Reply { id, result: Err(CallError::Failed { why: error.to_string() }) }).ok()
 }
 
 #[cfg(test)]
@@ -191,6 +200,19 @@ mod tests {
         let clocks: Clocks = serde_json::from_value(clocks.clone())?;
         assert!(clocks.monotonic_ns > 0 && clocks.unix_ns > clocks.monotonic_ns);
         Ok(())
+    }
+
+    #[test]
+    fn a_reply_that_is_too_long_is_an_error_of_its_request_alone() {
+        let log = Value::String("x".repeat(crate::frame::MAX_FRAME_BYTES));
+        let frame = frame_of(&FromAgent::Reply { id: 7, result: Ok(log) }).expect("a frame");
+        let mut decoder = FrameDecoder::default();
+        decoder.feed(&frame);
+        let message = decoder.next_message().expect("a message").expect("a whole one");
+        let FromAgent::Reply { id: 7, result: Err(CallError::Failed { why }) } = message else {
+            panic!("{message:?}")
+        };
+        assert!(why.contains("67108864 at most"), "{why}");
     }
 
     #[test]
