@@ -226,6 +226,11 @@ pub enum PlanError {
         /// The variant.
         variant: String,
     },
+    /// Nobody knows before how long a trial takes.
+    #[error(
+        "how long an operation takes here is not known before it runs, so --for cannot be kept: pass --blocks instead"
+    )]
+    NoTimeLimit,
     /// A program that makes its own load runs beside its client.
     #[error(
         "workload {0} makes its load by itself, beside the server: run showdown on that host, without @HOST"

@@ -100,13 +100,13 @@ fn check_clients(plan: &Plan) -> Result<(), PlanError> {
             return Err(PlanError::ClientTwice(name.clone()));
         }
     }
-    let is_elsewhere = |host: &&HostEntry| host.ssh.is_some() || !host.address.is_loopback();
     let clients = clients(plan)?;
     let on_loopback = |variant: &&Variant| {
         let entry = plan.host_of(variant).and_then(|host| HostEntry::of_plan(host).ok());
         entry.is_none_or(|entry| entry.address.is_loopback())
     };
-    match (clients.iter().find(is_elsewhere), plan.variants.iter().find(on_loopback)) {
+    let elsewhere = clients.iter().find(|client| client.is_elsewhere());
+    match (elsewhere, plan.variants.iter().find(on_loopback)) {
         (Some(client), Some(variant)) => {
             Err(PlanError::OutOfReach { client: client.name.clone(), variant: variant.name.clone() })
         }

@@ -224,6 +224,9 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let is_short = is_free && request.time.is_none();
     let quicker = if is_short { quick_measure::in_place_of(&measure, length) } else { None };
     let (measure, replaced) = quicker.map_or((measure, None), |(measure, before)| (measure, Some(before)));
+    if request.time.is_some() && (workload.load.is_runner() || matches!(measure, Measure::OneByOne { .. })) {
+        return Err(PlanError::NoTimeLimit);
+    }
     let preset =
         if measure.is_closed_loop() && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();

@@ -75,6 +75,11 @@ impl HostEntry {
         check(planned).map_err(|WrongEntry { why, .. }| PlannedHostError { host: planned.name.clone(), why })
     }
 
+    /// Whether a loopback address means another machine there than here.
+    pub fn is_elsewhere(&self) -> bool {
+        self.ssh.is_some() || !self.address.is_loopback()
+    }
+
     /// Checks that its servers may listen on its address: servers such as memcached have no password, so only a network
     /// that is not public may reach them.
     pub fn check_private(&self) -> Result<(), PlannedHostError> {

@@ -146,8 +146,36 @@ pub struct PlanFileArgs {
     #[arg(long)]
     pub load_levels: bool,
 
+    /// Allow a plan of transfers whose URL has a public address: the server there is yours
+    #[arg(long)]
+    pub target_is_mine: bool,
+
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+impl PlanFileArgs {
+    /// Refuses the options that mean nothing for a plan of this kind.
+    fn check_options(&self, kind: RunKind) -> anyhow::Result<()> {
+        let RunArgs { allow_kernel, program, meters, .. } = &self.run;
+        let (is_explained, is_of_transfers) = (kind == RunKind::Explain, kind == RunKind::Concurrency);
+        let compares = !is_explained && !is_of_transfers;
+        let options = [
+            ("--load-levels", self.load_levels, compares),
+            ("--power", !meters.power.is_empty(), compares),
+            ("--cost", meters.cost.is_some(), compares),
+            ("--allow-kernel", !allow_kernel.is_empty(), !is_of_transfers),
+            ("--program", !program.is_empty(), !is_explained),
+            ("--target-is-mine", self.target_is_mine, is_of_transfers),
+        ];
+        match options.into_iter().find(|(_, is_given, has_effect)| *is_given && !has_effect) {
+            Some((option, ..)) => Err(usage(format!(
+                "{option} has no effect on this plan, which is one of `showdown {}`: leave it out",
+                kind.name()
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Verbs of `showdown plan`.
@@ -192,6 +220,7 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<CommandStatus> {
 /// `showdown run`.
 pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
     let plan = read_plan(&args.plan)?;
+    args.check_options(plan.kind)?;
     consent::ask(&args.plan, &plan, args.yes)?;
     if plan.kind == RunKind::Explain {
         let format = match args.run.format {
@@ -202,8 +231,9 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
         return explain::run_plan(&plan, format, args.run.progress, &args.run.allow_kernel, &args.run.runs);
     }
     if plan.kind == RunKind::Concurrency {
-        // A plan gives no consent to load a public address.
-        let permissions = ConcurrencyPermissions { target_is_mine: false, programs: &args.run.program };
+        // A plan gives no consent to load a public address: the user does.
+        let permissions =
+            ConcurrencyPermissions { target_is_mine: args.target_is_mine, programs: &args.run.program };
         return concurrency::run_plan(&plan, permissions, args.run.format, args.run.progress, &args.run.runs);
     }
     run_and_report(&plan, &args.run, args.load_levels)

@@ -22,11 +22,11 @@ pub struct ClientOptions {
     pub clients: Vec<String>,
 
     /// Read the hosts from this file; without it, from hosts.toml of the working directory if that is yours
-    #[arg(long, value_name = "FILE", requires = "clients", help_heading = "Clients")]
+    #[arg(long, value_name = "FILE", help_heading = "Clients")]
     pub hosts: Option<PathBuf>,
 
     /// Use this build on hosts of this architecture, such as aarch64=showdown-aarch64
-    #[arg(long, value_name = "ARCHITECTURE=PATH", requires = "clients", help_heading = "Clients")]
+    #[arg(long, value_name = "ARCHITECTURE=PATH", help_heading = "Clients")]
     pub program: Vec<String>,
 }
 
@@ -37,9 +37,20 @@ pub struct NamedClients {
 }
 
 impl ClientOptions {
+    /// Refuses a hosts file, and builds for hosts, where the command names no host: they would have no effect. `remedy`: how it
+    /// names one.
+    pub fn check_is_of_a_host(&self, names_host: bool, remedy: &str) -> anyhow::Result<()> {
+        let given = [("--hosts", self.hosts.is_some()), ("--program", !self.program.is_empty())];
+        match given.into_iter().find(|(_, is_given)| *is_given && !names_host) {
+            Some((option, _)) => Err(usage(format!("{option} has no effect without a host: {remedy}"))),
+            None => Ok(()),
+        }
+    }
+
     /// The clients that the user has named; none where this machine makes the load. Connects to none yet.
     pub fn named(&self) -> anyhow::Result<Option<NamedClients>> {
         if self.clients.is_empty() {
+            self.check_is_of_a_host(false, "pass --clients HOSTS")?;
             return Ok(None);
         }
         let hosts = Hosts::read(self.hosts.as_deref()).map_err(usage)?;
@@ -66,8 +77,8 @@ impl NamedClients {
                 host.name, host.address
             )));
         };
-        let is_elsewhere = |host: &&HostEntry| host.ssh.is_some() || !host.address.is_loopback();
-        if let Some(host) = self.hosts.iter().find(is_elsewhere).filter(|_| to.ip().is_loopback()) {
+        let elsewhere = self.hosts.iter().find(|host| host.is_elsewhere());
+        if let Some(host) = elsewhere.filter(|_| to.ip().is_loopback()) {
             return Err(usage(format!(
                 "{} is another machine on each client, such as {}: give the server's address in their network",
                 to.ip(),

@@ -64,7 +64,7 @@ impl NamedTargets {
 impl MeterArgs {
     /// The meters of a plan's variants, and the plan with levels of load at which they measure.
     pub fn of(&self, plan: &Plan, plan_use: PlanUse, load_levels: bool) -> anyhow::Result<(Plan, RunMeters)> {
-        let meters = self.read(plan)?;
+        let mut meters = self.read(plan)?;
         let (has_meter, has_levels) = (!meters.meters.is_empty(), plan.power.is_some());
         let mut plan = plan.clone();
         match plan_use {
@@ -81,6 +81,10 @@ impl MeterArgs {
                     "the plan measures watts, and no meter is named: without --power or --cost it measures none",
                 );
                 plan.power = None;
+            }
+            PlanUse::Resumed if has_meter && !has_levels && self.power.is_empty() => {
+                note("the run measures no watts, and goes on as it began: the meters of the --cost file are not read");
+                meters.meters.clear();
             }
             PlanUse::Resumed if has_meter && !has_levels => {
                 return Err(usage("the run measures no watts, and goes on as it began: leave --power out"));

@@ -179,6 +179,14 @@ pub fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
             "--to is for --measure breaking-point: leave it out, or pass --measure breaking-point",
         ));
     }
+    let lengths = [("--quick", args.quick), ("--thorough", args.thorough), ("--for", args.time.is_some())];
+    let length = lengths.into_iter().find(|(_, is_given)| *is_given);
+    if let (Some((option, _)), Some(MeasureOption::BreakingPoint)) = (length, args.measure) {
+        return Err(usage(format!(
+            "{option} has no effect with --measure breaking-point, whose trials last until the server breaks: pass --blocks, and \
+             --to for fewer downloads"
+        )));
+    }
     let measure = match (args.measure, args.rates.as_slice()) {
         (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => {
             MeasureRequest::Latency(rates.to_vec())

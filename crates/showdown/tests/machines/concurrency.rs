@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::lab::Lab;
-use super::{SHOWDOWN, json, kill_those_with, nothing_is_left, stderr, wait_for};
+use super::{SHOWDOWN, json, kill_those_with, nothing_is_left, run, stderr, wait_for};
 
 /// Downloads from c1 by clients on c2 and c3.
 fn downloads(lab: &Lab, options: &[&str]) -> Command {
@@ -64,6 +64,27 @@ fn a_client_that_is_lost_ends_the_run_which_keeps_its_steps() {
     let found = kept(&lab).expect("the steps");
     assert_eq!(found["steps"].as_array().map(Vec::len), Some(1), "{found}");
     nothing_is_left(&lab, &["c1", "c2", "c3"]);
+}
+
+#[test]
+fn a_hosts_file_is_for_a_server_or_clients_on_a_host() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("hosts.toml");
+    let text = "[host.a]\naddress = \"127.0.0.1\"\n[host.b]\nssh = \"b\"\naddress = \"10.77.0.2\"\n";
+    std::fs::write(&file, text).expect("a file of this test");
+    let file = file.display().to_string();
+    let told = |words: &[&str]| {
+        let words = [&[SHOWDOWN], words, &["--hosts", &file]].concat();
+        let output = run(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        (output.status.code(), stderr(&output))
+    };
+    assert_eq!(told(&["plan", "concurrency", "nginx", "--on", "a"]), (Some(0), String::new()));
+    let (code, line) = told(&["concurrency", "nginx"]);
+    assert_eq!((code, line.contains("--hosts has no effect without a host")), (Some(2), true), "{line}");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/file", listener.local_addr().expect("an address"));
+    let (code, line) = told(&["concurrency", &url, "--clients", "b"]);
+    assert_eq!((code, line.contains("127.0.0.1 is another machine on each client")), (Some(2), true), "{line}");
 }
 
 #[test]
