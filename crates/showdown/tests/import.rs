@@ -86,6 +86,8 @@ fn a_gigabyte_of_zeros_is_not_unpacked() {
         (file("trials/001-a/server.log", 1 << 32), "is larger than 1024 MiB"),
         (file("plan.toml", 1 << 30), "is larger than 1 MiB"),
         (file("verdict.json", 1 << 30), "is larger than 64 MiB"),
+        (file("explanation.json", 1 << 30), "is larger than 64 MiB"),
+        (file(&format!("search/{ID}/verdict.json"), 1 << 30), "is larger than 64 MiB"),
         // Zeros after the end of the archive.
         (end, "it expands more than 200 times"),
     ] {

@@ -24,13 +24,16 @@ const MAX_ENTRIES: usize = 100_000;
 /// Maximum number of bytes, unpacked. A thorough sweep has a gigabyte.
 const MAX_BYTES: u64 = 8 << 30;
 
-/// Maximum size of a file of the run directory, which is read whole. A plan has some kilobytes, the verdict of the
-/// largest sweep some megabytes.
-const MAX_HEAD_BYTES: [(&str, u64); 4] = [
+/// Maximum size of a file of the run directory, which is read whole, also where only a list of runs is wanted. A plan has some
+/// kilobytes, the verdict of the largest sweep some megabytes.
+const MAX_HEAD_BYTES: [(&str, u64); 7] = [
     (layout::PLAN, 1 << 20),
     (layout::TAGS, 1 << 20),
     (layout::FACTS, 64 << 20),
     (layout::VERDICT, 64 << 20),
+    (layout::EXPLANATION, 64 << 20),
+    (layout::CONCURRENCY, 64 << 20),
+    (layout::TUNING, 64 << 20),
 ];
 
 /// Maximum size of a file in the folder of a trial. Logs are the largest.
@@ -174,6 +177,10 @@ fn write(entry: &mut impl Read, path: &Path, shown: &str) -> Result<(), UnpackEr
 
 /// The maximum size of a file of a run.
 fn max_bytes(name: &Path) -> u64 {
+    let mut parts = name.components();
+    let is_of_search = parts.next().is_some_and(|first| first.as_os_str() == layout::SEARCH);
+    // Each run of a search has a folder of its own.
+    let name = if is_of_search && parts.next().is_some() { parts.as_path() } else { name };
     let head = MAX_HEAD_BYTES.iter().find(|(head, _)| name == Path::new(head));
     head.map_or(MAX_TRIAL_FILE_BYTES, |(_, bytes)| *bytes)
 }

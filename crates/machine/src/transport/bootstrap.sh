@@ -22,7 +22,7 @@ e=$(mkdir -p "$d" 2>&1 && chmod 700 "$d" 2>&1) || { say failed directory "$e"; e
 say want $(df -Pk "$d" 2> /dev/null | tail -n 1 | tr -s " " | cut -d " " -f 4);
 t=$d/.new.$$; clean() { rm -f "$t"; }; trap clean 0 1 2 15;
 l=; if command -v timeout > /dev/null 2>&1; then l="timeout 900"; fi;
-e=$( { $l head -c $n > "$t"; } 2>&1) || { say failed write "$e"; exit 3; };
+e=$( { $l head -c $n > "$t"; } 2>&1) || { [ $? -eq 124 ] && e="it did not arrive within 15 minutes"; say failed write "$e"; exit 3; };
 good "$t" || { say failed sum; exit 3; };
 sync "$t" > /dev/null 2>&1;
 e=$(chmod 700 "$t" 2>&1 && mv -f "$t" "$p" 2>&1) || { say failed write "$e"; exit 3; };
