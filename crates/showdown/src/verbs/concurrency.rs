@@ -271,8 +271,10 @@ pub fn run_plan(
     }
     let finished = finished.map_err(why_not)?;
     let run = Run::open(&finished.dir)?;
-    let report = super::archive::write_report(&run, None)?;
-    let text = || show::concurrency::text(&finished.concurrency, &path(&finished.dir), Some(&path(&report)));
+    // On a full disk there is an answer, too.
+    let report = super::archive::write_report(&run, None);
+    let shown = report.as_deref().ok().map(path);
+    let text = || show::concurrency::text(&finished.concurrency, &path(&finished.dir), shown.as_deref());
     format.print(&finished.concurrency, text)?;
     if let Some(error) = finished.stopped {
         anyhow::bail!("{error} (what was measured until then is kept in {})", finished.dir.display());
@@ -280,6 +282,7 @@ pub fn run_plan(
     if !finished.unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {})", finished.unrestored.join("; "), finished.dir.display());
     }
+    report?;
     Ok(match &finished.concurrency {
         found if found.interrupted => CommandStatus::Interrupted,
         found if found.client_limit.is_some() => CommandStatus::Invalid,

@@ -148,14 +148,16 @@ pub fn run_plan(
     }
     let explained = explained.map_err(why_not)?;
     let run = Run::open(&explained.dir)?;
-    let report = super::archive::write_report(&run, None)?;
-    answer(&run, &explained.explanation, format, Some(&report))?;
+    // On a full disk there is an answer, too.
+    let report = super::archive::write_report(&run, None);
+    answer(&run, &explained.explanation, format, report.as_deref().ok())?;
     if let Some(error) = &explained.ended {
         anyhow::bail!("{error} (what was found until then is kept in {})", explained.dir.display());
     }
     if !explained.unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {})", explained.unrestored.join("; "), explained.dir.display());
     }
+    report?;
     let is_interrupted = context.interrupted.load(Ordering::Relaxed);
     Ok(if is_interrupted { CommandStatus::Interrupted } else { CommandStatus::Success })
 }

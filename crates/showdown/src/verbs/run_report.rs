@@ -28,18 +28,22 @@ pub struct ShownRun {
     pub progress: ProgressOption,
 }
 
+/// A run that has ended, and the path of its report, if that could be written: on a full disk there is an answer, too.
+struct ReportedRun {
+    run: archive::Run,
+    costs: Option<CostReport>,
+    report: anyhow::Result<PathBuf>,
+}
+
 /// Writes what probably limited the servers of a run that has ended, and its report.
-fn reported(
-    dir: &Path,
-    targets: Option<&NamedTargets>,
-) -> anyhow::Result<(archive::Run, PathBuf, Option<CostReport>)> {
+fn reported(dir: &Path, targets: Option<&NamedTargets>) -> anyhow::Result<ReportedRun> {
     let mut run = archive::Run::open(dir)?;
-    if let Some(explanation) = ::explain::explain_trials(&run) {
-        run.explain(explanation)?;
-    }
+    let explained = ::explain::explain_trials(&run).map_or(Ok(()), |explanation| run.explain(explanation));
     let costs = targets.filter(|_| run.verdict.is_some()).map(|targets| targets.costs(&run)).transpose()?;
-    let report = super::archive::write_report(&run, costs.as_ref())?;
-    Ok((run, report, costs))
+    let report = explained
+        .map_err(anyhow::Error::from)
+        .and_then(|()| super::archive::write_report(&run, costs.as_ref()));
+    Ok(ReportedRun { run, costs, report })
 }
 
 /// The answer of a run for a program: the verdict, and what meters and prices add to it.
@@ -71,13 +75,14 @@ pub fn report_on(
     progress.finish();
     let finished = finished.map_err(in_words)?;
     let resume = resume_command(&finished.dir);
-    let (run, report, costs) =
-        reported(&finished.dir, targets).context("cannot write the report (the run is kept)")?;
-    let (dir, report) = (finished.dir.display().to_string(), report.display().to_string());
+    let dir = finished.dir.display().to_string();
+    let kept = || format!("cannot write the report (the run is kept in {dir})");
+    let ReportedRun { run, costs, report } = reported(&finished.dir, targets).with_context(kept)?;
+    let path = report.as_ref().ok().map(|path| path.display().to_string());
     let metered = cost::metered::metered(&run);
     let document = RunAnswer { verdict: &finished.verdict, power: metered.as_ref(), cost: costs.as_ref() };
     shown.format.print(&document, || {
-        answer(&finished.verdict, &run, metered.as_ref(), costs.as_ref(), &dir, Some(&report))
+        answer(&finished.verdict, &run, metered.as_ref(), costs.as_ref(), &dir, path.as_deref())
     })?;
     if let Some(why) = finished.stopped {
         anyhow::bail!(
@@ -87,6 +92,7 @@ pub fn report_on(
     if !finished.unrestored.is_empty() {
         anyhow::bail!("{} (the run is kept in {dir})", finished.unrestored.join("; "));
     }
+    report.with_context(kept)?;
     if finished.verdict.is_interrupted() {
         note(&format!("interrupted: {resume} goes on"));
     }

@@ -287,6 +287,23 @@ fn a_run_that_is_still_running_is_not_resumed() {
     child.wait_with_output().expect("it ended");
 }
 
+#[test]
+fn an_answer_does_not_need_a_report() {
+    let _machine = while_settings_stay();
+    let home = TestHome::new();
+    let plan = home.small_plan(&VARIANTS);
+    let running = home.showdown(&["run", &plan]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = running.expect("showdown runs");
+    wait_for_trial(&home, 1);
+    let in_the_way = only_run(&home).join("report.html");
+    fs::create_dir(&in_the_way).expect("a folder where the report goes");
+    let output = child.wait_with_output().expect("it ended");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(error_line(&output).contains("cannot write the report (the run is kept in"), "{output:?}");
+    let answered = text(&output.stdout);
+    assert!(answered.contains("valid trials") || answered.contains("\"comparisons\""), "{answered}");
+}
+
 /// Runs a script as root of a name space of its own in which `runs` is a disk of 300 KB.
 fn on_small_disk(home: &TestHome, script: &str) -> Option<Output> {
     let disk = home.path("runs");
