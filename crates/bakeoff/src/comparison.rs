@@ -62,17 +62,23 @@ fn comparisons_at(
         .map(|pair| {
             let (a, b) = (here[pair.a], here[pair.b]);
             let names = (summaries[a].name.as_str(), summaries[b].name.as_str());
-            let estimate = pair.comparison.estimate;
+            let mut estimate = pair.comparison.estimate;
             let mut verdict = pair.comparison.verdict;
             let mut sentence = sentence(&plan.measure, names, estimate.as_ref(), &verdict);
-            if let RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(_) } = verdict {
+            if let RatioVerdict::Inconclusive { why } = &verdict {
                 let rule = VerdictRule { confidence, ..rule };
+                let has_ratio = matches!(why, InconclusiveReason::TooWide { .. });
                 match lower_bound(input, (a, b), &rule) {
-                    Some((higher, LowerBound { at_least: Some(at_least), estimate })) => {
+                    Some((higher, LowerBound { at_least: Some(at_least), estimate: of_bound })) => {
                         verdict = RatioVerdict::Difference { higher, at_least };
-                        sentence = bound_sentence(&plan.measure, in_order(names, higher), &estimate);
+                        sentence = bound_sentence(&plan.measure, in_order(names, higher), &of_bound);
+                        // The ratio of the few valid trials is of the blocks in which the server was slow.
+                        estimate = None;
                     }
-                    bound => sentence = sentence_without_ratio(input, (a, b), names, sentence, bound),
+                    bound if !has_ratio => {
+                        sentence = sentence_without_ratio(input, (a, b), names, sentence, bound);
+                    }
+                    _ => {}
                 }
             }
             if !matches!(verdict, RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(_) })
@@ -194,8 +200,8 @@ fn why_not_valid(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String>
     Some(format!("{some} of {all} {are} invalid; the most frequent reason ({failed}): {why}"))
 }
 
-/// The bound of a pair that has no ratio because the client was the limit for one of the two. None where that is so for both:
-/// neither value bounds the ratio then.
+/// The bound of a pair for one of which the client was the limit. None where that is so for both: neither value bounds the ratio
+/// then; and where all trials are measurements.
 fn lower_bound(
     input: &VerdictInput<'_>,
     (a, b): (usize, usize),

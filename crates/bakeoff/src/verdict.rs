@@ -133,7 +133,68 @@ fn neighbour_effect(trials: &[&Trial]) -> Option<NeighbourEffect> {
 
 #[cfg(test)]
 mod tests {
+    use archive::model::{ComparisonVerdict, MeasuredValue, SweepPoint, TrialStatus};
+
     use super::*;
+    use crate::first_block::tests::client_gate;
+    use crate::testing::plan::PLAN;
+    use crate::trial::blank;
+    use crate::trial_order::ScheduledTrial;
+    use crate::variant_point::variant_points;
+    use crate::verdict_input::FinishedTrials;
+
+    /// The verdict on values of nginx and apache, block by block. A client was the limit where a value is followed by `true`.
+    fn verdict_on(blocks: &[[(f64, bool); 2]]) -> Verdict {
+        let plan: archive::model::Plan = PLAN.parse().expect("a plan");
+        let points = variant_points(&plan);
+        let mut trials = FinishedTrials::default();
+        let mut number = 0;
+        for (block, values) in (1..).zip(blocks) {
+            for (index, (value, is_limited)) in values.iter().enumerate() {
+                number += 1;
+                let scheduled =
+                    ScheduledTrial { number, block, position: index as u32 + 1, variant_point: index };
+                let measured = MeasuredValue {
+                    metric: "throughput".to_owned(),
+                    value: *value,
+                    unit: "/s".to_owned(),
+                    higher_is_better: true,
+                };
+                let status = if *is_limited { TrialStatus::Invalid } else { TrialStatus::Valid };
+                let gates = is_limited.then(client_gate).into_iter().collect();
+                let point = &points[index];
+                let trial = Trial {
+                    status,
+                    gates,
+                    measured: Some(measured),
+                    ..blank(&plan, &scheduled, point)
+                };
+                trials.push(index, trial);
+            }
+        }
+        verdict(&VerdictInput {
+            plan: &plan,
+            facts: &archive::model::Facts::default(),
+            variant_points: &points,
+            trials: &trials,
+            look: None,
+            interrupted: false,
+            curves: &[],
+        })
+    }
+
+    #[test]
+    fn a_bound_of_all_blocks_is_an_answer_where_the_ratio_of_the_few_valid_ones_is_not() {
+        let valid = [(150.0, false), (100.0, false)];
+        let slow = [(105.0, false), (100.0, false)];
+        let limited = |value| [(value, true), (100.0, false)];
+        let few = verdict_on(&[valid, slow, limited(160.0), limited(161.0), limited(159.0), limited(160.0)]);
+        let found = &few.comparisons[0];
+        assert!(matches!(found.verdict, ComparisonVerdict::Difference { .. }), "{}", found.sentence);
+        assert!(found.estimate.is_none() && found.sentence.contains("has at least 1."), "{}", found.sentence);
+        let none = verdict_on(&[valid, slow]);
+        assert!(none.comparisons[0].verdict.is_inconclusive() && none.comparisons[0].estimate.is_some());
+    }
 
     #[test]
     fn both_modes_of_cpu_time_add_up_to_the_median_of_the_trials() {
