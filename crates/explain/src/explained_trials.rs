@@ -51,18 +51,7 @@ fn figures_of_closed_loop(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
         let telemetry = run.telemetry(trial).ok().flatten();
         let reading = reading(trial, closed_loop(trial)?, telemetry.as_ref(), plan.load.connections);
         let server_cpus = server_cpus(plan, variant, &reading);
-        let facts = LoopFacts {
-            variant: variant.name.clone(),
-            connections: plan.load.connections,
-            server_cpus,
-            client_cpus: None,
-            is_root: false,
-            knobs: Vec::new(),
-            makes_own_load: false,
-            can_delay: false,
-            can_squeeze: false,
-            can_burn: false,
-        };
+        let facts = LoopFacts::of_record(&variant.name, plan.load.connections, server_cpus);
         let watched = Watched::default();
         Some(figures::of(&Plain { facts: &facts, readings: &[reading], watched: &watched }).values())
     });
@@ -85,19 +74,7 @@ fn explained(run: &Run, plan: &Plan, variant: &Variant) -> Option<ExplainedServe
         })
         .collect();
     let server_cpus = server_cpus(plan, variant, readings.first()?);
-    let facts = LoopFacts {
-        variant: variant.name.clone(),
-        connections,
-        server_cpus,
-        client_cpus: None,
-        is_root: false,
-        knobs: Vec::new(),
-        makes_own_load: false,
-        can_delay: false,
-        can_squeeze: false,
-        can_burn: false,
-    };
-    Some(glance(&facts, &readings))
+    Some(glance(&LoopFacts::of_record(&variant.name, connections, server_cpus), &readings))
 }
 
 /// The last closed loop in which no other server was loaded.

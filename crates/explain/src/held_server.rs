@@ -61,6 +61,24 @@ pub struct LoopFacts {
     pub can_burn: bool,
 }
 
+impl LoopFacts {
+    /// Those of a loop that is only looked at, or was: nothing of it can be changed.
+    pub fn of_record(variant: &str, connections: u32, server_cpus: CpuSet) -> Self {
+        Self {
+            variant: variant.to_owned(),
+            connections,
+            makes_own_load: false,
+            server_cpus,
+            client_cpus: None,
+            is_root: false,
+            knobs: Vec::new(),
+            can_delay: false,
+            can_squeeze: false,
+            can_burn: false,
+        }
+    }
+}
+
 /// Less of one resource for the length of a slice.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Perturbation {

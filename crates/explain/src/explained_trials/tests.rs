@@ -56,18 +56,7 @@ fn only_telemetry_within_the_closed_loop_is_evidence() {
     (loaded.start_s, loaded.length_s, loaded.slices) = (1.0, 2.0, None);
     let phase = loaded.clone();
     let suspects = |telemetry: &Telemetry| {
-        let facts = LoopFacts {
-            variant: "nginx".to_owned(),
-            connections: 64,
-            server_cpus: "1".parse().expect("a CPU"),
-            client_cpus: None,
-            is_root: false,
-            knobs: Vec::new(),
-            makes_own_load: false,
-            can_delay: false,
-            can_squeeze: false,
-            can_burn: false,
-        };
+        let facts = LoopFacts::of_record("nginx", 64, "1".parse().expect("a CPU"));
         glance(&facts, &[reading(&trial, &phase, Some(telemetry), 64)])
     };
     let inside = suspects(&busy(1.75, 3.0));

@@ -108,10 +108,7 @@ fn describe_client(call: &DescribeClient) -> Result<ClientDescription, CallError
 fn examine(call: &Examine) -> Result<Examination, CallError> {
     let host = Host::local();
     let telemetry = |error: std::io::Error| CallError::Telemetry { why: system_text(&error) };
-    let sampler = host.sample(Vec::new(), call.sampled / 4).map_err(telemetry)?;
-    thread::sleep(call.sampled);
-    let allowed_cpus = host.allowed_cpus().map_err(telemetry)?;
-    let evidence = HostEvidence { facts: host.facts(), allowed_cpus, idle: sampler.stop() };
+    let evidence = host.evidence(call.sampled).map_err(telemetry)?;
     let findings = doctor::examine(&evidence);
     let HostEvidence { facts, allowed_cpus, .. } = evidence;
     let other_measurement = host::lock::measuring_now();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use host::Host;
-use host::doctor::{HostEvidence, HostFinding, Severity, examine};
+use host::doctor::{HostFinding, Severity, examine};
 
 use super::options::AnswerFormat;
 use crate::color;
@@ -28,12 +28,7 @@ pub struct DoctorArgs {
 
 /// Runs the verb.
 pub fn run(args: &DoctorArgs) -> anyhow::Result<CommandStatus> {
-    let host = Host::local();
-    let sampler = host.sample(Vec::new(), SAMPLED / 4)?;
-    std::thread::sleep(SAMPLED);
-    let evidence =
-        HostEvidence { facts: host.facts(), allowed_cpus: host.allowed_cpus()?, idle: sampler.stop() };
-    let findings = examine(&evidence);
+    let findings = examine(&Host::local().evidence(SAMPLED)?);
     args.format.print(&findings, || text(&findings))?;
     Ok(CommandStatus::Success)
 }
