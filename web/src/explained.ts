@@ -7,6 +7,8 @@ export interface Explanation {
   workload: string;
   /** Servers that were held and studied, or the trials of a comparison. */
   basis: "study" | "trials";
+  /** Whether `showdown explain` can try what limits them. */
+  can_be_studied?: boolean;
   servers: ExplainedServer[];
   difference?: CpuDifference | null;
 }

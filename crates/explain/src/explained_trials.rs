@@ -12,6 +12,7 @@ use archive::model::{
     Variant,
 };
 use archive::telemetry::{Column, Telemetry};
+use bakeoff::plan_request;
 use host::CpuSet;
 use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 
@@ -29,8 +30,10 @@ pub fn explain_trials(run: &Run) -> Option<Explanation> {
     let servers: Vec<ExplainedServer> =
         plan.variants.iter().filter_map(|variant| explained(run, plan, variant)).collect();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    (!servers.is_empty())
-        .then(|| Explanation::new(&plan.workload, ExplanationBasis::Trials, now, servers, None))
+    (!servers.is_empty()).then(|| Explanation {
+        can_be_studied: plan_request::explaining(plan, &[], false).is_ok(),
+        ..Explanation::new(&plan.workload, ExplanationBasis::Trials, now, servers, None)
+    })
 }
 
 /// The figures of a trial by name, as far as its own closed loop tells them, with the CPU time of its slices where that was

@@ -111,9 +111,7 @@ fn limits(out: &mut String, run: &Run) {
     for sentence in explanation.sentences() {
         line!(out, "- {}", plain(sentence));
     }
-    // No more than two servers can be explained at once.
-    let one_or_two = explanation.servers.len() <= 2;
-    if one_or_two {
+    if explanation.can_be_studied {
         line!(out, "\n`showdown explain {}` tries what limits them.", run.id);
     }
     line!(out, "");

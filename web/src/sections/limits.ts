@@ -13,8 +13,7 @@ import { ended, resourceTable, suspectCard } from "./why";
 /** Null where the run has no such record, or where its servers were studied. */
 export function limitsSection({ explanation, run }: Report): Section | null {
   if (explanation?.basis !== "trials") return null;
-  // No more than two servers can be explained at once.
-  const command = explanation.servers.length > 2 ? [] : [": ", el("code", {}, `showdown explain ${run.id}`), " tries it"];
+  const command = explanation.can_be_studied ? [": ", el("code", {}, `showdown explain ${run.id}`), " tries it"] : [];
   return {
     id: "limits",
     title: "What probably limited them",

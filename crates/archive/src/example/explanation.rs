@@ -211,7 +211,8 @@ pub(super) fn of_trials(made_unix_ms: u64) -> Explanation {
         short(nginx(), limited, vec![suspected]),
         short(apache(), "what limited apache is not in the record of its trials", Vec::new()),
     ];
-    Explanation::new("static-web", ExplanationBasis::Trials, made_unix_ms, servers, None)
+    let explanation = Explanation::new("static-web", ExplanationBasis::Trials, made_unix_ms, servers, None);
+    Explanation { can_be_studied: true, ..explanation }
 }
 
 fn nginx() -> ExplainedServer {

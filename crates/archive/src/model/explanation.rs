@@ -22,6 +22,9 @@ pub struct Explanation {
     /// What it rests on.
     #[serde(default)]
     pub basis: ExplanationBasis,
+    /// Whether `showdown explain` can hold these servers under load, and try what limits them: said of the trials of a comparison.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_be_studied: bool,
     /// The servers: one, or those of a comparison.
     pub servers: Vec<ExplainedServer>,
     /// Where the second server uses more or less CPU time than the first, frame by frame, where both have a profile.
@@ -45,6 +48,7 @@ impl Explanation {
             sentence,
             workload: workload.to_owned(),
             basis,
+            can_be_studied: false,
             servers,
             difference,
         }

@@ -260,10 +260,11 @@ impl SearchRun<'_> {
         for share in CURVE_SHARES {
             let rate_per_s = share * capacity_per_s;
             let mut merged: Option<RatedSlices> = None;
+            let mut is_cut = false;
             for _ in 0..rounds {
                 let Some(slice) = self.slice(rate_per_s)? else {
-                    steps.extend(merged.map(|slices| step(self.slo, slices)));
-                    return Ok(steps);
+                    is_cut = true;
+                    break;
                 };
                 let summary = Summary::of(&slice.outcome);
                 let evaluation = evaluate(self.slo, &slice.outcome, &summary);
@@ -273,6 +274,9 @@ impl SearchRun<'_> {
                 observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, counted: None, left });
             }
             steps.extend(merged.map(|slices| step(self.slo, slices)));
+            if is_cut {
+                break;
+            }
         }
         Ok(steps)
     }

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use archive::model::{CpuTimeModes, DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
 use archive::{Run, TrialRecord};
-use bakeoff::plan_request;
 use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 
@@ -114,8 +113,7 @@ fn limits(run: &Run) -> String {
     for sentence in explanation.sentences() {
         let _ = writeln!(out, "  {sentence}");
     }
-    let can_be_explained = |plan| plan_request::explaining(plan, &[], false).is_ok();
-    if run.plan.as_ref().is_some_and(can_be_explained) {
+    if explanation.can_be_studied {
         let command = shell_words::join(["showdown", "explain", &name_of(&run.dir)]);
         let _ = writeln!(out, "  {command} tries what limits them");
     }

@@ -155,6 +155,7 @@ pub fn explanation(basis: ExplanationBasis) -> Explanation {
     Explanation {
         format: FORMAT,
         basis,
+        can_be_studied: basis == ExplanationBasis::Trials,
         made_unix_ms: 1,
         sentence: text(),
         workload: text(),
