@@ -51,9 +51,9 @@ impl RunState {
         }
     }
 
-    /// Whether `showdown resume` goes on with the run.
-    pub fn is_resumable(self) -> bool {
-        matches!(self, Self::Interrupted | Self::Unfinished)
+    /// Whether `showdown resume` goes on with a run of this kind: without a plan, nobody knows what is left to run.
+    pub(crate) fn is_resumable(self, kind: Option<RunKind>) -> bool {
+        matches!(self, Self::Interrupted | Self::Unfinished) && kind.is_some_and(RunKind::has_trials)
     }
 
     /// The state with this name.
@@ -110,6 +110,11 @@ pub struct Problem {
 }
 
 impl Run {
+    /// Whether `showdown resume` goes on with it.
+    pub fn is_resumable(&self) -> bool {
+        self.state.is_resumable(self.plan.as_ref().map(|plan| plan.kind))
+    }
+
     /// Reads a run directory. Files that cannot be read become [`Problem`]s. It is an error if the directory is not
     /// a run or cannot be listed.
     pub fn open(dir: &Path) -> Result<Self> {

@@ -89,7 +89,7 @@ impl<'r> MeasuredRun<'r> {
             let remedy = match run.state {
                 _ if !is_of_trials => return RunError::NoTrials(id),
                 RunState::Running => "wait for its end".to_owned(),
-                state if state.is_resumable() => format!("`showdown resume {id}` goes on with it"),
+                _ if run.is_resumable() => format!("`showdown resume {id}` goes on with it"),
                 _ => format!("`showdown show {id}` says what cannot be read"),
             };
             RunError::NoVerdict { run: id, state: run.state.name(), remedy }

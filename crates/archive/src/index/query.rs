@@ -56,6 +56,14 @@ pub struct ListedRun {
     pub problems: u32,
 }
 
+impl ListedRun {
+    /// Whether `showdown resume` goes on with it.
+    pub fn is_resumable(&self) -> bool {
+        let kind = self.kind.as_deref();
+        self.state.is_resumable(RunKind::ALL.into_iter().find(|known| Some(known.name()) == kind))
+    }
+}
+
 const SELECT: &str = "
 SELECT id, started_unix_ms, state, kind, workload, sentence, valid, invalid, problems
 FROM run

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use archive::model::RunKind;
 use archive::printable::one_line;
 use archive::{ListedRun, Run};
 use cost::metered::metered;
@@ -35,11 +34,7 @@ pub fn list(listed: &[ListedRun], root: &Path) -> String {
         ]);
     }
     let mut out = table(&rows);
-    let has_trials = |run: &&ListedRun| {
-        let kind = run.kind.as_deref();
-        RunKind::ALL.into_iter().any(|known| known.has_trials() && Some(known.name()) == kind)
-    };
-    let mut resumable = listed.iter().filter(|run| run.state.is_resumable()).filter(has_trials);
+    let mut resumable = listed.iter().filter(|run| run.is_resumable());
     if let Some(newest) = resumable.next() {
         let command = resume_command(&root.join(newest.id.as_str()));
         let others = if resumable.next().is_some() { "; it takes the id of another one, too" } else { "" };
@@ -65,8 +60,7 @@ pub fn run(run: &Run) -> String {
             when_resumed(run.facts.as_ref()),
         ),
     };
-    let has_trials = run.plan.as_ref().is_some_and(|plan| plan.kind.has_trials());
-    if run.state.is_resumable() && has_trials {
+    if run.is_resumable() {
         let _ = writeln!(out, "resume  {}", resume_command(&run.dir));
     }
     for problem in &run.problems {
