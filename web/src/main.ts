@@ -66,7 +66,7 @@ function answer(report: Report): HTMLElement {
 }
 
 function show(report: Report, page: HTMLElement): void {
-  document.title = `${report.verdict?.sentence ?? report.explanation?.sentence ?? report.concurrency?.sentence ?? report.run.id} – Showdown`;
+  document.title = `${report.tuning?.sentence ?? report.verdict?.sentence ?? report.explanation?.sentence ?? report.concurrency?.sentence ?? report.run.id} – Showdown`;
   const parts = sections(report);
   const main = el("main", { id: "main", tabindex: -1 }, onceEach(answer(report)), ...parts.map(render));
   const glossary = glossarySection(main);

@@ -27,8 +27,10 @@ export interface Report {
   power?: Power;
   /** The readings of the meters, by the trial's number. */
   watts?: Record<string, Telemetry>;
-  /** What limits the servers, in a run that explains. */
+  /** What limits the servers, in a run that explains; or in short, in a comparison. */
   explanation?: Explanation;
+  /** How many functions the difference of the explanation has; those that differ the least may be missing in it. */
+  compared_functions?: number;
   /** In a run of transfers. */
   concurrency?: Concurrency;
   /** What a search for tunings has tried and kept. */
@@ -69,6 +71,8 @@ export interface Plan {
   phases: { closed_loop: string; search_step: string; measure: string; curve_step: string };
   /** Missing where servers run one at a time. */
   turns?: { load: string } | null;
+  /** Hosts that made the load together; missing where this machine made it. */
+  clients?: string[];
   /** Missing where all servers ran beside the client. */
   hosts?: { name: string; ssh?: string; address: string; kind?: string; cpus?: string }[];
   variants: { name: string; server: string; host?: string; knobs?: SweepPoint }[];

@@ -7,10 +7,13 @@ use archive::model::{CurvePoint, KnobValue, SweepCurve, SweepPoint, VariantSumma
 use stats::usl;
 
 use crate::verdict_input::VerdictInput;
+use crate::wording::wording;
 
 /// The curves of all variants.
 pub fn curves(input: &VerdictInput<'_>, summaries: &[VariantSummary]) -> Vec<SweepCurve> {
     let mut curves = Vec::new();
+    // The law is one of throughput: of CPU time or response times, less is better.
+    let is_throughput = wording(&input.plan.measure).higher_is_better;
     for axis in &input.plan.sweep {
         let name = axis.vary.to_string();
         let mut lines: BTreeMap<(usize, String), (SweepPoint, Vec<CurvePoint>)> = BTreeMap::new();
@@ -31,7 +34,7 @@ pub fn curves(input: &VerdictInput<'_>, summaries: &[VariantSummary]) -> Vec<Swe
         }
         for ((variant, _), (fixed, mut points)) in lines {
             points.sort_by(|a, b| a.at.total_cmp(&b.at));
-            let law = counts_workers(&axis.vary).then(|| {
+            let law = (is_throughput && counts_workers(&axis.vary)).then(|| {
                 let points: Vec<usl::LoadPoint> =
                     points.iter().map(|p| usl::LoadPoint { load: p.at, throughput: p.median }).collect();
                 usl::fit(&points)

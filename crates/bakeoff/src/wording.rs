@@ -125,13 +125,13 @@ pub fn sentence(
 /// The sentence where the client was the limit for `a`; the low end of the interval of what it reached is the bound.
 pub fn bound_sentence(measure: &Measure, (a, b): (&str, &str), estimate: &RatioEstimate) -> String {
     let claim = claim(measure, (a, b), &format!("at least {}", ratio(estimate.low)));
-    let level = estimate.confidence.level() * 100.0;
+    let level = estimate.confidence;
     let blocks = plural(estimate.blocks as u64, "block");
     let why = match measure {
         Measure::BreakingPoint => format!("{a} did not break"),
         _ => format!("the client was the limit for {a}"),
     };
-    format!("{claim} ({level:.0} % confidence, {blocks}); how much more is not known, because {why}")
+    format!("{claim} ({level} confidence, {blocks}); how much more is not known, because {why}")
 }
 
 /// That `a` has `times` the value of `b`.
@@ -153,8 +153,8 @@ fn claim(measure: &Measure, (a, b): (&str, &str), times: &str) -> String {
 
 fn interval(estimate: &RatioEstimate) -> String {
     format!(
-        "{:.0} % CI {}–{}, {}",
-        estimate.confidence.level() * 100.0,
+        "{} CI {}–{}, {}",
+        estimate.confidence,
         ratio(estimate.low),
         ratio(estimate.high),
         plural(estimate.blocks as u64, "block")

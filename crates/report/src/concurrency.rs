@@ -1,6 +1,6 @@
 //! A run of transfers as Markdown and as CSV: the sentence and what ran out, and one row per step.
 
-use crate::{ReportError, escape::plain, words};
+use crate::{ReportError, cell::word, escape::plain, words};
 use archive::model::{Concurrency, ConcurrencyStep, thousands};
 use std::fmt::Write;
 
@@ -32,14 +32,11 @@ pub(crate) fn render(out: &mut String, found: &Concurrency) {
     out.push('\n');
     if let Some(recovery) = &found.recovery {
         let answered = recovery.answered_after_s.map_or_else(
-            || format!("not within {:.0} s", recovery.watched_s),
-            |seconds| format!("after {seconds:.0} s"),
+            || format!("New ones were not answered within a second in the {:.0} s after that", recovery.watched_s),
+            |seconds| format!("New ones were answered within a second again after {seconds:.0} s"),
         );
-        line!(
-            out,
-            "After the break at {}, all clients left. New ones were answered within a second again {answered}.\n",
-            thousands(recovery.after_transfers.into())
-        );
+        let broken = thousands(recovery.after_transfers.into());
+        line!(out, "After the break at {broken}, all clients left. {answered}.\n");
     }
     for ran_out in &found.ran_out {
         let (sentence, evidence) = (plain(&ran_out.sentence), plain(&ran_out.evidence.join("; ")));
@@ -144,7 +141,7 @@ fn row(step: &ConcurrencyStep) -> [String; 32] {
         step.probes_failed.to_string(),
         optional(step.pace_share.map(|share| share.to_string())),
         step.stalled_share.to_string(),
-        errors.join(" "),
+        word(&errors.join(" ")),
         step.client_late_p99_us.to_string(),
         step.client_late_limit_us.to_string(),
         optional(step.client_behind_share.map(|share| share.to_string())),

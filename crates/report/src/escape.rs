@@ -32,6 +32,11 @@ pub(crate) fn code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
+/// Code in the cell of a table. A table is split at `|` before its code is read (GitHub Flavored Markdown 0.29, 4.10).
+pub(crate) fn code_in_cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +47,6 @@ mod tests {
         assert_eq!(plain("[a](b) @team <img>"), "\\[a\\](b) @<!---->team \\<img\\>");
         assert_eq!(code("a `b` ``c"), "``` a `b` ``c ```");
         assert_eq!(code("showdown run x"), "`showdown run x`");
+        assert_eq!(code_in_cell("a | [b](c)"), "`a \\| [b](c)`");
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 use archive::{
     Run, RunState,
     model::{
-        CpuTimeModes, DifferenceClass, ExplanationBasis, Scalability, SweepCurve, SweepPoint, TrialStatus,
+        Comparison, ComparisonVerdict, CpuTimeModes, DifferenceClass, ExplanationBasis, Scalability, SweepCurve, SweepPoint, TrialStatus,
         VariantSummary, Verdict, plural, thousands,
     },
 };
@@ -83,7 +83,7 @@ fn title(out: &mut String, run: &Run) {
     } else {
         let trials = plural(run.trials.len() as u64, "trial");
         line!(out, "**No verdict: the run is {} ({trials}).**\n", run.state.name());
-        if run.state == RunState::Unfinished {
+        if run.is_resumable() {
             line!(out, "`showdown resume {}` goes on with it.\n", run.id);
         }
     }
@@ -218,7 +218,7 @@ fn comparisons(out: &mut String, verdict: &Verdict) {
         }
         out.push('\n');
     }
-    let shown = |comparison: &archive::model::Comparison| {
+    let shown = |comparison: &Comparison| {
         let size = comparison.smallest_difference?;
         let place = at_suffix(&comparison.point);
         Some(format!("{} and {}{place}: {}", comparison.a, comparison.b, words::percent(size)))
@@ -267,7 +267,8 @@ fn modes(out: &mut String, verdict: &Verdict) {
             })
             .collect();
         let levels = plain(&levels.join(" and "));
-        line!(out, "The trials of {} have {} modes: {levels}.\n", plain(&variant.name), variant.modes.len());
+        let (name, at) = (plain(&variant.name), at_suffix(&variant.point));
+        line!(out, "The trials of {name}{at} have {} modes: {levels}.\n", variant.modes.len());
     }
 }
 
@@ -277,7 +278,13 @@ fn invalid(out: &mut String, run: &Run) {
     if invalid.is_empty() {
         return;
     }
-    line!(out, "Trials that do not count: {} of {}.\n", invalid.len(), run.trials.len());
+    let is_bound = |comparison: &Comparison| {
+        comparison.estimate.is_none() && matches!(comparison.verdict, ComparisonVerdict::Difference { .. })
+    };
+    // Decision 0028.
+    let has_bound = run.verdict.iter().flat_map(|verdict| &verdict.comparisons).any(is_bound);
+    let but = if has_bound { ", but for a verdict that says \"at least\"" } else { "" };
+    line!(out, "Trials that do not count{but}: {} of {}.\n", invalid.len(), run.trials.len());
     for record in invalid.iter().take(MAX_ROWS) {
         let trial = &record.trial;
         let why = plain(&trial.reasons.join("; "));

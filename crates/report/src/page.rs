@@ -53,9 +53,12 @@ pub(crate) struct Page<'a> {
     /// The readings of the meters by the number of the trial.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     watts: BTreeMap<u32, Drawn>,
-    /// What limits the servers, in a run that explains.
+    /// What limits the servers, in a run that explains; or in short, in a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
+    /// How many functions the difference of the explanation has, with those that are omitted here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared_functions: Option<usize>,
     /// How many downloads are in progress at once, in a run of transfers.
     #[serde(skip_serializing_if = "Option::is_none")]
     concurrency: Option<&'a Concurrency>,
@@ -114,6 +117,8 @@ impl<'a> Page<'a> {
         let configs = configs(run, &mut unread);
         let profiles = profiles(run, &mut unread);
         let explanation = run.explanation.clone().map(shortened);
+        let difference = run.explanation.as_ref().and_then(|explanation| explanation.difference.as_ref());
+        let compared_functions = difference.map(|difference| difference.frames.len());
         let trials = run.trials.iter().map(|record| {
             let (timeline, ticks_merged) = timeline::shorten(&record.trial.timeline, most);
             let trial = with_timeline(&record.trial, timeline);
@@ -143,6 +148,7 @@ impl<'a> Page<'a> {
             power,
             watts,
             explanation,
+            compared_functions,
             concurrency: run.concurrency.as_ref(),
             tuning: run.tuning.as_ref(),
             profiles,
@@ -167,6 +173,8 @@ fn shortened(mut explanation: Explanation) -> Explanation {
         profile.frames.truncate(MAX_FUNCTIONS);
     }
     if let Some(difference) = &mut explanation.difference {
+        // Their order is that of the size of the difference, which may be chance.
+        difference.frames.sort_by_key(|frame| !frame.is_significant);
         difference.frames.truncate(MAX_FUNCTIONS);
     }
     explanation
@@ -212,7 +220,8 @@ fn drawn(run: &Run, most: usize, unread: &mut Vec<Problem>) -> BTreeMap<u32, Dra
     for record in &run.trials {
         match run.telemetry(&record.trial) {
             Ok(Some(table)) => {
-                let is_elsewhere = record.trial.files.client_telemetry.is_some();
+                let files = &record.trial.files;
+                let is_elsewhere = files.client_telemetry.is_some() || !files.clients_telemetry.is_empty();
                 let cpus = if is_elsewhere { Some(&elsewhere) } else { here };
                 drawn.insert(record.trial.number, telemetry::drawn(&table, cpus, most));
             }

@@ -14,7 +14,7 @@ pub(crate) struct RunReport<'a> {
     pub(crate) plan: Option<&'a Plan>,
     pub(crate) facts: Option<&'a Facts>,
     pub(crate) verdict: Option<&'a Verdict>,
-    /// Only in a run that explains.
+    /// In a run that explains; in short, in a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) explanation: Option<&'a Explanation>,
     /// Only in a run of transfers.
@@ -39,7 +39,7 @@ pub(crate) struct ReportedRun<'a> {
     pub(crate) problems: &'a [Problem],
     /// The command as typed, quoted for a shell.
     pub(crate) command: Option<String>,
-    /// The command that repeats the plan with the same seed; of a run that explains, the command as typed.
+    /// The command that repeats the plan with the same seed.
     pub(crate) rerun: String,
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use archive::model::{RatioEstimate, TriedTuning, TuningRecord};
 
-use crate::escape::{code, plain};
+use crate::escape::{code, code_in_cell, plain};
 use crate::words::quantity;
 
 /// Maximum rows of the tunings that were not tried.
@@ -29,7 +29,7 @@ pub(crate) fn render(out: &mut String, record: &TuningRecord) {
     if !record.not_tried.is_empty() {
         let _ = writeln!(out, "### Not tried\n\n| tuning | why |\n|---|---|");
         for not in record.not_tried.iter().take(MAX_ROWS) {
-            let _ = writeln!(out, "| {} | {} |", code(&not.tuning), plain(&not.why));
+            let _ = writeln!(out, "| {} | {} |", code_in_cell(&not.tuning), plain(&not.why));
         }
         out.push('\n');
     }
@@ -56,7 +56,7 @@ fn tunings(out: &mut String, title: &str, all: &[TriedTuning]) {
         let outcome = format!("{:?}", tried.outcome).to_lowercase();
         let screened = tried.screened_label().unwrap_or_else(|| "–".to_owned());
         let own = tried.own.as_ref().map_or_else(|| "–".to_owned(), RatioEstimate::label);
-        let (name, settings, why) = (code(&tried.tuning), code(&settings.join(" ")), plain(&tried.why));
+        let (name, settings, why) = (code_in_cell(&tried.tuning), code_in_cell(&settings.join(" ")), plain(&tried.why));
         let _ = writeln!(out, "| {name} | {settings} | {outcome} | {screened} | {own} | {why} |");
     }
     out.push('\n');

@@ -3,6 +3,8 @@
 //! Every interval of the crate is two-sided with equal tails. The type that contains an interval defines its quantity: a
 //! ratio, a proportion, a mean.
 
+use std::fmt;
+
 use thiserror::Error;
 
 /// A confidence level strictly between 0 and 1, such as 0.95.
@@ -47,6 +49,15 @@ impl Confidence {
     #[must_use]
     pub fn shared_by(self, comparisons: usize) -> Self {
         Self(1.0 - self.alpha() / comparisons.max(1) as f64)
+    }
+}
+
+/// `95 %`, and `99.92 %` where fewer digits would read as certainty.
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written = (0..4).map(|digits| format!("{:.digits$}", self.0 * 100.0));
+        let short = written.into_iter().find(|text| text.parse().is_ok_and(|percent: f64| percent < 100.0));
+        write!(f, "{} %", short.unwrap_or_else(|| format!("{:.4}", self.0 * 100.0)))
     }
 }
 
@@ -115,6 +126,12 @@ mod tests {
         let each = Confidence::P95.shared_by(3);
         assert!((each.alpha() - 0.05 / 3.0).abs() < 1e-12);
         assert_eq!(Confidence::P95.shared_by(0), Confidence::P95);
+    }
+
+    #[test]
+    fn a_level_is_never_written_as_certainty() {
+        let written = [0.95, 0.983, 0.9992, 0.99999].map(|level| Confidence(level).to_string());
+        assert_eq!(written, ["95 %", "98 %", "99.9 %", "99.999 %"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 import * as Plot from "@observablehq/plot";
 import type { Concurrency, ConcurrencyStep, PlannedConcurrency } from "../concurrency";
 import { durationUs } from "../derive/duration";
-import { bytes, number, percent, tick, time, timeTick } from "../derive/format";
+import { bytes, number, percent, shareBeside, tick, time, timeTick } from "../derive/format";
 import { seriesStyle } from "../derive/palette";
 import { el } from "../dom";
 import { terms } from "../terms";
@@ -43,6 +43,10 @@ interface Named {
 
 /** More new clients than this part of them without an answer are not comfortable. */
 const FEW_UNANSWERED = 0.01;
+
+/** Availability, with as many digits as it takes to see on which side of comfort and of the break it is. */
+const available = (share: number, plan: PlannedConcurrency | undefined): string =>
+  shareBeside(share, [1, ...(plan ? [plan.comfort_availability, plan.until_availability] : [])]);
 
 /** Null where no step was held. */
 export function concurrencyChart(found: Concurrency, plan: PlannedConcurrency | undefined): HTMLElement | null {
@@ -109,19 +113,19 @@ export function concurrencyChart(found: Concurrency, plan: PlannedConcurrency | 
 
   return figure({
     title: terms`[[Availability]], [[time to first byte]] and memory over [[transfers]] in progress`,
-    summary: steps.map((step) => `${number(step.transfers)} transfers: availability ${percent(step.availability)}, p99 to first byte ${step.first_byte.count > 0 ? time(step.first_byte.p99_us) : "none"}`).join(". "),
+    summary: steps.map((step) => `${number(step.transfers)} transfers: availability ${available(step.availability, plan)}, p99 to first byte ${step.first_byte.count > 0 ? time(step.first_byte.p99_us) : "none"}`).join(". "),
     note: terms`Each mark is a step that was held. Up to the [[comfortable point]], availability is 99.9 % or more and new clients are answered quickly; from the [[breaking point]] on, availability is under the limit of the plan. A cross: more than 1 % of the new clients were not answered, and have no time. Where the client was the limit, the step says nothing of the server.`,
     legend: legend(memory.map(({ name, style }) => ({ name: `memory: ${name}`, style }))),
     source: "concurrency.json",
     id: "concurrency-picture",
-    table: { head: HEAD, rows: steps.map(row) },
+    table: { head: HEAD, rows: steps.map((step) => row(step, plan)) },
     draw: (width) =>
       el(
         "div",
         { class: "panels" },
         panel(width, true, false, { domain: [0, 1], grid: true, ticks: 4, tickFormat: (share: number) => percent(share), label: "↑ availability" }, [
           plan ? bound(plan.until_availability, `broken under ${percent(plan.until_availability)}`, "var(--bad)") : null,
-          line(points((step) => step.availability, (share) => `availability ${percent(share)}`), 3),
+          line(points((step) => step.availability, (share) => `availability ${available(share, plan)}`), 3),
         ]),
         times.length > 0
           ? panel(width, false, false, { type: "log", domain: [fastest, slowest], axis: null }, [
@@ -154,13 +158,13 @@ function memoryTicks(most: number): number[] {
 export const HEAD: string[] = ["Transfers", "In progress", "Availability", "First byte p50", "p99", "max", "Pace", "Stalled", "Failed", "Reads late, p99", "Server CPU", "Server each", "Kernel each", "Client each", "Advanced twice"];
 
 /** A step as a row of the table. */
-export function row(step: ConcurrencyStep): string[] {
+export function row(step: ConcurrencyStep, plan: PlannedConcurrency | undefined): string[] {
   const each = (value: number | undefined): string => (value === undefined ? "–" : bytes(value / Math.max(1, step.in_progress)));
   const us = (value: number): string => (step.first_byte.count > 0 ? time(value) : "–");
   return [
     number(step.transfers),
     number(step.in_progress),
-    percent(step.availability),
+    available(step.availability, plan),
     us(step.first_byte.p50_us),
     us(step.first_byte.p99_us),
     us(step.first_byte.max_us),

@@ -1,7 +1,7 @@
 // The ratio of each comparison with its confidence interval, on an axis that marks 1 (no difference).
 
 import * as Plot from "@observablehq/plot";
-import { counted, percent, ratio } from "../derive/format";
+import { counted, level as confidenceLevel, ratio } from "../derive/format";
 import { pointText } from "../derive/cells";
 import type { Comparison, RatioEstimate } from "../model";
 import { terms } from "../terms";
@@ -34,7 +34,7 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
     const name = `${comparison.a} ÷ ${comparison.b}${at ? ` · ${at}` : ""}`;
     const isDifference = comparison.verdict.outcome === "difference";
     const colour = isDifference ? "var(--accent)" : "var(--muted)";
-    const text = `${name}: ${ratio(estimate.ratio)}, ${percent(estimate.confidence)} confidence interval ${ratio(estimate.low)} to ${ratio(estimate.high)}, ${counted(estimate.blocks, "block")}`;
+    const text = `${name}: ${ratio(estimate.ratio)}, ${confidenceLevel(estimate.confidence)} confidence interval ${ratio(estimate.low)} to ${ratio(estimate.high)}, ${counted(estimate.blocks, "block")}`;
     return [{ ...estimate, name, place, colour, text }];
   });
   if (rows.length === 0) return null;
@@ -64,7 +64,7 @@ export function ratioChart(comparisons: readonly Comparison[], higherIsBetter: b
         ratio(row.ratio),
         ratio(row.low),
         ratio(row.high),
-        percent(row.confidence),
+        confidenceLevel(row.confidence),
         String(row.blocks),
         row.method === "student_t" ? "Student's t of log ratios" : "Hodges–Lehmann, Wilcoxon signed rank",
       ]),

@@ -16,7 +16,7 @@ export function curveName(curve: SweepCurve): string {
   return groupName(curve.variant, curve.fixed);
 }
 
-export function sweepChart(axis: string, curves: readonly SweepCurve[], style: (curve: SweepCurve) => SeriesStyle, measure: string, unit: string): HTMLElement {
+export function sweepChart(axis: string, curves: readonly SweepCurve[], style: (curve: SweepCurve) => SeriesStyle, measure: string, unit: string, higherIsBetter: boolean): HTMLElement {
   const places = curves.flatMap((curve) => curve.points.map((point) => point.at));
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const wide = low > 0 && high / low >= 16;
@@ -27,8 +27,8 @@ export function sweepChart(axis: string, curves: readonly SweepCurve[], style: (
     title: `${capital(measure)} by ${axis}`,
     summary: curves
       .map((curve) => {
-        const best = curve.points.reduce<At | null>((most, point) => (most && most.median >= point.median ? most : point), null);
-        return `${curveName(curve)}: highest ${quantity(best?.median, unit)} at ${axis}=${number(best?.at)}`;
+        const best = curve.points.reduce<At | null>((so, point) => (so && (higherIsBetter ? so.median >= point.median : so.median <= point.median) ? so : point), null);
+        return `${curveName(curve)}: ${higherIsBetter ? "highest" : "lowest"} ${quantity(best?.median, unit)} at ${axis}=${number(best?.at)}`;
       })
       .join(". "),
     note: terms`Each mark is the [[median]] of the [[valid trials]], and each bar their range. ${laws.length > 0 ? terms`The dashed line is the [[universal scalability law]], fitted to the medians.` : null}`,

@@ -46,12 +46,17 @@ function meterLines(report: Report, trial: Trial): MeterLine[] {
   });
 }
 
+/** Whether the telemetry of the trial is that of a machine without the client: the plan's CPUs are those of this one. */
+function isOfOtherMachine({ files }: Trial): boolean {
+  return Boolean(files?.client_telemetry) || Object.keys(files?.clients_telemetry ?? {}).length > 0;
+}
+
 export function timelineChart(report: Report, trial: Trial, colour: string): HTMLElement {
   const ticks = trial.timeline ?? [];
   const phases = [...bands(trial.phases ?? []), ...levelBands(trial.power)];
   const meters = meterLines(report, trial);
   const end = Math.max(trial.duration_s, ...phases.map((band) => band.end), 0.1);
-  const cpu = cpuLines(report.telemetry[String(trial.number)], cpuList(trial.files?.client_telemetry ? "" : (report.plan?.cpus.client ?? "")));
+  const cpu = cpuLines(report.telemetry[String(trial.number)], cpuList(isOfOtherMachine(trial) ? "" : (report.plan?.cpus.client ?? "")));
   const errors = ticks.reduce((sum, one) => sum + one.failed, 0);
   const peak = ticks.reduce((most, one) => Math.max(most, one.throughput_per_s), 0);
   const panels = (width: number): Drawing[] => {
@@ -120,7 +125,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
       key("offered", "var(--ink-soft)", "3 3"),
       ...cpuStyles(colour).flatMap(([what, style]) => (cpu.some((line) => line.what === what) ? [key(`CPU: ${what}`, style.colour, style.dash)] : [])),
     ]),
-    note: (trial.ticks_merged ?? 1) > 1 ? `Each point combines ${trial.ticks_merged} recorded points.` : undefined,
+    note: (trial.ticks_merged ?? 1) > 1 ? `Each point combines ${trial.ticks_merged} recorded points: their mean throughput, and the worst of their p50 and p99.` : undefined,
     source: [`${trial.folder}/trial.json`, trial.files?.telemetry, trial.files?.power].filter(Boolean).join(" and "),
     id: "timeline",
     table: {

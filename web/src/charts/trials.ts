@@ -3,7 +3,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { pointText, type Cell } from "../derive/cells";
-import { counted, number, quantity, tick } from "../derive/format";
+import { bounds, counted, quantity, tick } from "../derive/format";
 import type { SeriesStyle } from "../derive/palette";
 import type { Trial } from "../model";
 import { terms } from "../terms";
@@ -30,6 +30,11 @@ function layoutOf(cells: readonly Cell[], width: number): Layout {
   return { head: 26, body: cells.length > 12 ? 26 : most > 40 ? 110 : 46, left: 12 };
 }
 
+/** Whether a mark leads to its trial over time. */
+function hasTimeline(trial: Trial): boolean {
+  return (trial.timeline ?? []).length > 0;
+}
+
 /** One trial in words. */
 function trialText(trial: Trial, unit: string): string {
   const value = trial.measured ? quantity(trial.measured.value, unit) : "no value";
@@ -37,14 +42,14 @@ function trialText(trial: Trial, unit: string): string {
   return `Trial ${trial.number}, ${trial.variant}, block ${trial.block}: ${value}${why}`;
 }
 
-export function trialsChart(cells: readonly Cell[], group: (cell: Cell) => string, styleOf: (group: string) => SeriesStyle, measure: string, unit: string, source: string): HTMLElement {
+export function trialsChart(cells: readonly Cell[], group: (cell: Cell) => string, styleOf: (group: string) => SeriesStyle, measure: string, unit: string, source: string, hasBound: boolean): HTMLElement {
   const style = (cell: Cell): SeriesStyle => styleOf(group(cell));
   const withValue = cells.flatMap((cell) => cell.trials.filter((trial) => trial.measured));
   const invalid = withValue.filter((trial) => trial.status !== "valid").length;
   return figure({
     title: `Every trial: ${measure}`,
     summary: `${counted(withValue.length, "trial")} with a value, ${invalid} of them not valid. ${cells.map((cell) => cellText(cell, unit)).join("; ")}.`,
-    note: terms`Each mark is one [[trial]], in the order of the run from top to bottom. The line is the [[median]] of the [[valid trials]], the band its [[confidence interval]]. Hollow, crossed marks are not valid and do not count. Select a mark to see its trial over time.`,
+    note: terms`Each mark is one [[trial]], in the order of the run from top to bottom. The line is the [[median]] of the [[valid trials]], the band its [[confidence interval]]. Hollow, crossed marks are not valid and do not count${hasBound ? ", but for a verdict that says at least" : ""}.${withValue.some(hasTimeline) ? " Select a mark to see its trial over time." : ""}`,
     legend: legend([...new Set(cells.map(group))].map((name) => ({ name, style: styleOf(name) }))),
     source,
     id: "every-trial",
@@ -69,7 +74,7 @@ export function trialsChart(cells: readonly Cell[], group: (cell: Cell) => strin
 function cellText(cell: Cell, unit: string): string {
   const { median, interval } = cell.summary ?? {};
   if (median === null || median === undefined) return cell.label;
-  return `${cell.label}: median ${quantity(median, unit)}${interval ? `, confidence interval ${number(interval.low)} to ${number(interval.high)}` : ""}`;
+  return `${cell.label}: median ${quantity(median, unit)}${interval ? `, confidence interval ${bounds(interval.low, interval.high, unit)}` : ""}`;
 }
 
 function rows(cells: readonly Cell[], style: (cell: Cell) => SeriesStyle, measure: string, unit: string, width: number, small: boolean): SVGElement | HTMLElement {
@@ -91,7 +96,7 @@ function rows(cells: readonly Cell[], style: (cell: Cell) => SeriesStyle, measur
   });
   const marksOf = (place: number, counts: boolean): Mark[] => (drawn[place] ?? []).filter((mark) => (mark.trial.status === "valid") === counts);
   const span = (place: number): { y1: () => number; y2: () => number } => ({ y1: () => place * row + head + (beside ? 3 : 0), y2: () => place * row + row - (beside ? 3 : 4) });
-  const shared = { x: "value", y: "y", title: "text", href: (mark: Mark) => `#trial-${mark.trial.number}` };
+  const shared = { x: "value", y: "y", title: "text", href: (mark: Mark) => (hasTimeline(mark.trial) ? `#trial-${mark.trial.number}` : null) };
   return draw(width, {
     height: height + 64,
     marginLeft: left,
@@ -145,5 +150,5 @@ function label(cell: Cell, unit: string, apart: boolean, alone: boolean): string
   const at = pointText(cell.point);
   const name = alone && at ? at : cell.label;
   if (apart || median === null || median === undefined) return name;
-  return `${name}   ${quantity(median, unit)}${interval ? ` (${number(interval.low)}–${number(interval.high)})` : ""}`;
+  return `${name}   ${quantity(median, unit)}${interval ? ` (${bounds(interval.low, interval.high, unit)})` : ""}`;
 }

@@ -1,7 +1,7 @@
 // What was tried: the elasticity of each perturbation with its interval, and the pairs of slices that it comes from.
 
 import * as Plot from "@observablehq/plot";
-import { counted, number, percent } from "../derive/format";
+import { counted, level, number, percent } from "../derive/format";
 import { breakable } from "../dom";
 import type { Elasticity, Perturbation } from "../explained";
 import { terms } from "../terms";
@@ -37,7 +37,7 @@ export function elasticityChart(tried: readonly Perturbation[], variant: string,
   const rows: Row[] = tried.flatMap(({ title, elasticity }) => {
     if (!elasticity) return [];
     const follows = elasticity.low > FOLLOWS;
-    const text = `${title}: elasticity ${elasticity.value.toFixed(2)}, ${percent(elasticity.confidence)} confidence interval ${bounds(elasticity)}, ${counted(elasticity.pairs, "pair")}`;
+    const text = `${title}: elasticity ${elasticity.value.toFixed(2)}, ${level(elasticity.confidence)} confidence interval ${bounds(elasticity)}, ${counted(elasticity.pairs, "pair")}`;
     return [{ place: 0, title, elasticity, low: within(elasticity.low), high: within(elasticity.high), colour: follows ? "var(--accent)" : "var(--muted)", text }];
   });
   if (rows.length === 0) return null;
@@ -54,7 +54,7 @@ export function elasticityChart(tried: readonly Perturbation[], variant: string,
     id: `elasticity-${id}`,
     table: {
       head: ["Tried", "Elasticity", "Lower bound", "Upper bound", "Confidence level", "Pairs"],
-      rows: rows.map(({ title, elasticity }) => [title, elasticity.value.toFixed(2), elasticity.low.toFixed(2), elasticity.high.toFixed(2), percent(elasticity.confidence), String(elasticity.pairs)]),
+      rows: rows.map(({ title, elasticity }) => [title, elasticity.value.toFixed(2), elasticity.low.toFixed(2), elasticity.high.toFixed(2), level(elasticity.confidence), String(elasticity.pairs)]),
     },
     draw: (width) =>
       draw(width, {

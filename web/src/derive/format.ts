@@ -6,6 +6,8 @@ const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 export const MISSING = "–";
 /** The least count of events, such as waits an operation, that is written with its digits. */
 const LEAST_COUNT = 0.001;
+/** Units in which a value is written as its size asks for. */
+const SCALED: ReadonlySet<string> = new Set(["µs", "B", "bytes", "B/s", "share"]);
 /** Keeps a number and its unit on one line. */
 const JOIN = "\u00a0";
 
@@ -84,14 +86,34 @@ export function percent(share: number | null | undefined): string {
   return `${text}${JOIN}%`;
 }
 
+/** A share with so many digits that it does not read as one of the limits beside it: `49.96 %` beside 50 %. */
+export function shareBeside(share: number, limits: readonly number[]): string {
+  const reads = (digits: number, of: number): string => (of * 100).toFixed(digits);
+  const differs = (digits: number): boolean => limits.every((limit) => limit === share || reads(digits, limit) !== reads(digits, share));
+  return `${Number(reads([0, 1, 2, 3].find(differs) ?? 4, share))}${JOIN}%`;
+}
+
+/** A confidence level: `95 %`, and `99.92 %` where fewer digits would read as certainty. */
+export function level(share: number): string {
+  const digits = [0, 1, 2, 3].find((count) => Number((share * 100).toFixed(count)) < 100) ?? 4;
+  return `${(share * 100).toFixed(digits)}${JOIN}%`;
+}
+
+/** An interval beside its value: `52,000–52,600` for `/s`, and `980 µs–1.02 ms` where the unit follows from the size. */
+export function bounds(low: number, high: number, unit: string): string {
+  const write = SCALED.has(unit) ? (value: number) => quantity(value, unit) : number;
+  return `${write(low)}–${write(high)}`;
+}
+
 /** Seconds from the start of a trial: `12.4 s`. */
 export function seconds(value: number): string {
   return `${Number(value.toFixed(1))}${JOIN}s`;
 }
 
-/** A ratio: `1.62 ×`. */
+/** A ratio: `1.62 ×`, and `1.012 ×` near 1, as the verdict writes it. */
 export function ratio(value: number): string {
-  return `${value >= 100 ? whole.format(value) : value >= 10 ? value.toFixed(1) : value.toFixed(2)}${JOIN}×`;
+  const isNearOne = value >= 0.9 && value < 1.1;
+  return `${value >= 100 ? whole.format(value) : value.toFixed(value >= 10 ? 1 : isNearOne ? 3 : 2)}${JOIN}×`;
 }
 
 /** Unix milliseconds as an unambiguous date: `2026-11-21 00:51 UTC`. */

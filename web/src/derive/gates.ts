@@ -6,13 +6,9 @@ export interface GateRow {
   id: string;
   /** By trial, in the order of the trials; null where the trial ended before this gate. */
   outcomes: (Gate | null)[];
-  failed: number;
 }
 
 export function gateRows(trials: readonly Trial[]): GateRow[] {
   const ids = [...new Set(trials.flatMap((trial) => (trial.gates ?? []).map((gate) => gate.id)))];
-  return ids.map((id) => {
-    const outcomes = trials.map((trial) => trial.gates?.find((gate) => gate.id === id) ?? null);
-    return { id, outcomes, failed: outcomes.filter((gate) => gate?.outcome === "failed").length };
-  });
+  return ids.map((id) => ({ id, outcomes: trials.map((trial) => trial.gates?.find((gate) => gate.id === id) ?? null) }));
 }

@@ -22,14 +22,13 @@ export function loadPoints(trials: readonly Trial[]): LoadPoint[] {
     .flatMap((trial) =>
       (trial.phases ?? [])
         .filter((phase) => KINDS.has(phase.kind) && phase.valid && phase.response_time_us.p99 > 0)
-        .map((phase) => ({
-          trial: trial.number,
-          kind: phase.kind,
-          offered: phase.offered_per_s ?? phase.throughput_per_s,
-          achieved: phase.throughput_per_s,
-          p50: phase.response_time_us.p50,
-          p99: phase.response_time_us.p99,
-        })),
+        .flatMap((phase) => {
+          // A closed loop offers no load of its own.
+          const offered = phase.offered_per_s;
+          if (typeof offered !== "number") return [];
+          const { p50, p99 } = phase.response_time_us;
+          return [{ trial: trial.number, kind: phase.kind, offered, achieved: phase.throughput_per_s, p50, p99 }];
+        }),
     )
     .sort((a, b) => a.offered - b.offered);
 }

@@ -34,17 +34,17 @@ export function transfersSections({ concurrency: found, plan }: Report): Section
   if (!found) return [{ id: "steps", title: "Steps", short: "Steps", body: [nothing("No step was held.")] }];
   return [
     { id: "picture", title: "Where to stop", short: "Picture", body: [concurrencyChart(found, plan?.concurrency) ?? nothing("No step was held.")] },
-    { id: "steps", title: "Steps", short: "Steps", body: steps(found) },
+    { id: "steps", title: "Steps", short: "Steps", body: steps(found, plan?.concurrency) },
     { id: "ran-out", title: "What ran out", short: "What ran out", body: ranOut(found) },
     { id: "limits", title: "What the machines can hold", short: "Limits", body: limits(found) },
   ];
 }
 
-function steps(found: Concurrency): Child[] {
+function steps(found: Concurrency, plan: PlannedConcurrency | undefined): Child[] {
   const seen = [...found.steps].reverse().find((step) => step.read_interval_s !== undefined)?.read_interval_s;
   return [
     el("p", { class: "basis" }, ...terms`In the order of time. Every client of a [[transfer]] reads about every ${seconds(seen ?? found.read_interval_s)}; memory is for each transfer in progress. Reads that are later than they may be make the [[client]] the limit: the step says nothing of the server.`),
-    table("The steps, in the order of time", HEAD, found.steps.map(row)),
+    table("The steps, in the order of time", HEAD, found.steps.map((step) => row(step, plan))),
     el("p", { class: "note" }, `Ended: ${found.ended}.`),
     source("concurrency.json"),
   ];

@@ -19,6 +19,6 @@ export function sentenceList(sentences: readonly string[]): Child {
 export function figure(value: CostFigure | null, write: (value: number) => string = number): Child {
   if (!value) return MISSING;
   const { low, high } = value;
-  const interval = low === null || high === null ? "no interval" : `${number(low)}–${number(high)}`;
+  const interval = low === null || high === null ? "no interval" : `${write(low)}–${write(high)}`;
   return [write(value.value), el("br"), el("small", {}, interval)];
 }

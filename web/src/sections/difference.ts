@@ -15,7 +15,7 @@ import type { Section } from "./section";
 const SHOWN = 25;
 const FOLDED = 300;
 
-export function differenceSection(found: CpuDifference, servers: readonly ExplainedServer[], profiles: Readonly<Record<string, FlameData>>): Section {
+export function differenceSection(found: CpuDifference, compared: number | undefined, servers: readonly ExplainedServer[], profiles: Readonly<Record<string, FlameData>>): Section {
   const { a, b, frames } = found;
   const significant = frames.filter(({ is_significant }) => is_significant);
   const sorted = [...significant, ...frames.filter(({ is_significant }) => !is_significant)];
@@ -25,7 +25,7 @@ export function differenceSection(found: CpuDifference, servers: readonly Explai
     title: [...breakable(b), " against ", ...breakable(a)],
     short: "Difference",
     body: [
-      el("p", {}, ...breakable(`${unbroken(sentenceCase(found.sentence))}.`), ` Of ${counted(frames.length, "function")}, ${number(significant.length)} differ significantly.`),
+      el("p", {}, ...breakable(`${unbroken(sentenceCase(found.sentence))}.`), ` Of ${counted(compared ?? frames.length, "function")}, ${number(significant.length)} differ significantly.`),
       rows(`Own CPU time of functions, significant differences first: ${b} minus ${a}`, found, sorted.slice(0, SHOWN)),
       rest.length > 0 ? el("details", {}, el("summary", {}, `${rest.length} more functions`), rows("More functions", found, rest)) : null,
       el("p", { class: "note" }, ...terms`Significant by the false discovery rate over all functions. Functions in grey do not differ significantly: their difference may be chance. Intervals are 95 % [[confidence intervals|confidence interval]].`),

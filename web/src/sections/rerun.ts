@@ -3,10 +3,15 @@
 import { source } from "../charts/figure";
 import { el, table, type Child } from "../dom";
 import { commandLine } from "../derive/command";
-import { bytes, counted, date, number, percent, ratio, time } from "../derive/format";
+import { bytes, counted, date, list, number, percent, ratio, time } from "../derive/format";
 import type { Plan, Report } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
+
+/** Where the load is made: on hosts, or on these CPUs of this machine. */
+function clientPlace({ clients = [], cpus: { client } }: Plan): string {
+  return clients.length > 0 ? `on ${list(clients)}` : cpus(client);
+}
 
 /** After how many blocks the run may end. */
 function looks({ looks = [] }: Plan): string {
@@ -25,7 +30,7 @@ export function rerunSection(report: Report): Section {
     ["Verdict", verdict ? date(verdict.reached_unix_ms) : "–"],
     [terms`[[Seed]]`, String(plan.seed)],
     [terms`[[Blocks]]`, `${plan.blocks} (${plan.length} preset)${looks(plan)}${plan.spare_blocks ? `, and at most ${counted(plan.spare_blocks, "spare block")} to replace invalid trials` : ""}`],
-    [terms`[[Client]]`, `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${cpus(plan.cpus.client)}`],
+    [terms`[[Client]]`, `${counted(plan.load.connections, "connection")}, ${counted(plan.load.threads, "thread")}, ${clientPlace(plan)}`],
     [terms`[[Server]]`, serverPlace(plan)],
     ...(plan.background
       ? [[terms`[[Background load]]`, `${plan.background.rate_per_s}/s over ${counted(plan.background.connections, "connection")}`]]
@@ -83,7 +88,7 @@ function ofTransfers({ run, facts, made_by }: Report, plan: Plan): Child[][] {
   ];
 }
 
-/** A run that explains has no blocks and no phases, and its plan cannot be run alone. */
+/** A run that explains has no blocks and no phases. */
 function explained({ run, facts, explanation, made_by }: Report, plan: Plan): Child[] {
   const rows: Child[][] = [
     ["Run", run.id],
@@ -95,7 +100,7 @@ function explained({ run, facts, explanation, made_by }: Report, plan: Plan): Ch
     ["Report made with", made_by],
     [terms`[[Tags]]`, (plan.tags ?? run.tags).join(", ") || "–"],
   ];
-  return [el("p", {}, "Repeat the command:"), command(commandLine(plan.command)), table("Summary of the plan", ["Item", "Value"], rows), source("plan.toml and facts.json")];
+  return [...again(run.dir, plan), table("Summary of the plan", ["Item", "Value"], rows), source("plan.toml and facts.json")];
 }
 
 function turns({ plan, trials }: Report): string {
@@ -115,8 +120,8 @@ function serverPlace(plan: Plan): string {
   return [...(plan.cpus.server === "" ? [] : [cpus(plan.cpus.server)]), ...others].join("; ");
 }
 
-function cpus(list: string): string {
-  return /^\d+$/.test(list) ? `CPU ${list}` : `CPUs ${list}`;
+function cpus(numbers: string): string {
+  return /^\d+$/.test(numbers) ? `CPU ${numbers}` : `CPUs ${numbers}`;
 }
 
 function command(text: string): HTMLElement {

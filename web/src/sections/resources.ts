@@ -48,7 +48,7 @@ function card(cell: Cell, { colour }: SeriesStyle, { saturated, trials, utilisat
       "p",
       { class: "saturated" },
       el("strong", {}, isSaturated ? capital(first.resource) : "No resource"),
-      ` was saturated in ${isSaturated ? `${first.trials} of ` : ""}${counted(trials, "valid trial")}.`,
+      ` was saturated in ${first && others.length > 0 ? `${first.trials} of ` : ""}${counted(trials, "valid trial")}.`,
     ),
     others.length > 0 ? el("p", {}, `In the other trials: ${others.map(({ resource, trials: count }) => `${resource} (${count})`).join(", ")}.`) : null,
     bars(utilisations),

@@ -20,7 +20,7 @@ export function sweepSection({ verdict }: Report, main: string | null, styleOf: 
     const laws = along.map((curve) => lawRow(curve, verdict.unit)).filter((row): row is string[] => row !== null);
     const refused = along.flatMap((curve) => (curve.usl?.outcome === "refused" ? [`${curveName(curve)}: ${refusal(curve.usl.reason)}`] : []));
     return [
-      sweepChart(axis, along, (curve) => style(curveName(curve)), spaced(verdict.metric), verdict.unit),
+      sweepChart(axis, along, (curve) => style(curveName(curve)), spaced(verdict.metric), verdict.unit, verdict.higher_is_better),
       laws.length > 0 ? table(terms`[[Universal scalability law]]: X(N) = γN ÷ (1 + α(N − 1) + βN(N − 1))`, ["Curve", "γ, at N = 1", terms`α, [[contention]]`, terms`β, [[coherency]]`, "Peak at", "Peak", "Fit error"], laws) : null,
       refused.length > 0 ? el("div", { class: "note" }, el("p", {}, ...terms`The [[universal scalability law]] was not fitted:`), el("ul", {}, ...refused.map((line) => el("li", {}, line)))) : null,
     ];

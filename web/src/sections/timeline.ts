@@ -52,7 +52,7 @@ export function timelineSection(report: Report, cells: readonly Cell[], style: (
   return {
     ...section,
     body: [
-      el("p", {}, ...terms`The shaded bands are the [[phases]] of the trial. The value of the trial comes from the blue one, the [[measured phase]] or, where throughput is measured, the [[closed loop]].`),
+      el("p", {}, ...terms`The shaded bands are the [[phases]] of the trial. The value of the trial comes from the blue one, the [[measured phase]].`),
       el("div", { class: "chooser" }, el("label", { for: "trial-choice" }, "Trial"), choice, button("←", "Previous trial", -1), button("→", "Next trial", 1)),
       chart,
     ],

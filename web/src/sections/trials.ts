@@ -2,6 +2,7 @@
 
 import { trialsChart } from "../charts/trials";
 import { el, type Child } from "../dom";
+import { hasBound } from "../derive/bound";
 import type { Cell } from "../derive/cells";
 import { list, quantity } from "../derive/format";
 import { spaced } from "../derive/slo";
@@ -23,7 +24,7 @@ export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell)
     title: terms`[[Trials]] by [[variant]]`,
     short: "Trials",
     body: [
-      first ? trialsChart(cells, group, style, measure, unit, source) : nothing("No trial has a value."),
+      first ? trialsChart(cells, group, style, measure, unit, source, hasBound(report.verdict)) : nothing("No trial has a value."),
       ...modes(cells, unit),
       cpuTime(cells),
       neighbours(cells),

@@ -1,14 +1,12 @@
 // What a search for tunings has found: the answer, the figures before and after, and each tuning with what became of it.
 
 import { source } from "../charts/figure";
-import { counted, number, quantity, sentenceCase, unbroken } from "../derive/format";
+import { counted, MISSING, number, quantity, sentenceCase, unbroken } from "../derive/format";
 import { breakable, el, table, type Child } from "../dom";
 import type { Report } from "../model";
 import type { BeforeAfter, TriedTuning, TuningRatio, TuningRecord } from "../tuned";
 import { terms } from "../terms";
 import type { Section } from "./section";
-
-const MISSING = "–";
 
 /** Null where the run is not that of a search. */
 export function tuningSection({ tuning }: Report): Section | null {

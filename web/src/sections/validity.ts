@@ -5,6 +5,7 @@ import { source } from "../charts/figure";
 import { el, scroller, table, type Child } from "../dom";
 import { counted, number, percent, unbroken } from "../derive/format";
 import { gateRows } from "../derive/gates";
+import { hasBound } from "../derive/bound";
 import { reasons, type Reason } from "../derive/reasons";
 import type { Gate, Report, Trial } from "../model";
 import { terms } from "../terms";
@@ -27,7 +28,7 @@ export function validitySection(report: Report): Section {
     title: "Validity",
     short: "Validity",
     body: [
-      el("p", { class: "lead" }, ...summary(report.trials, bad)),
+      el("p", { class: "lead" }, ...summary(report.trials, bad), hasBound(report.verdict) ? BOUND : null),
       bad > 0 ? el("ul", { class: "failures" }, ...reasons(report.trials).map(failure)) : null,
       rows.length > 0 ? matrix(report.trials, rows) : nothing("No trial recorded a gate."),
       rows.length > 0 ? el("details", {}, el("summary", {}, "Thresholds and measured values of each gate"), details(rows)) : null,
@@ -45,9 +46,17 @@ function summary(trials: readonly Trial[], bad: number): Child[] {
   return terms`${String(bad)} of ${counted(trials.length, "trial")} ${bad === 1 ? "is" : "are"} not [[valid]], because of a failed [[gate]] or because no value was measured. The [[verdict]] uses the valid trials only.`;
 }
 
+/** What a verdict that is a bound uses besides the valid trials. */
+const BOUND = " Where the verdict is \"at least\", trials that failed nothing but the gate client count, too: as the least that their servers carried.";
+
 function failure({ text, trials }: Reason): HTMLElement {
-  const links = trials.flatMap((trial, place) => [place > 0 ? ", " : "", el("a", { href: `#trial-${trial.number}` }, `${trial.number}\u00a0${trial.variant}`)]);
+  const links = trials.flatMap((trial, place) => [place > 0 ? ", " : "", trialLink(trial, `${trial.number}\u00a0${trial.variant}`)]);
   return el("li", {}, unbroken(text), el("span", { class: "affected" }, trials.length === 1 ? " – trial " : " – trials ", ...links));
+}
+
+/** A trial leads to its time line, where it has one. */
+function trialLink(trial: Trial, text: string): Child {
+  return (trial.timeline ?? []).length > 0 ? el("a", { href: `#trial-${trial.number}` }, text) : text;
 }
 
 function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HTMLElement {

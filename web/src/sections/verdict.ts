@@ -15,7 +15,8 @@ const MAX_OPEN_PROBLEMS = 4;
 
 /** What the state of the run means for the page; nothing for a finished run. */
 function stateInWords({ id, state }: Run, plan: Plan | null): string | undefined {
-  if (plan?.kind === "explain" && state === "unfinished") return "This run ended before its explanation. Repeat its command.";
+  if (state === "unfinished" && plan?.kind === "explain") return "This run ended before its explanation. Repeat its command.";
+  if (state === "unfinished" && plan?.kind === "concurrency") return "This run ended before its first step. Repeat its command.";
   const states: Record<string, string> = {
     running: "This run is still running. The page shows what has been measured so far.",
     interrupted: `This run was interrupted, so the verdict is based on a part of the planned blocks. \`showdown resume ${id}\` goes on with the run.`,
@@ -26,8 +27,9 @@ function stateInWords({ id, state }: Run, plan: Plan | null): string | undefined
 }
 
 export function verdictSection(report: Report): HTMLElement {
-  const { run, plan, verdict } = report;
-  const sentence = verdict?.sentence ?? "No verdict";
+  const { run, plan, verdict, tuning } = report;
+  // The verdict of a search is that of its last step.
+  const sentence = tuning?.sentence ?? verdict?.sentence ?? "No verdict";
   return el(
     "section",
     { id: "verdict", class: "verdict", "aria-labelledby": "verdict-title" },

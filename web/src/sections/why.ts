@@ -3,7 +3,7 @@
 
 import { source } from "../charts/figure";
 import { elasticityChart, pairsChart } from "../charts/tried";
-import { capital, number, quantity, sentenceCase, time, unbroken } from "../derive/format";
+import { capital, MISSING, number, quantity, sentenceCase, time, unbroken } from "../derive/format";
 import { breakable, el, table, type Child } from "../dom";
 import type { EvidenceFigure, ExaminedResource, ExplainedServer, ServerStatistic, Suspect, SuspectWord } from "../explained";
 import type { Report } from "../model";
@@ -13,8 +13,6 @@ import { profileParts } from "./profile";
 import { nothing, type Section } from "./section";
 import { slowParts } from "./slow";
 import { waitParts } from "./waits";
-
-const MISSING = "–";
 
 const WORDS: Record<SuspectWord, string> = { limits: "bad", shared: "bad", suspected: "unsure", cleared: "good" };
 
@@ -33,7 +31,7 @@ export function whySections(report: Report): Section[] {
       body: body(server, report, id),
     };
   });
-  return difference ? [...sections, differenceSection(difference, servers, report.profiles ?? {})] : sections;
+  return difference ? [...sections, differenceSection(difference, report.compared_functions, servers, report.profiles ?? {})] : sections;
 }
 
 function body(server: ExplainedServer, { profiles = {} }: Report, id: string): Child[] {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandLine } from "../../src/derive/command";
-import { bytes, capital, counted, date, list, number, percent, quantity, ratio, tick, time, timeTick, unbroken } from "../../src/derive/format";
+import { bounds, bytes, capital, counted, date, level, list, number, percent, quantity, ratio, shareBeside, tick, time, timeTick, unbroken } from "../../src/derive/format";
 
 /** Replaces no-break spaces by ordinary ones. */
 const plain = (text: string): string => text.replace(/\u00a0/g, " ");
@@ -29,7 +29,10 @@ test("quantities have their unit", () => {
 
 test("shares, ratios, bytes and ticks are formatted", () => {
   assert.deepEqual([0.97, 0.0312, 0.0031, 0].map((share) => plain(percent(share))), ["97 %", "3.1 %", "0.31 %", "0 %"]);
-  assert.deepEqual([1.6, 12.34, 250].map((value) => plain(ratio(value))), ["1.60 ×", "12.3 ×", "250 ×"]);
+  assert.deepEqual([1.0123, 1.6, 12.34, 250].map((value) => plain(ratio(value))), ["1.012 ×", "1.60 ×", "12.3 ×", "250 ×"]);
+  assert.deepEqual([0.996, 0.4996, 0.5, 0.85].map((share) => plain(shareBeside(share, [1, 0.999, 0.5]))), ["99.6 %", "49.96 %", "50 %", "85 %"]);
+  assert.deepEqual([0.95, 0.9992, 0.99999].map((share) => plain(level(share))), ["95 %", "99.9 %", "99.999 %"]);
+  assert.deepEqual([plain(bounds(980, 1_020, "µs")), bounds(52_000, 52_600, "/s")], ["980 µs–1.02 ms", "52,000–52,600"]);
   assert.equal(plain(bytes(48 * 1024 * 1024)), "48 MiB");
   assert.deepEqual([120_000, 1_500_000, 1_000, 0.5].map(tick), ["120k", "1.5M", "1,000", "0.5"]);
 });

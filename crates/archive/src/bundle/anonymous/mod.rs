@@ -59,16 +59,17 @@ impl AnonymousRun {
         export_replaced(names, out, |name| {
             let path = self.dir.join(name);
             let bytes = files::read(&path)?;
-            let replaced = self.replace(&path, &bytes)?;
+            let replaced = self.replace(name, &path, &bytes)?;
             let name = self.replacements.text(&name.to_string_lossy());
             Ok((Path::new(self.id.as_str()).join(name), replaced))
         })
     }
 
-    fn replace(&mut self, path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
+    /// The content of a file, which has this name in the run.
+    fn replace(&mut self, name: &Path, path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
         let failed = |problem: String| ArchiveError::NotAnonymous { path: path.to_path_buf(), problem };
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let is_record = !path.components().any(|part| part.as_os_str() == layout::CONFIG);
+        let extension = name.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let is_record = !name.components().any(|part| part.as_os_str() == layout::CONFIG);
         match extension {
             "json" if is_record => {
                 let text = std::str::from_utf8(bytes).map_err(|error| failed(error.to_string()))?;
@@ -86,7 +87,7 @@ impl AnonymousRun {
             "hlog" if is_record => Ok(self.replace_log(&String::from_utf8_lossy(bytes)).into_bytes()),
             _ => {
                 let text = self.replacements.text(&String::from_utf8_lossy(bytes));
-                if path.file_name().is_some_and(|name| name == layout::PLAN) {
+                if name.file_name().is_some_and(|file| file == layout::PLAN) {
                     text.parse::<Plan>().map_err(|error| failed(error.to_string()))?;
                 }
                 Ok(text.into_bytes())
