@@ -71,6 +71,8 @@ pub struct Situation<'a> {
     pub memory_mb: u64,
     /// NUMA nodes of the machine.
     pub nodes: usize,
+    /// Whether its huge pages have 2 MB, and none is reserved.
+    pub has_free_huge_pages: bool,
     /// Whether this program runs as root.
     pub is_root: bool,
     /// Whether tunings that weaken durability may be tried.
@@ -138,6 +140,11 @@ fn examine(tuning: &Tuning, situation: &Situation<'_>) -> Result<(Evidence, Stri
     if let Some(need) = tuning.needs.iter().find(|need| !has(**need, situation)) {
         return Err(format!("it needs {need}"));
     }
+    let is_so = |(name, value): &(&String, &String)| situation.values.get(*name) == Some(*value);
+    if let Some((name, value)) = tuning.only_with.iter().find(|one| !is_so(one)) {
+        let server = &situation.server.name;
+        return Err(format!("it changes something only with {name}={value}: tune {server}:{name}={value}"));
+    }
     let value = |condition: &Condition| situation.figures.get(&condition.figure).copied();
     if let Some((against, value)) = tuning
         .unless
@@ -198,6 +205,7 @@ fn has(need: Need, situation: &Situation<'_>) -> bool {
         Need::Root => situation.is_root,
         Need::SeveralCpus => situation.cpus > 1,
         Need::SeveralNodes => situation.nodes > 1,
+        Need::HugePages => situation.has_free_huge_pages,
         Need::Reboot => false,
     }
 }
@@ -260,6 +268,7 @@ pub fn knobs_as_tunings(server: &ServerDefinition, values: &BTreeMap<String, Str
             title: format!("Another {name}"),
             about: about.to_owned(),
             servers: vec![server.name.clone()],
+            only_with: BTreeMap::new(),
             versions: String::new(),
             scope: Scope::Server,
             needs: Vec::new(),

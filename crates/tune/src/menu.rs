@@ -32,6 +32,8 @@ pub struct ListedTuning {
     pub about: String,
     /// The servers that it is for; empty for any that has its knobs.
     pub servers: Vec<String>,
+    /// Knobs with the values without which it changes nothing.
+    pub only_with: BTreeMap<String, String>,
     /// The versions of the server that have it, in words.
     pub versions: String,
     /// What it changes.
@@ -64,7 +66,7 @@ pub struct ListedTuning {
 
 impl From<&Tuning> for ListedTuning {
     fn from(tuning: &Tuning) -> Self {
-        let Tuning { id, title, about, servers, versions, scope, needs, when, unless, avoid, .. } =
+        let Tuning { id, title, about, servers, only_with, versions, scope, needs, when, unless, avoid, .. } =
             tuning.clone();
         let Tuning { durability, security, mechanism, expected, conflicts, undo, source, levels, .. } =
             tuning.clone();
@@ -74,6 +76,7 @@ impl From<&Tuning> for ListedTuning {
             title,
             about,
             servers,
+            only_with,
             versions,
             scope,
             needs,

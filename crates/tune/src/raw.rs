@@ -17,6 +17,8 @@ struct RawTuning {
     #[serde(default)]
     servers: Vec<String>,
     #[serde(default)]
+    only_with: Option<Spanned<BTreeMap<String, toml::Value>>>,
+    #[serde(default)]
     versions: String,
     scope: Spanned<Scope>,
     #[serde(default)]
@@ -94,6 +96,14 @@ pub(crate) fn read(id: &str, source: SourceText<'_>) -> Result<Tuning, Definitio
     if !raw.level.is_empty() && scope == Scope::Boot {
         return Err(source.error(&raw.scope.span(), "a tuning of the boot is not tried: remove its levels"));
     }
+    let mut only_with = BTreeMap::new();
+    if let Some(knobs) = raw.only_with {
+        let span = knobs.span();
+        for (name, value) in knobs.into_inner() {
+            let text = text_of(&name, value).map_err(|what| source.error(&span, format!("only_with: {what}")))?;
+            only_with.insert(name, text);
+        }
+    }
     let levels: Result<Vec<Level>, DefinitionError> =
         raw.level.into_iter().map(|level| check_level(level, scope, source)).collect();
     Ok(Tuning {
@@ -101,6 +111,7 @@ pub(crate) fn read(id: &str, source: SourceText<'_>) -> Result<Tuning, Definitio
         title: raw.title.into_inner(),
         about: raw.about,
         servers: raw.servers,
+        only_with,
         versions: raw.versions,
         scope,
         needs: raw.needs,
@@ -147,19 +158,23 @@ fn check_level(
             };
             return Err(wrong(format!("{name:?} does not fit scope = {scope}: give {wanted}")));
         }
-        let text = match value {
-            toml::Value::Boolean(on) => if on { "on" } else { "off" }.to_owned(),
-            toml::Value::Integer(number) => number.to_string(),
-            toml::Value::Float(number) => number.to_string(),
-            toml::Value::String(text) => text,
-            other => {
-                let what = format!("{name} is {}: give a number, a text or a boolean", other.type_str());
-                return Err(wrong(what));
-            }
-        };
+        let text = text_of(&name, value).map_err(wrong)?;
         texts.insert(name, text);
     }
     Ok(Level { set: texts, verify, take_home })
+}
+
+/// The value of a knob as variants write it.
+fn text_of(name: &str, value: toml::Value) -> Result<String, String> {
+    Ok(match value {
+        toml::Value::Boolean(on) => if on { "on" } else { "off" }.to_owned(),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::String(text) => text,
+        other => {
+            return Err(format!("{name} is {}: give a number, a text or a boolean", other.type_str()));
+        }
+    })
 }
 
 #[cfg(test)]

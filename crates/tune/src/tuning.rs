@@ -19,6 +19,8 @@ pub struct Tuning {
     pub about: String,
     /// The servers that it is for; empty for any that has its knobs.
     pub servers: Vec<String>,
+    /// Knobs with the values without which it changes nothing, such as the log that it is about.
+    pub only_with: BTreeMap<String, String>,
     /// The versions of the server that have it, in words; empty for all that the workloads run.
     pub versions: String,
     /// What it changes.
@@ -98,6 +100,9 @@ pub enum Need {
     SeveralCpus,
     /// More than one NUMA node.
     SeveralNodes,
+    /// Huge pages of 2 MB, none of which is reserved: a number of pages means another size elsewhere, and those that are reserved
+    /// are another program's.
+    HugePages,
     /// A restart of the machine.
     Reboot,
 }
@@ -108,6 +113,7 @@ impl fmt::Display for Need {
             Self::Root => "root",
             Self::SeveralCpus => "several CPUs for the server",
             Self::SeveralNodes => "several NUMA nodes",
+            Self::HugePages => "huge pages of 2 MB, none of which is reserved yet",
             Self::Reboot => "a restart of the machine",
         })
     }

@@ -3,7 +3,7 @@
 
 import { concurrencyChart, HEAD, row } from "../charts/concurrency";
 import { source } from "../charts/figure";
-import type { Concurrency } from "../concurrency";
+import type { Concurrency, PlannedConcurrency } from "../concurrency";
 import { bytes, capital, counted, date, number, sentenceCase, seconds, unbroken } from "../derive/format";
 import { breakable, el, table, type Child } from "../dom";
 import type { Report } from "../model";

@@ -24,6 +24,8 @@ pub struct MemoryFacts {
     pub thp_sizes: BTreeMap<String, String>,
     /// Reserved huge pages.
     pub huge_pages: Option<u64>,
+    /// The size of one.
+    pub huge_page_bytes: Option<u64>,
     /// Kernel samepage merging: 1 when it runs.
     pub ksm: Option<String>,
 }
@@ -42,7 +44,8 @@ impl MemoryFacts {
                 .filter_map(|name| enabled(&name).map(|enabled| (name, enabled)))
                 .filter(|(_, enabled)| enabled != "never")
                 .collect(),
-            huge_pages: info.and_then(|info| info.hugepages_total),
+            huge_pages: info.as_ref().and_then(|info| info.hugepages_total),
+            huge_page_bytes: info.and_then(|info| info.hugepagesize),
             ksm: root.read("/sys/kernel/mm/ksm/run"),
         }
     }

@@ -23,6 +23,7 @@ fn tunings() -> Vec<ListedTuning> {
         title: text(),
         about: text(),
         servers: vec![text()],
+        only_with: [(text(), text())].into(),
         versions: text(),
         scope,
         needs: vec![Need::Root],

@@ -26,6 +26,7 @@ fn situation(server: &ServerDefinition) -> Situation<'_> {
         cpus: 2,
         memory_mb: 16_384,
         nodes: 1,
+        has_free_huge_pages: true,
         is_root: true,
         may_weaken_durability: false,
         may_weaken_security: false,
@@ -74,6 +75,11 @@ fn what_a_machine_does_not_have_is_said() {
     assert_eq!(not["nginx-reuseport"], "it needs several CPUs for the server");
     assert_eq!(not["kernel-numa-balancing"], "it needs root");
     let asked = Situation { may_weaken_durability: true, ..situation(nginx) };
+    let without_log = &chosen(&asked).1["nginx-access-log-buffer"];
+    assert_eq!(without_log, "it changes something only with access_log=on: tune nginx:access_log=on");
+    let logging = ("access_log".to_owned(), "on".to_owned());
+    let values = asked.values.iter().map(|(name, value)| (name.clone(), value.clone())).chain([logging]);
+    let asked = Situation { values: values.collect(), ..asked };
     assert!(chosen(&asked).0.contains(&"nginx-access-log-buffer".to_owned()));
 }
 

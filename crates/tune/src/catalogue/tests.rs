@@ -28,7 +28,7 @@ fn machine(cpus: usize) -> TemplateVariables {
 }
 
 /// Configuration files and command of a server with a level, as text.
-fn configuration(server: &ServerDefinition, level: &Level) -> (String, TemplateVariables) {
+fn configuration(server: &ServerDefinition, tuning: &Tuning, level: &Level) -> (String, TemplateVariables) {
     let mut variables = machine(4);
     for name in ["dir", "data", "here", "showdown", "host", "port", "user", "group", "password"] {
         variables.set(name, "x");
@@ -36,7 +36,7 @@ fn configuration(server: &ServerDefinition, level: &Level) -> (String, TemplateV
     variables.set("https", ());
     variables.set("remote", false);
     for knob in &server.knobs {
-        let value = match level.set.get(&knob.name) {
+        let value = match level.set.get(&knob.name).or_else(|| tuning.only_with.get(&knob.name)) {
             Some(text) => knob.parse(&machine(4).render(text).unwrap()).unwrap(),
             None => knob.default_value(&variables).unwrap(),
         };
@@ -106,7 +106,7 @@ fn what_a_tuning_sets_is_in_the_configuration_that_the_server_reads() {
                     assert!(level.set.contains_key("certificate"), "{} has no verify", tuning.id);
                     continue;
                 };
-                let (configuration, variables) = configuration(server, level);
+                let (configuration, variables) = configuration(server, tuning, level);
                 let text = variables.render(verify).unwrap();
                 assert!(
                     configuration.contains(&text),
@@ -142,6 +142,21 @@ fn every_tuning_says_what_it_is_what_it_costs_and_what_to_take_home() {
         let is_kernel = matches!(tuning.scope, Scope::Sysctl | Scope::Sysfs);
         assert_eq!(is_kernel, tuning.needs.contains(&Need::Root), "{id}: the kernel's settings need root");
         assert_eq!(tuning.scope == Scope::Boot, tuning.needs.contains(&Need::Reboot), "{id}");
+    }
+}
+
+#[test]
+fn what_is_taken_home_has_the_number_that_was_measured() {
+    for tuning in TuningCatalogue::built_in().all() {
+        for level in &tuning.levels {
+            let lines: Vec<String> =
+                level.take_home.iter().map(|line| machine(4).render(line).unwrap()).collect();
+            for (name, value) in &level.set {
+                let value = machine(4).render(value).unwrap();
+                let is_there = lines.iter().any(|line| line.contains(&value));
+                assert!(value.parse::<u64>().is_err() || is_there, "{}: {name}={value}: {lines:?}", tuning.id);
+            }
+        }
     }
 }
 

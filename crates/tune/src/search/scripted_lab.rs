@@ -146,6 +146,7 @@ pub(super) fn candidate(knob: &str) -> Candidate {
         title: knob.to_owned(),
         about: String::new(),
         servers: Vec::new(),
+        only_with: BTreeMap::new(),
         versions: String::new(),
         scope: Scope::Server,
         needs: Vec::new(),
