@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use stats::confidence::{Confidence, ConfidenceInterval};
+use stats::describe::Sample;
 use stats::ratio;
 
 /// A figure, and where there is one its 95 % confidence interval.
@@ -39,7 +40,8 @@ pub(crate) fn interval_of(
     values: &[f64],
     of_verdict: Option<ConfidenceInterval>,
 ) -> Option<ConfidenceInterval> {
-    of_verdict.or_else(|| {
+    let of_median = || Sample::new(values).ok()?.median_interval();
+    of_verdict.or_else(of_median).or_else(|| {
         let blocks: Vec<(f64, f64)> = values.iter().map(|value| (*value, 1.0)).collect();
         let estimate = ratio::estimate(&blocks, Confidence::P95).ok()?;
         Some(ConfidenceInterval { low: estimate.low, high: estimate.high })
@@ -63,6 +65,8 @@ mod tests {
         let three = interval_of(&[99.0, 100.0, 101.0], None).unwrap();
         assert!(three.low < 99.0 && three.contains(100.0) && three.high > 101.0);
         assert_eq!(interval_of(&[99.0, 100.0], None), None);
+        let two_modes: Vec<f64> = [[1.0; 21].as_slice(), &[2.0; 19]].concat();
+        assert!(interval_of(&two_modes, None).is_some_and(|interval| interval.contains(1.0)), "the median's");
         let given = ConfidenceInterval { low: 1.0, high: 2.0 };
         assert_eq!(interval_of(&[99.0, 100.0, 101.0], Some(given)), Some(given));
     }

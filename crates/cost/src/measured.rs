@@ -120,6 +120,17 @@ impl<'r> MeasuredRun<'r> {
         Some(if is_reversed { figure.through(|ratio| 1.0 / ratio) } else { figure })
     }
 
+    /// Why its values say nothing about those of another run: what they did is not the same. None if it is.
+    pub(crate) fn other_work(&self, other: &Self) -> Option<&'static str> {
+        let (own, others) = (self.run.plan.as_ref()?, other.run.plan.as_ref()?);
+        match () {
+            () if own.workload != others.workload => Some("workloads"),
+            () if own.on_op != others.on_op => Some("operations (--on-op)"),
+            () if own.background != others.background => Some("background loads"),
+            () => None,
+        }
+    }
+
     /// Whether client and server shared a machine.
     pub(crate) fn is_on_one_machine(&self) -> bool {
         self.verdict.caveats.iter().any(|caveat| caveat.id == "one-machine")

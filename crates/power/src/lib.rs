@@ -59,7 +59,7 @@ pub use description::{SourceDescription, SourceKeys};
 pub use error::{MeterError, PowerError};
 pub use local::NotMeasured;
 pub use meter::{PowerMeter, PowerSample};
-pub use monitor::{PowerMonitor, PowerTick, SourceWatts};
+pub use monitor::{MeanOfTicks, PowerMonitor, PowerTick, SourceWatts};
 pub use named::NamedSource;
 pub use notes::notes_on;
 pub use recorder::{MeanWatts, MeterRecord, PowerRecorder, ReadFailure};

@@ -60,6 +60,46 @@ pub struct PowerTick {
     pub sources: Vec<SourceWatts>,
 }
 
+/// The mean watts of each source over several ticks. A counter must be read more often than it wraps, so a long time has many.
+#[derive(Debug, Default)]
+pub struct MeanOfTicks {
+    sums: Vec<WattsSum>,
+    last: Option<PowerTick>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct WattsSum {
+    weighted: f64,
+    weights: f64,
+    over_ms: u64,
+}
+
+impl MeanOfTicks {
+    /// Adds a tick: each of the same sources. A counter's watts count with the time over which they are the mean.
+    pub fn add(&mut self, tick: PowerTick) {
+        self.sums.resize(tick.sources.len(), WattsSum::default());
+        for (sum, source) in self.sums.iter_mut().zip(&tick.sources) {
+            let Some(watts) = source.watts else { continue };
+            let weight = source.over_ms.map_or(1.0, |ms| ms as f64);
+            sum.weighted += weight * watts;
+            sum.weights += weight;
+            sum.over_ms += source.over_ms.unwrap_or_default();
+        }
+        self.last = Some(tick);
+    }
+
+    /// The sources as in the last tick, with their means; none without a tick.
+    pub fn finish(self) -> Vec<SourceWatts> {
+        let mut sources = self.last.map(|tick| tick.sources).unwrap_or_default();
+        for (sum, source) in self.sums.iter().zip(&mut sources).filter(|(sum, _)| sum.weights > 0.0) {
+            source.watts = Some(sum.weighted / sum.weights);
+            source.over_ms = (sum.over_ms > 0).then_some(sum.over_ms);
+            source.error = None;
+        }
+        sources
+    }
+}
+
 /// The watts of one source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SourceWatts {
@@ -117,6 +157,19 @@ mod tests {
     use super::*;
     use crate::source::PowerReading;
     use crate::testing::Scripted;
+
+    #[test]
+    fn a_long_time_is_the_mean_of_its_ticks() {
+        let good = |watts| Ok(PowerReading::Power(Watts::new(watts)));
+        let gone = Err(PowerError::NotThere { address: "http://h".to_owned() });
+        let readings = vec![good(90.0), good(110.0), gone];
+        let mut monitor = PowerMonitor::new(vec![Scripted::boxed(Boundary::Wall, readings)]);
+        let mut mean = MeanOfTicks::default();
+        (0..3).for_each(|_| mean.add(monitor.tick()));
+        let found = mean.finish().remove(0);
+        assert_eq!((found.watts, found.over_ms, found.error), (Some(100.0), None, None));
+        assert_eq!(MeanOfTicks::default().finish(), []);
+    }
 
     #[test]
     fn a_source_that_fails_costs_its_own_watts_only() {

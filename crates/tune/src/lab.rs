@@ -96,13 +96,23 @@ impl StageTrials {
 
     /// The logarithms of the ratios of a reading, `a` over `b`, one for each block in which both trials are valid and have it.
     pub fn log_ratios(&self, a: usize, b: usize, read: impl Fn(&TrialReading) -> Option<f64>) -> Vec<f64> {
+        let paired = self.pairs(a, b, read).into_iter();
+        paired.filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| (a / b).ln()).collect()
+    }
+
+    /// The values of a reading, of `a` and of `b`, one pair for each block in which both trials are valid and have it.
+    pub fn pairs(
+        &self,
+        a: usize,
+        b: usize,
+        read: impl Fn(&TrialReading) -> Option<f64>,
+    ) -> Vec<(f64, f64)> {
         let of = |wanted: usize| -> BTreeMap<u32, f64> {
             let own = self.trials.iter().filter(|trial| trial.of == wanted && trial.value.is_some());
             own.filter_map(|trial| Some((trial.block, read(trial)?))).collect()
         };
         let others = of(b);
-        let paired = of(a).into_iter().filter_map(|(block, value)| Some((value, *others.get(&block)?)));
-        paired.filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| (a / b).ln()).collect()
+        of(a).into_iter().filter_map(|(block, value)| Some((value, *others.get(&block)?))).collect()
     }
 
     /// The mean of a reading of one of the settings over its valid trials.

@@ -51,10 +51,15 @@ pub enum ComparedFigure {
 pub(crate) fn compare(all: &[Priced<'_>]) -> (Vec<CostComparison>, Vec<String>) {
     let mut comparisons = Vec::new();
     let mut notes = Vec::new();
+    let (mut of_runs, mut left_out) = (0, 0);
     for (number, a) in all.iter().enumerate() {
         for b in &all[number + 1..] {
-            if a.run.id != b.run.id && comparisons.len() >= MOST_PAIRS {
-                continue;
+            if a.run.id != b.run.id {
+                if of_runs >= MOST_PAIRS {
+                    left_out += 1;
+                    continue;
+                }
+                of_runs += 1;
             }
             match ratio_of_performance(a, b) {
                 Ok(Some(ratio)) => {
@@ -70,6 +75,9 @@ pub(crate) fn compare(all: &[Priced<'_>]) -> (Vec<CostComparison>, Vec<String>) 
         }
     }
     notes.dedup();
+    if left_out > 0 {
+        notes.push(format!("{left_out} more pairs of variants of different runs are not compared"));
+    }
     (comparisons, notes)
 }
 
@@ -84,10 +92,9 @@ fn ratio_of_performance(a: &Priced<'_>, b: &Priced<'_>) -> Result<Option<Figure>
             a.cost.variant, b.cost.variant, a.cost.run, a.cost.metric, b.cost.run, b.cost.metric
         ));
     }
-    let (of_a, of_b) = (a.run.run.plan.as_ref(), b.run.run.plan.as_ref());
-    if of_a.map(|plan| &plan.workload) != of_b.map(|plan| &plan.workload) {
+    if let Some(what) = a.run.other_work(b.run) {
         return Err(format!(
-            "{} and {} are not compared: their runs have different workloads",
+            "{} and {} are not compared: their runs have different {what}",
             a.cost.variant, b.cost.variant
         ));
     }

@@ -16,7 +16,7 @@ pub struct CheaperOverLoad {
     pub cheaper: VariantOfRun,
     /// The other one.
     pub dearer: VariantOfRun,
-    /// The load, operations per second, above which its fleet never costs more; 0 if it never does. Null where the two cost nearly
+    /// The load, operations (or megabytes) a second, above which its fleet never costs more; 0 if it never does. Null where the two cost nearly
     /// the same.
     pub from_load_per_s: Option<f64>,
     /// In words.
@@ -46,8 +46,12 @@ fn pair(a: &Priced<'_>, b: &Priced<'_>, currency: &str) -> Option<CheaperOverLoa
     };
     let from = kind.cheaper_from(&other);
     let (name, other_name) = (&cheaper.cost.variant, &dearer.cost.variant);
-    let rate =
-        |load: OperationsPerSecond| archive::model::with_unit(&archive::model::thousands(load.value()), "/s");
+    let Performance::Rate { scale, .. } = cheaper.variant.performance else { return None };
+    // In the unit of the verdict: operations a second or an hour, or megabytes a second.
+    let rate = |load: OperationsPerSecond| {
+        let amount = archive::model::thousands(load.value() / scale);
+        archive::model::with_unit(&amount, &cheaper.cost.unit)
+    };
     let metric = &cheaper.cost.metric;
     let sentence = match from {
         None => format!("at {metric}, fleets of {name} and {other_name} cost nearly the same"),

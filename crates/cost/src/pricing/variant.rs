@@ -119,14 +119,16 @@ impl<'v> VariantCosting<'v> {
         let carbon_of_million = carbon.clone().and_then(|carbon| self.carbon(carbon));
         let life_cost = keep("total cost", life_cost, &mut missing);
         let carbon = keep("carbon", carbon, &mut missing);
-        let joule = keep("operations a joule", self.operations_per_joule(&costing), &mut missing);
-        let swap = keep("SWaP", self.swap(&costing), &mut missing);
-        let million = keep("cost of a million", million, &mut missing);
-        let carbon_of_million = keep("carbon of a million", carbon_of_million, &mut missing);
         // The watts of a trial vary as its performance does, so these figures are those of its trials.
         let by_trial = power.as_ref().map(|power| self.by_trial(power)).unwrap_or_default();
         let of_trials =
             |values: &[TrialValue]| median(&values.iter().map(|one| one.value).collect::<Vec<_>>());
+        let joule = of_trials(&by_trial.operations_per_joule)
+            .or_else(|| keep("operations a joule", self.operations_per_joule(&costing), &mut missing));
+        let swap = keep("SWaP", self.swap(&costing), &mut missing);
+        let million = of_trials(&by_trial.cost_of_a_million)
+            .or_else(|| keep("cost of a million", million, &mut missing));
+        let carbon_of_million = keep("carbon of a million", carbon_of_million, &mut missing);
         let cost = VariantCost {
             run: self.run.id.to_owned(),
             variant: self.variant.label(),
@@ -136,12 +138,12 @@ impl<'v> VariantCosting<'v> {
             performance: self.variant.performance.figure(),
             power_at_load: costing.at_load().ok().map(Power::from),
             power_idle: costing.idle().map(Power::from),
-            operations_per_joule: of_trials(&by_trial.operations_per_joule).or(joule),
+            operations_per_joule: joule,
             swap,
             energy_kwh_a_year: energy.map(KilowattHours::value),
             energy_cost_a_year: energy_cost.map(Money::value),
             total_cost: life_cost.map(|cost| cost.total().value()),
-            cost_of_a_million: of_trials(&by_trial.cost_of_a_million).or(million),
+            cost_of_a_million: million,
             carbon_kg_a_year: carbon.map(|carbon| carbon.value() / 1e3),
             carbon_g_of_a_million: carbon_of_million,
             missing,

@@ -251,12 +251,11 @@ fn pairs(sized: &[Sized<'_>]) -> Vec<Replacement> {
     found
 }
 
-/// The ratio of two capacities: within blocks where one run measured both at this objective. `None` for other workloads or
+/// The ratio of two capacities: within blocks where one run measured both at this objective. `None` for other work or
 /// objectives, which say nothing about each other.
 fn ratio(new: &Sized<'_>, old: &Sized<'_>) -> Option<Figure> {
-    let workload = |sized: &Sized<'_>| sized.run.run.plan.as_ref().map(|plan| plan.workload.clone());
     let same_objective = new.capacity.measured_objective == old.capacity.measured_objective;
-    if workload(new) != workload(old) || !same_objective {
+    if new.run.other_work(old.run).is_some() || !same_objective {
         return None;
     }
     let alone = || {

@@ -105,16 +105,16 @@ impl Targets {
     }
 }
 
-/// Whether a variant ran on the host with this name, or on hosts of this kind: `nginx@old`, `nginx@kind:small`.
+/// Whether a variant ran on the host with this name, or on hosts of this kind: `nginx@old:sendfile=off`, `nginx@kind:small#2`.
 fn is_host(target: &str, variant: &str) -> bool {
-    let host = variant.rsplit_once('@').map(|(_, host)| host);
-    host.is_some_and(|host| host == target || host.strip_prefix("kind:") == Some(target))
+    let Some((_, place)) = variant.split_once('@') else { return false };
+    let name = place.strip_prefix("kind:").unwrap_or(place);
+    name.split([':', '#']).next() == Some(target)
 }
 
 /// Whether a name of the file means this variant: `nginx`, or `0543-nginx/nginx` where a part of the run's id comes first.
 fn is_variant(name: &str, run: &str, variant: &str) -> bool {
-    match name.rsplit_once('/') {
-        Some((part, name)) => name == variant && !part.is_empty() && run.contains(part),
-        None => name == variant,
-    }
+    // The value of a knob may be a path.
+    let of_run = |(part, name): (&str, &str)| name == variant && !part.is_empty() && run.contains(part);
+    name == variant || name.split_once('/').is_some_and(of_run)
 }

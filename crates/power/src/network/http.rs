@@ -101,7 +101,9 @@ impl HttpClient {
             404 => return Err(PowerError::NotThere { address }),
             code if status.is_redirection() => {
                 let to = response.headers().get("location").and_then(|to| to.to_str().ok());
-                let to = excerpt(to.unwrap_or("nowhere"));
+                // A secret may be in the query.
+                let to = to.map_or("nowhere", |to| to.split('?').next().unwrap_or_default());
+                let to = excerpt(to);
                 return Err(answer(format!("status {code} leads to {to}, and redirects are not followed")));
             }
             code => return Err(answer(format!("status {code}"))),

@@ -123,10 +123,15 @@ pub fn run(args: &PowerArgs) -> anyhow::Result<CommandStatus> {
     let mut monitor = PowerMonitor::new(sources.collect());
     // Counters give watts from the second reading on.
     monitor.tick();
-    if wait(Instant::now() + args.duration.unwrap_or(MEASURED), &interrupted) {
-        return Ok(CommandStatus::Interrupted);
+    let end = Instant::now() + args.duration.unwrap_or(MEASURED);
+    let mut mean = MeanOfTicks::default();
+    while Instant::now() < end {
+        if wait((Instant::now() + PERIOD).min(end), &interrupted) {
+            return Ok(CommandStatus::Interrupted);
+        }
+        mean.add(monitor.tick());
     }
-    let sources = monitor.tick().sources;
+    let sources = mean.finish();
     let failed = sources[named_meters].iter().filter(|source| source.watts.is_none());
     silent.extend(failed.map(|source| source.name.clone()));
     let report = PowerReport::new(machine.hostname, machine.virtualization, sources, not_measured);

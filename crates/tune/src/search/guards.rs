@@ -20,7 +20,14 @@ pub(super) fn mechanism(
     without: usize,
 ) -> Option<MechanismMove> {
     let mechanism = tuning.mechanism.as_ref()?;
-    let ratios = trials.log_ratios(with, without, |trial| trial.figures.get(&mechanism.figure).copied());
+    let read = |trial: &TrialReading| trial.figures.get(&mechanism.figure).copied();
+    let ratios = trials.log_ratios(with, without, read);
+    // What is gone has no logarithm: that all trials agree is as unlikely by chance as so many coins.
+    let pairs = trials.pairs(with, without, read);
+    let is_gone = pairs.iter().all(|(with, without)| *with == 0.0 && *without > 0.0);
+    if mechanism.moves == Moves::Down && is_gone && 0.5_f64.powi(pairs.len() as i32) < GUARD_LEVEL {
+        return Some(MechanismMove { ratio: 0.0, moved: true });
+    }
     if ratios.is_empty() {
         return None;
     }

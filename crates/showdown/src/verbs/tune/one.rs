@@ -147,6 +147,7 @@ pub fn tune(
                     }
                 }
             }
+            unrestored.iter().for_each(|why| note(why));
             return Err(why_not(error, args.time, share));
         }
     };
