@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use host::CpuSet;
 use workload::definition::{KnobType, ServerDefinition, TypedValue};
 use workload::{TemplateVariables, is_kernel_setting};
 
@@ -67,6 +68,8 @@ pub struct Situation<'a> {
     pub figures: BTreeMap<String, f64>,
     /// CPUs of the server.
     pub cpus: usize,
+    /// Their mask in hexadecimal digits; none where it needs more than 32 bits, or they are not known.
+    pub cpu_mask: Option<String>,
     /// Memory of the machine, MB.
     pub memory_mb: u64,
     /// NUMA nodes of the machine.
@@ -81,6 +84,12 @@ pub struct Situation<'a> {
     pub may_weaken_security: bool,
     /// Kernel settings that the user allows beside the usual ones of comparisons.
     pub allowed_kernel: Vec<String>,
+}
+
+/// The mask of CPUs, as files of the kernel take it.
+pub fn cpu_mask(cpus: &CpuSet) -> Option<String> {
+    let bits = cpus.iter().try_fold(0_u32, |mask, cpu| Some(mask | 1_u32.checked_shl(cpu as u32)?))?;
+    (bits > 0).then(|| format!("{bits:x}"))
 }
 
 /// How much speaks for a tuning, the most first.
@@ -206,6 +215,7 @@ fn has(need: Need, situation: &Situation<'_>) -> bool {
         Need::SeveralCpus => situation.cpus > 1,
         Need::SeveralNodes => situation.nodes > 1,
         Need::HugePages => situation.has_free_huge_pages,
+        Need::CpuMask => situation.cpu_mask.is_some(),
         Need::Reboot => false,
     }
 }
@@ -214,6 +224,7 @@ fn has(need: Need, situation: &Situation<'_>) -> bool {
 fn levels(tuning: &Tuning, situation: &Situation<'_>) -> Result<Vec<LevelHere>, String> {
     let mut variables = TemplateVariables::default();
     variables.set("cpus", situation.cpus);
+    variables.set("cpu_mask", situation.cpu_mask.as_deref().unwrap_or_default());
     variables.set("memory_mb", situation.memory_mb);
     let mut found: Vec<LevelHere> = Vec::new();
     let mut why_none = None;

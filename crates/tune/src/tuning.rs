@@ -103,6 +103,8 @@ pub enum Need {
     /// Huge pages of 2 MB, none of which is reserved: a number of pages means another size elsewhere, and those that are reserved
     /// are another program's.
     HugePages,
+    /// CPUs of the server with numbers below 32: a mask of more has commas, which a variant cannot have.
+    CpuMask,
     /// A restart of the machine.
     Reboot,
 }
@@ -114,6 +116,7 @@ impl fmt::Display for Need {
             Self::SeveralCpus => "several CPUs for the server",
             Self::SeveralNodes => "several NUMA nodes",
             Self::HugePages => "huge pages of 2 MB, none of which is reserved yet",
+            Self::CpuMask => "CPUs of the server with numbers below 32",
             Self::Reboot => "a restart of the machine",
         })
     }

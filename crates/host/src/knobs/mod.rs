@@ -149,8 +149,8 @@ impl Knobs {
         }
         let from = read(&self.root, knob)?;
         let change = KnobChange { knob: knob.clone(), from, to };
-        if change.from == change.to {
-            return Ok(change);
+        if table::is_same(knob, &change.from, &change.to) {
+            return Ok(KnobChange { to: change.from.clone(), ..change });
         }
         if self.restorer.is_none() {
             let started = Restorer::start(&self.keeper, &self.root, &self.journal_dir);
@@ -164,11 +164,11 @@ impl Knobs {
         self.journal.append(JournalEntry { knob: knob.clone(), old, boot_id: self.boot_id.clone() })?;
         write(&self.root, knob, &change.to)?;
         let stored = read(&self.root, knob)?;
-        if stored != change.to {
+        if !table::is_same(knob, &stored, &change.to) {
             write(&self.root, knob, &change.from)?;
             return Err(Error::NotTaken { knob: knob.clone(), requested: change.to, stored });
         }
-        Ok(change)
+        Ok(KnobChange { to: stored, ..change })
     }
 
     /// The settings that a change of this one resets, with their current values.

@@ -24,6 +24,11 @@ const ONE_WAY: &[(&str, &str, &str)] = &[
     ("net.ipv4.route.flush", "*", "it is an action, not a setting: the dropped routes do not come back"),
     ("net.ipv6.route.flush", "*", "it is an action, not a setting: the dropped routes do not come back"),
     ("net.ipv4.tcp_fastopen_key", "*", "the kernel does not show the key, so it cannot be restored"),
+    (
+        "/sys/kernel/debug/sched/features",
+        "*",
+        "it takes one feature at a time and shows all of them, so what it was cannot be written back",
+    ),
     ("/sys/kernel/security/lockdown", "*", "lockdown can only be raised until the next reboot"),
     (
         "/sys/devices/system/cpu/smt/control",
@@ -40,6 +45,9 @@ const EXCLUSIVE: &[(&str, &str)] = &[
     ("vm.dirty_background_bytes", "vm.dirty_background_ratio"),
     ("vm.overcommit_kbytes", "vm.overcommit_ratio"),
 ];
+
+/// Masks of CPUs, which the kernel shows with leading zeros and in groups: `f` as `00000000,0000000f`.
+const MASKS: &[&str] = &["/sys/class/net/*/queues/*/rps_cpus", "/sys/class/net/*/queues/*/xps_cpus"];
 
 /// Settings whose change resets others: the leader, and patterns of its followers. `{}` in a follower is what `*`
 /// stands for in the leader. The leader is restored first.
@@ -78,6 +86,13 @@ pub(super) fn why_one_way(knob: &Knob, value: &str) -> Option<&'static str> {
     ONE_WAY.iter().find(is_meant).map(|(_, _, why)| *why)
 }
 
+/// Whether two texts are one value of this setting.
+pub(super) fn is_same(knob: &Knob, one: &str, other: &str) -> bool {
+    let is_mask = MASKS.iter().any(|pattern| matches(&path_of(pattern), &knob.path()).is_some());
+    let digits = |mask: &str| mask.replace(',', "").trim_start_matches('0').to_ascii_lowercase();
+    one == other || (is_mask && digits(one) == digits(other))
+}
+
 /// The other setting of the same quantity.
 pub(super) fn counterpart(knob: &Knob) -> Option<Knob> {
     let path = knob.path();
@@ -114,6 +129,13 @@ mod tests {
         assert!(why_one_way(&knob("kernel.yama.ptrace_scope"), "3").is_some());
         assert_eq!(why_one_way(&knob("kernel.yama.ptrace_scope"), "1"), None);
         assert_eq!(why_one_way(&knob("net.core.somaxconn"), "3"), None);
+    }
+
+    #[test]
+    fn a_mask_is_the_same_however_it_is_written() {
+        let rps = knob("/sys/class/net/lo/queues/rx-0/rps_cpus");
+        assert!(is_same(&rps, "00000000,0000000f", "f") && is_same(&rps, "00", "0"));
+        assert!(!is_same(&rps, "1f", "f") && !is_same(&knob("vm.swappiness"), "060", "60"));
     }
 
     #[test]

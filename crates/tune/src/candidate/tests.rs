@@ -24,6 +24,7 @@ fn situation(server: &ServerDefinition) -> Situation<'_> {
         values: knobs.chain(kernel).collect(),
         figures: [("server.kernel".to_owned(), 0.8), ("tcp.accepts".to_owned(), 0.0)].into(),
         cpus: 2,
+        cpu_mask: Some("3".to_owned()),
         memory_mb: 16_384,
         nodes: 1,
         has_free_huge_pages: true,
@@ -81,6 +82,12 @@ fn what_a_machine_does_not_have_is_said() {
     let values = asked.values.iter().map(|(name, value)| (name.clone(), value.clone())).chain([logging]);
     let asked = Situation { values: values.collect(), ..asked };
     assert!(chosen(&asked).0.contains(&"nginx-access-log-buffer".to_owned()));
+}
+
+#[test]
+fn a_mask_names_the_server_s_cpus() {
+    let mask = |cpus: &str| cpu_mask(&cpus.parse().expect("CPUs"));
+    assert_eq!([mask("4-7"), mask("0,31"), mask("32")], [Some("f0".into()), Some("80000001".into()), None]);
 }
 
 #[test]

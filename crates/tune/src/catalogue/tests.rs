@@ -23,6 +23,7 @@ fn servers() -> Vec<ServerDefinition> {
 fn machine(cpus: usize) -> TemplateVariables {
     let mut variables = TemplateVariables::default();
     variables.set("cpus", cpus);
+    variables.set("cpu_mask", "f");
     variables.set("memory_mb", 16_384);
     variables
 }

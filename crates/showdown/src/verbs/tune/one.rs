@@ -210,6 +210,7 @@ fn candidates(
         server,
         values,
         figures: equal.figures(0),
+        cpu_mask: cpus.as_ref().and_then(tune::candidate::cpu_mask),
         cpus: cpus.map_or(1, |cpus| cpus.len().max(1)),
         memory_mb: facts.memory.total_bytes / (1 << 20),
         nodes: facts.cpu.numa_nodes,
