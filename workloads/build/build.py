@@ -40,7 +40,9 @@ class Build:
         makefile = os.path.join(os.path.dirname(os.path.abspath(__file__)), "build.mk")
         self.command = ["make", "--silent", f"--file={makefile}", f"--jobs={args.jobs}", args.parts]
         # Not as make variables: make evaluates what is in them.
-        self.environment = {**os.environ, "SHOWDOWN_CXX": args.compiler, "SHOWDOWN_CXXFLAGS": args.flags}
+        self.environment = {**os.environ, "SHOWDOWN_CXX": args.compiler, "SHOWDOWN_CXXFLAGS": args.flags,
+                            # A cache of objects would be measured, and no compiler.
+                            "CCACHE_DISABLE": "1"}
 
     def clean(self):
         shutil.rmtree(self.into, ignore_errors=True)
@@ -97,6 +99,8 @@ def main():
         if not shutil.which(program):
             sys.exit(f"there is no program {program}: apt install build-essential, or name another compiler")
     build = Build(args)
+    # As at the end of the input: what is built is removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         build.clean()
         send({"runner": 1})

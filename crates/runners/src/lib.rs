@@ -33,6 +33,8 @@ mod operations;
 mod protocol;
 mod reporter;
 
+use std::path::PathBuf;
+
 pub use error::{BuiltinRunnerError, OperationFailure};
 
 /// A runner.
@@ -52,6 +54,17 @@ pub enum Runner {
         #[command(subcommand)]
         store: kv::VersionCommand,
     },
+}
+
+impl Runner {
+    /// The file or directory that it makes and removes; none where it makes none, or another program does.
+    pub fn data(&self) -> Option<PathBuf> {
+        match self {
+            Self::Kv { store } => store.data(),
+            Self::Block(options) => Some(options.data()),
+            Self::Version { .. } => None,
+        }
+    }
 }
 
 /// Runs this runner until standard input ends.

@@ -81,7 +81,7 @@ fn is_complete(files: &[DataFile], ready: &Path) -> bool {
 }
 
 fn make(files: &[DataFile], cache: &Path, ready: &Path) -> io::Result<()> {
-    fs::create_dir_all(cache)?;
+    make_cache(cache)?;
     let lock = File::options().append(true).create(true).open(cache.join(".lock"))?;
     lock.lock()?;
     if is_complete(files, ready) {
@@ -111,6 +111,19 @@ fn make(files: &[DataFile], cache: &Path, ready: &Path) -> io::Result<()> {
     }
     fs::rename(unfinished.path(), ready)?;
     let _ = unfinished.keep();
+    Ok(())
+}
+
+/// Makes the directory of the cache. The workers of a server that root starts run as another user: root's umask must not lock
+/// them out of what is public anyway.
+fn make_cache(cache: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = cache.ancestors().take_while(|at| !at.exists()).collect();
+    fs::create_dir_all(cache)?;
+    if rustix::process::geteuid().is_root() {
+        for directory in missing {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
+        }
+    }
     Ok(())
 }
 

@@ -139,8 +139,10 @@ fn huge_pages(evidence: &HostEvidence) -> Option<CheckResult> {
 }
 
 fn perf(evidence: &HostEvidence) -> Option<CheckResult> {
-    let paranoid = evidence.facts.sysctls.get("kernel.perf_event_paranoid").map(String::as_str);
-    let level: i32 = paranoid.unwrap_or("0").parse().unwrap_or(0);
+    let Some(paranoid) = evidence.facts.sysctls.get("kernel.perf_event_paranoid") else {
+        return Some(CheckResult::note("this kernel has no performance events: nothing can be sampled"));
+    };
+    let level: i32 = paranoid.parse().unwrap_or(0);
     let what = match level {
         ..2 => return Some(CheckResult::ok("ordinary users may sample programs and the kernel")),
         2 => "ordinary users may sample their programs, but not the kernel",

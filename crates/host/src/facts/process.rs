@@ -137,7 +137,11 @@ fn status_line(line: &str) -> Option<(String, String)> {
 /// Whether a process has a file mapped whose name begins so: a version may follow. None where its maps cannot be read.
 pub(crate) fn has_mapped(root: &Root, pid: u32, file_name: &str) -> Option<bool> {
     let files = mapped_files(root, &format!("/proc/{pid}"));
-    let is_it = |path: &String| path.rsplit('/').next().is_some_and(|name| name.starts_with(file_name));
+    let is_it = |path: &String| {
+        // Before glibc 2.34 that name is a link, and the maps have the file's own.
+        let is_libc = file_name == "libc.so.6" && libc::is_libc(path);
+        is_libc || path.rsplit('/').next().is_some_and(|name| name.starts_with(file_name))
+    };
     (!files.is_empty()).then(|| files.iter().any(is_it))
 }
 

@@ -119,10 +119,19 @@ pub enum StartError {
         source: io::Error,
     },
     /// The program ended without an event.
-    #[error("{} does not work as a keeper: its main must call host::keeper_main first", program.display())]
+    #[error(
+        "its keeper {} ended before it started the server: is memory short? (its main must call host::keeper_main first)",
+        program.display()
+    )]
     NotAKeeper {
         /// The program.
         program: PathBuf,
+    },
+    /// The keeper says nothing.
+    #[error("its keeper did not start within {seconds} s: is the machine overloaded? Start again")]
+    Slow {
+        /// How long it was waited for.
+        seconds: u64,
     },
     /// The keeper cannot start the server: its message, with the remedy.
     #[error("{0}")]

@@ -33,7 +33,7 @@ const FILL_BYTES: usize = 1 << 20;
 /// Makes the file and runs as its runner.
 pub fn run(options: &BlockOptions) -> Result<(), BuiltinRunnerError> {
     let blocks = check(options)?;
-    let file = DataFile(options.directory.join(FILE_NAME));
+    let file = DataFile(options.data());
     file.fill(options.file_bytes).map_err(|source| BlockError::Fill {
         bytes: options.file_bytes,
         path: file.0.clone(),
@@ -43,6 +43,13 @@ pub fn run(options: &BlockOptions) -> Result<(), BuiltinRunnerError> {
     match options.engine {
         IoEngine::Psync => serve(&Psync(target), options.threads),
         IoEngine::Uring => serve(&Uring(target), options.threads),
+    }
+}
+
+impl BlockOptions {
+    /// The runner's file.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.directory.join(FILE_NAME)
     }
 }
 

@@ -71,6 +71,18 @@ impl VersionCommand {
     }
 }
 
+impl StoreCommand {
+    /// The runner's directory; none where a Java virtual machine takes the place of this program.
+    pub(crate) fn data(&self) -> Option<PathBuf> {
+        let options = match self {
+            Self::Sqlite(options) | Self::Lmdb(options) => options,
+            Self::Rocksdb(options) => &options.store,
+            Self::Je(_) => return None,
+        };
+        Some(options.directory.join(DIRECTORY_NAME))
+    }
+}
+
 /// Loads the store and runs as its runner.
 pub fn run(store: &StoreCommand) -> Result<(), BuiltinRunnerError> {
     match store {

@@ -31,7 +31,7 @@ fn machine(cpus: usize) -> TemplateVariables {
 /// Configuration files and command of a server with a level, as text.
 fn configuration(server: &ServerDefinition, tuning: &Tuning, level: &Level) -> (String, TemplateVariables) {
     let mut variables = machine(4);
-    for name in ["dir", "data", "here", "showdown", "host", "port", "user", "group", "password"] {
+    for name in ["dir", "data", "here", "showdown", "host", "port", "address", "user", "group", "password"] {
         variables.set(name, "x");
     }
     variables.set("https", ());

@@ -54,8 +54,7 @@ pub enum InstanceError {
     Path(PathBuf),
     /// The server's workers cannot read the data.
     #[error(
-        "{server} runs its workers as {user}, who may not enter {path}: chmod o+x it, or choose another directory for \
-         the data, such as /var/cache/showdown"
+        "{server} runs its workers as {user}, who may not enter {path}: let others enter it (chmod o+x)"
     )]
     Unreachable {
         /// The server.

@@ -68,6 +68,8 @@ impl Instance {
         let mut variables = TemplateVariables::default();
         variables.set("host", address.ip().to_string());
         variables.set("port", address.port());
+        // An IPv6 address stands in brackets before a port.
+        variables.set("address", address.to_string());
         variables.set("remote", !address.ip().is_loopback());
         variables.set("dir", directories.server.to_string_lossy());
         variables.set("data", data.to_string_lossy());
