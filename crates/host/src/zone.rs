@@ -74,14 +74,23 @@ impl Drop for Zone {
 }
 
 /// The group in which zones are made. In version 1 that is the one of this process; in version 2 one that hands the controller
-/// down, which the kernel allows only where no process is in the group itself.
+/// down, which the kernel allows only where no process is in the group itself. None where that would take the server out of a limit
+/// of CPU time or memory that holds for the client and for other servers.
 fn parent(hierarchies: &[Hierarchy], root: &Root) -> Option<PathBuf> {
     let hands_down = |directory: &&Path| {
         let file = directory.join("cgroup.subtree_control");
         root.read(file).is_some_and(|text| text.split_whitespace().any(|controller| controller == CPUSET))
     };
+    let is_limited = |directory: &Path| {
+        let has_limit = |file: &str| root.read(directory.join(file)).is_some_and(|text| !text.starts_with("max"));
+        ["cpu.max", "memory.max"].into_iter().any(has_limit)
+    };
     let of = |hierarchy: &Hierarchy| match &hierarchy.controllers[..] {
-        [] => hierarchy.groups().find(hands_down).map(Path::to_owned),
+        [] => {
+            let parent = hierarchy.groups().find(hands_down)?;
+            let mut own = hierarchy.groups().take_while(|group| *group != parent);
+            (!own.any(is_limited)).then(|| parent.to_owned())
+        }
         _ => hierarchy.has(CPUSET).then(|| hierarchy.group.clone()),
     };
     hierarchies.iter().find_map(of).map(|directory| root.path(directory))
@@ -136,6 +145,17 @@ mod tests {
         let parent = dir.path().join("sys/fs/cgroup/cpuset/job");
         assert_eq!(zone_below(&parent), ("2-3".to_owned(), "0-1".to_owned()));
         zone.add(7).expect("a file of this test");
+    }
+
+    #[test]
+    fn version_2_has_no_zone_that_would_leave_a_limit() {
+        let (_dir, root) = fake_root(&[
+            ("/proc/self/cgroup", "0::/user.slice/job\n"),
+            ("/proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+            ("/sys/fs/cgroup/user.slice/job/cpu.max", "100000 100000\n"),
+            ("/sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu memory\n"),
+        ]);
+        assert!(Zone::create(&root, &"0".parse().expect("CPUs")).is_none());
     }
 
     #[test]

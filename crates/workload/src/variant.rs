@@ -9,7 +9,8 @@ use std::str::FromStr;
 use host::knobs::{InvalidKnob, KnobValues};
 
 use crate::definition::{
-    INSTANCES, ISOLATED_CPUS, ISOLATION, InvalidValue, Knob, NoSuchKnob, TypedValue, Workload, own_build,
+    INSTANCES, ISOLATED_CPUS, ISOLATION, InvalidValue, Knob, MALLOC_ARENAS, NoSuchKnob, PreloadedAllocator,
+    TypedValue, Workload, own_build,
 };
 use crate::names::UnknownName;
 
@@ -110,6 +111,16 @@ pub enum VariantError {
         server: String,
         /// The knob.
         knob: String,
+    },
+    /// A knob of one allocator with another one.
+    #[error(
+        "server {server}: malloc_arenas is a number of glibc's allocator, and {allocator} takes its place: leave one of the two out"
+    )]
+    Arenas {
+        /// The server.
+        server: String,
+        /// The allocator.
+        allocator: &'static str,
     },
     /// A name that looks like a kernel setting but is not one.
     #[error(transparent)]
@@ -228,6 +239,10 @@ impl Workload {
                 variant.knobs.insert(name.to_owned(), value);
             }
         }
+        let other = PreloadedAllocator::of(&variant.knobs).filter(|allocator| !allocator.has_arenas());
+        if let (Some(allocator), Some(TypedValue::Integer(1..))) = (other, variant.knobs.get(MALLOC_ARENAS)) {
+            return Err(VariantError::Arenas { server: server.to_owned(), allocator: allocator.name });
+        }
         Ok(variant)
     }
 }
@@ -291,6 +306,7 @@ mod tests {
             refused("apache:mpm=evnt"),
             "server apache: knob mpm: \"evnt\" is not one of event, worker, prefork"
         );
+        assert!(refused("nginx:allocator=jemalloc,malloc_arenas=1").contains("jemalloc takes its place"));
         assert!(refused("nginx:worker_processes=0").contains("is not a whole number from 1 to"));
         assert_eq!(
             refused("nginx:/etc/passwd=1"),

@@ -8,7 +8,7 @@ pub(crate) mod error;
 pub mod je;
 mod lmdb;
 pub mod rocksdb;
-mod sqlite;
+pub mod sqlite;
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -34,7 +34,7 @@ const DIRECTORY_NAME: &str = "showdown-kv";
 #[derive(clap::Subcommand, Debug)]
 pub enum StoreCommand {
     /// `SQLite`: a B-tree in a file with a write-ahead log, one writer at a time
-    Sqlite(StoreOptions),
+    Sqlite(sqlite::SqliteOptions),
     /// LMDB: a copy-on-write B+tree in a memory map, one writer at a time
     Lmdb(StoreOptions),
     /// `RocksDB`: a log-structured merge tree, from the system's shared library
@@ -75,7 +75,8 @@ impl StoreCommand {
     /// The runner's directory; none where a Java virtual machine takes the place of this program.
     pub(crate) fn data(&self) -> Option<PathBuf> {
         let options = match self {
-            Self::Sqlite(options) | Self::Lmdb(options) => options,
+            Self::Lmdb(options) => options,
+            Self::Sqlite(options) => &options.store,
             Self::Rocksdb(options) => &options.store,
             Self::Je(_) => return None,
         };
@@ -86,7 +87,9 @@ impl StoreCommand {
 /// Loads the store and runs as its runner.
 pub fn run(store: &StoreCommand) -> Result<(), BuiltinRunnerError> {
     match store {
-        StoreCommand::Sqlite(options) => run_store(options, |dir| sqlite::Sqlite::create(dir, options)),
+        StoreCommand::Sqlite(options) => {
+            run_store(&options.store, |dir| sqlite::Sqlite::create(dir, options))
+        }
         StoreCommand::Lmdb(options) => run_store(options, |dir| lmdb::Lmdb::create(dir, options)),
         StoreCommand::Rocksdb(options) => {
             run_store(&options.store, |dir| rocksdb::RocksDb::create(dir, options))

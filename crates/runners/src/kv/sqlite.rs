@@ -11,16 +11,31 @@ use super::error::StoreError;
 /// How long a writer waits for the lock of another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The options of the store.
+#[derive(clap::Args, Debug)]
+pub struct SqliteOptions {
+    /// The records and the threads
+    #[command(flatten)]
+    pub store: StoreOptions,
+    /// The size of the page caches of all connections together in MB
+    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    pub cache_mb: u32,
+}
+
 /// The store: a file, which each thread opens.
 pub struct Sqlite {
     path: PathBuf,
     durability: Durability,
+    /// The page cache of each connection.
+    cache_kib: u64,
 }
 
 impl Sqlite {
     /// Creates an empty store.
-    pub fn create(directory: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        let store = Self { path: directory.join("store.sqlite"), durability: options.durability };
+    pub fn create(directory: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
+        let StoreOptions { durability, threads, .. } = options.store;
+        let cache_kib = (u64::from(options.cache_mb) << 10) / u64::from(threads.max(1));
+        let store = Self { path: directory.join("store.sqlite"), durability, cache_kib };
         let connection = store.open(OpenFlags::SQLITE_OPEN_CREATE)?;
         let create = "CREATE TABLE kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID";
         connection.execute_batch(create)?;
@@ -37,6 +52,8 @@ impl Sqlite {
         // (https://www.sqlite.org/pragma.html#pragma_synchronous).
         let synchronous = if self.durability == Durability::Commit { "full" } else { "off" };
         connection.pragma_update(None, "synchronous", synchronous)?;
+        // A negative number is one of KiB (https://www.sqlite.org/pragma.html#pragma_cache_size).
+        connection.pragma_update(None, "cache_size", format!("-{}", self.cache_kib.max(1)))?;
         Ok(connection)
     }
 }

@@ -46,6 +46,11 @@ impl PreloadedAllocator {
         Some(Self { name, file, package })
     }
 
+    /// Whether it is the one whose arenas [`MALLOC_ARENAS`] counts.
+    pub fn has_arenas(&self) -> bool {
+        self.name == "glibc"
+    }
+
     /// The library with its package, as [`host::Host::ensure_library`] takes it; none where every system has it.
     pub fn library(&self) -> Option<Program> {
         let package = self.package?.parse().expect("the packages of the table are names: a test reads all");
