@@ -10,10 +10,11 @@ import { seriesStyles } from "../derive/palette";
 import { figure, sentenceList, workOf } from "./costfigure";
 import type { Section } from "./section";
 
-export function powerSection({ power, verdict }: Report): Section | null {
+export function powerSection({ power, verdict, plan }: Report): Section | null {
   if (!power) return null;
-  // In the order of the plan, so that a variant of a comparison has its colour.
-  const style = seriesStyles([...new Set(power.variants.map(({ variant }) => variant))]);
+  // In the order of the plan, so that a variant of a comparison has its colour, also where another one has no watts.
+  const planned = (plan?.variants ?? []).map(({ name }) => name);
+  const style = seriesStyles([...new Set([...planned, ...power.variants.map(({ variant }) => variant)])]);
   const work = workOf(verdict?.unit);
   const hasOverall = power.variants.some(({ overall_operations_per_joule: overall }) => overall !== null);
   const meters = [...new Set(power.variants.map(({ meter }) => meter.boundary))];

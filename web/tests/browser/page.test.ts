@@ -303,6 +303,7 @@ test("a law that was not fitted has its reason", async () => {
 
 test("a comparison says what probably limited each server, and how to find out", async () => {
   const report = fixture("comparison");
+  if (report.explanation) report.explanation.can_be_studied = true;
   await check(report, async (page) => {
     const limits = page.locator("#limits");
     assert.deepEqual(await limits.locator("h3").allTextContents(), report.explanation?.servers.map(({ variant }) => variant));
@@ -311,6 +312,17 @@ test("a comparison says what probably limited each server, and how to find out",
     assert.ok(words.includes(`showdown explain ${report.run.id}`), words);
     assert.equal(await limits.locator(".chip", { hasText: "suspected" }).count(), 1);
     assert.equal(await page.locator("#why").count(), 0);
+  });
+});
+
+test("a verdict that is a bound says which trials it uses besides, and a closed loop is no offered load", async () => {
+  const report = fixture("comparison");
+  const [found] = report.verdict?.comparisons ?? [];
+  if (found) [found.estimate, found.verdict] = [null, { outcome: "difference", higher: "a", at_least: 0.9 }];
+  for (const phase of report.trials.flatMap((trial) => trial.phases ?? [])) phase.offered_per_s = null;
+  await check(report, async (page) => {
+    assert.match(await page.locator("#validity").innerText(), /as the least that their servers carried/);
+    assert.match(await page.locator("#latency").innerText(), /No valid trial has an open-loop phase/);
   });
 });
 
