@@ -318,7 +318,7 @@ test("a comparison says what probably limited each server, and how to find out",
 test("a verdict that is a bound says which trials it uses besides, and a closed loop is no offered load", async () => {
   const report = fixture("comparison");
   const [found] = report.verdict?.comparisons ?? [];
-  if (found) [found.estimate, found.verdict] = [null, { outcome: "difference", higher: "a", at_least: 0.9 }];
+  if (found) [found.estimate, found.verdict] = [null, { outcome: "difference" }];
   for (const phase of report.trials.flatMap((trial) => trial.phases ?? [])) phase.offered_per_s = null;
   await check(report, async (page) => {
     assert.match(await page.locator("#validity").innerText(), /as the least that their servers carried/);
