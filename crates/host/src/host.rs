@@ -1,6 +1,6 @@
 //! [`Host`]: the interface to one machine. The other modules of this crate implement it.
 
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{io, thread};
@@ -118,11 +118,6 @@ impl Host {
     /// Returns none where the kernel does not report steal.
     pub fn stolen_under_load(&self, cpus: &CpuSet, duration: Duration) -> io::Result<Option<f64>> {
         steal::under_load(&self.root, cpus, duration)
-    }
-
-    /// Checks whether a server could listen on this address and port now. The error names the owner of the port.
-    pub fn check_port(&self, address: SocketAddr) -> Result<(), ports::Error> {
-        ports::check_free(address)
     }
 
     /// Finds `count` free ports on this address, outside the range of ephemeral ports.

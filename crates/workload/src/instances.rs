@@ -75,7 +75,6 @@ impl Instances {
                 (1, _) => own,
                 _ => StartOptions {
                     directory: options.directory.join(format!("instance-{}", index + 1)),
-                    port: options.port.map(|port| port.saturating_add(index)),
                     ..own
                 },
             }

@@ -34,7 +34,6 @@
 //!     cpus: host.allowed_cpus()?,
 //!     has_own_cpus: false,
 //!     address: std::net::Ipv4Addr::LOCALHOST.into(),
-//!     port: None,
 //!     connections: 64,
 //!     seed: 1,
 //!     interrupted: Default::default(),

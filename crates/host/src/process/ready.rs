@@ -19,8 +19,8 @@ const CONNECT: Duration = Duration::from_millis(250);
 
 /// A probe that reports ready when the address accepts a connection.
 ///
-/// Check that the port is free before the server starts ([`crate::Host::check_port`]): the probe cannot
-/// distinguish the server from another process on the same port.
+/// The probe cannot distinguish the server from another process on the same port: find a free one
+/// ([`crate::Host::free_ports`]).
 pub fn tcp_probe(address: SocketAddr) -> impl FnMut() -> Readiness {
     move || match TcpStream::connect_timeout(&address, CONNECT) {
         Ok(_) => Readiness::Ready,

@@ -66,9 +66,10 @@ pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerPro
 
     let mut status = events.wait(START, |s| s.started.is_some() || s.refused.is_some() || s.is_over);
     let Some((_, keeper)) = status.started else {
-        let no_keeper = match status.is_over {
-            true => StartError::NotAKeeper { program: keeper_program() },
-            false => StartError::Slow { seconds: START.as_secs() },
+        let no_keeper = if status.is_over {
+            StartError::NotAKeeper { program: keeper_program() }
+        } else {
+            StartError::Slow { seconds: START.as_secs() }
         };
         return Err(not_started(status.refused.take().unwrap_or(no_keeper)));
     };

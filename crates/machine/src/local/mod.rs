@@ -99,7 +99,6 @@ impl LocalMachine {
             cpus: order.cpus.clone(),
             has_own_cpus: false,
             address: order.address,
-            port: None,
             connections: order.connections,
             seed: order.seed,
             interrupted: Arc::clone(&self.context.interrupted),

@@ -31,7 +31,9 @@ fn remove_at_sigterm(data: PathBuf) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGTERM])?;
     let wait = move || {
         if signals.forever().next().is_some() {
-            (0..TRIES).take_while(|_| data.exists()).for_each(|_| remove(&data));
+            for _ in (0..TRIES).take_while(|_| data.exists()) {
+                remove(&data);
+            }
             exit(TERMINATED);
         }
     };

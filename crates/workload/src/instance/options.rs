@@ -1,4 +1,4 @@
-//! What a start needs: the host, directories, CPUs, a port and a seed.
+//! What a start needs: the host, directories, CPUs, an address and a seed.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -23,8 +23,6 @@ pub struct StartOptions {
     pub has_own_cpus: bool,
     /// Where the server listens: loopback, or an address of this machine at which clients on others reach it.
     pub address: IpAddr,
-    /// The server's port; if none, a free one.
-    pub port: Option<u16>,
     /// The number of client connections for which the server needs descriptors.
     pub connections: u32,
     /// The seed of keys, values and rows.

@@ -228,15 +228,10 @@ fn prepare(
     Ok(())
 }
 
-/// The address to listen on: with the given port, which must be free, or with a free port.
+/// The address to listen on, with a free port.
 fn listen_address(options: &StartOptions) -> Result<SocketAddr, InstanceError> {
-    let Some(port) = options.port else {
-        let ports = options.host.free_ports(options.address, 1)?;
-        return Ok((options.address, ports[0]).into());
-    };
-    let address = (options.address, port).into();
-    options.host.check_port(address)?;
-    Ok(address)
+    let ports = options.host.free_ports(options.address, 1)?;
+    Ok((options.address, ports[0]).into())
 }
 
 /// The directory with the workload's files, which the server's workers must be able to enter.

@@ -102,7 +102,6 @@ fn test() -> ExitCode {
     named("another user cannot stop memcached or discard its keys", local_users::memcached);
     named("copies of a server have CPUs of their own", zones::own_cpus);
     named("a build of one's own is run, and has a hash", own_build::copy_of_memcached);
-    named("a taken port is reported with its process", mistakes::port_taken);
     named(
         "a refused configuration is reported with the server's own message",
         mistakes::refused_configuration,

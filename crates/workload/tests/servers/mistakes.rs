@@ -1,7 +1,6 @@
 //! Errors are one line with the subject, the reason and the remedy.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,23 +23,6 @@ ready = { http = "/" }
 
 fn refused(result: Result<impl Sized, InstanceError>) -> String {
     result.err().expect("it fails").to_string()
-}
-
-pub fn port_taken() -> Result<(), Failed> {
-    let directory = TestDirectory::new()?;
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let port = listener.local_addr()?.port();
-    let (workload, variant) = resolve("memcached")?;
-    let options = || directory.options().map(|options| StartOptions { port: Some(port), ..options });
-    let error = refused(Instance::start(&workload, &variant, &options()?));
-    let me = std::process::id();
-    assert!(
-        error.starts_with(&format!("port {port} is taken by ")) && error.contains(&format!("(pid {me})")),
-        "{error}"
-    );
-    drop(listener);
-    assert_eq!(Instance::start(&workload, &variant, &options()?)?.address().port(), port);
-    Ok(())
 }
 
 pub fn refused_configuration() -> Result<(), Failed> {
@@ -152,7 +134,7 @@ pub fn unreachable_data() -> Result<(), Failed> {
     let started = Instance::start(&workload, &variants[0], &options);
     if rustix::process::geteuid().is_root() {
         let error = refused(started);
-        assert!(error.contains(&format!("who may not enter {}: chmod o+x it", closed.display())), "{error}");
+        assert!(error.contains(&format!("who may not enter {}: let others enter it", closed.display())), "{error}");
     } else {
         started?.check(&RunContext::default())?;
     }

@@ -46,7 +46,6 @@ impl TestDirectory {
             cpus: host.allowed_cpus()?.iter().take(1).collect(),
             has_own_cpus: false,
             address: std::net::Ipv4Addr::LOCALHOST.into(),
-            port: None,
             connections: 1_000,
             seed: 7,
             interrupted: Arc::default(),

@@ -147,7 +147,9 @@ pub fn tune(
                     }
                 }
             }
-            unrestored.iter().for_each(|why| note(why));
+            for why in &unrestored {
+                note(why);
+            }
             return Err(why_not(error, args.time, share));
         }
     };
