@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::Value;
 
-use crate::home::{TestHome, only_run, records_of_runners, text};
+use crate::home::{TestHome, only_run, records_of_runners, signal, text};
 
 #[test]
 fn buffer_sizes_are_compared_and_the_file_is_removed() {
@@ -139,6 +139,17 @@ fn a_buffer_that_direct_transfers_refuse_is_reported() {
     let message = text(&output.stderr);
     assert!(message.contains("direct I/O of 1000 bytes is refused"), "{message}");
     assert!(message.contains("use a multiple of the device's block size"), "{message}");
+}
+
+#[test]
+fn a_runner_that_is_stopped_leaves_no_file() {
+    let (mut child, mut line, home) = runner("--engine=psync");
+    assert_eq!(line()["runner"], 1);
+    signal(&child, Signal::TERM);
+    assert_eq!(child.wait().expect("it ends").code(), Some(143));
+    let left = fs::read_dir(home.path()).expect("a directory").flatten();
+    let names: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().contains("showdown-block")), "{names:?}");
 }
 
 #[test]
