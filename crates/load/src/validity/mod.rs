@@ -24,7 +24,7 @@ mod rule;
 
 use crate::drivers::ProtocolSpec;
 use crate::engine::LoadOutcome;
-use crate::outcome::ClientOutcome;
+use crate::outcome::{ClientOutcome, IntervalStage};
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
 
@@ -130,9 +130,13 @@ fn check_as_one(outcome: &LoadOutcome) -> Validity {
     validity
 }
 
-/// Whether connections that failed before the start were missing during the load as well: a failed one is tried again.
+/// Whether connections that failed before the start were missing during the load as well: a failed one is tried again. While all
+/// were opened, more may have been open than were ready at its end: those that the server then refused.
 fn missing_connections(outcome: &LoadOutcome) -> Option<BrokenRule> {
-    let (wanted, open) = (outcome.spec.connections, outcome.total.connections.open_peak);
+    let measured = outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::Measured);
+    let peaks = measured.map(|interval| interval.stats.connections.open_peak);
+    let wanted = outcome.spec.connections;
+    let open = peaks.fold(outcome.opened.into(), u64::max);
     let is_smaller = (open as f64) < (1.0 - MAX_MISSING_CONNECTIONS) * f64::from(wanted);
     (outcome.setup_errors.total() > 0 && is_smaller).then_some(BrokenRule::Connections { wanted, open })
 }

@@ -207,7 +207,7 @@ fn a_closed_loop_with_fewer_connections_than_asked_for_is_invalid() {
             outcome.spec.connections = asked_for;
             outcome.spec.part.shape = Shape::closed();
             outcome.setup_errors.add(ErrorKind::Refused, 50, "too many connections");
-            outcome.total.connections.open_peak = at_once;
+            outcome.intervals[0].stats.connections.open_peak = at_once;
         })
     };
     assert_eq!(refused(200, 150), [BrokenRule::Connections { wanted: 200, open: 150 }]);
