@@ -133,7 +133,7 @@ fn neighbour_effect(trials: &[&Trial]) -> Option<NeighbourEffect> {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{ComparisonVerdict, MeasuredValue, SweepPoint, TrialStatus};
+    use archive::model::{ComparisonVerdict, MeasuredValue, TrialStatus};
 
     use super::*;
     use crate::first_block::tests::client_gate;
@@ -163,12 +163,8 @@ mod tests {
                 let status = if *is_limited { TrialStatus::Invalid } else { TrialStatus::Valid };
                 let gates = is_limited.then(client_gate).into_iter().collect();
                 let point = &points[index];
-                let trial = Trial {
-                    status,
-                    gates,
-                    measured: Some(measured),
-                    ..blank(&plan, &scheduled, point)
-                };
+                let trial =
+                    Trial { status, gates, measured: Some(measured), ..blank(&plan, &scheduled, point) };
                 trials.push(index, trial);
             }
         }

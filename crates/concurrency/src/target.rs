@@ -103,7 +103,8 @@ impl Source {
 /// Whether an address is the same machine for the clients as here.
 fn check_clients_mean(address: SocketAddr, plan: &Plan) -> Result<(), ConcurrencyError> {
     for planned in plan.hosts.iter().filter(|host| plan.clients.contains(&host.name)) {
-        let client = HostEntry::of_plan(planned).map_err(|error| ConcurrencyError::Request(error.to_string()))?;
+        let client =
+            HostEntry::of_plan(planned).map_err(|error| ConcurrencyError::Request(error.to_string()))?;
         if client.is_elsewhere() && address.ip().is_loopback() {
             return Err(ConcurrencyError::Request(format!(
                 "{} is another machine on each client, such as {}: give the server's address in their network",

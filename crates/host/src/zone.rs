@@ -82,7 +82,8 @@ fn parent(hierarchies: &[Hierarchy], root: &Root) -> Option<PathBuf> {
         root.read(file).is_some_and(|text| text.split_whitespace().any(|controller| controller == CPUSET))
     };
     let is_limited = |directory: &Path| {
-        let has_limit = |file: &str| root.read(directory.join(file)).is_some_and(|text| !text.starts_with("max"));
+        let has_limit =
+            |file: &str| root.read(directory.join(file)).is_some_and(|text| !text.starts_with("max"));
         ["cpu.max", "memory.max"].into_iter().any(has_limit)
     };
     let of = |hierarchy: &Hierarchy| match &hierarchy.controllers[..] {

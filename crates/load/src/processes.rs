@@ -135,11 +135,7 @@ pub(crate) fn child(mut command: Command) -> io::Result<ProcessPipes> {
         }
         let _ = child.wait();
     };
-    Ok(ProcessPipes {
-        input: Box::new(stdin),
-        output: Box::new(BufReader::new(stdout)),
-        end: Box::new(end),
-    })
+    Ok(ProcessPipes { input: Box::new(stdin), output: Box::new(BufReader::new(stdout)), end: Box::new(end) })
 }
 
 /// The parent's end of one load process.

@@ -126,7 +126,11 @@ fn kernel_symbols() -> Ability {
         return Ability::Yes;
     }
     let reason = "/proc/kallsyms shows no addresses".to_owned();
-    Ability::No { reason, remedy: "run as root, or set kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1".to_owned() }
+    Ability::No {
+        reason,
+        remedy: "run as root, or set kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1"
+            .to_owned(),
+    }
 }
 
 #[cfg(test)]

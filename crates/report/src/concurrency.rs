@@ -32,7 +32,12 @@ pub(crate) fn render(out: &mut String, found: &Concurrency) {
     out.push('\n');
     if let Some(recovery) = &found.recovery {
         let answered = recovery.answered_after_s.map_or_else(
-            || format!("New ones were not answered within a second in the {:.0} s after that", recovery.watched_s),
+            || {
+                format!(
+                    "New ones were not answered within a second in the {:.0} s after that",
+                    recovery.watched_s
+                )
+            },
             |seconds| format!("New ones were answered within a second again after {seconds:.0} s"),
         );
         let broken = thousands(recovery.after_transfers.into());

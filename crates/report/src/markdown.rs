@@ -11,8 +11,8 @@ use crate::{
 use archive::{
     Run, RunState,
     model::{
-        Comparison, ComparisonVerdict, CpuTimeModes, DifferenceClass, ExplanationBasis, Scalability, SweepCurve, SweepPoint, TrialStatus,
-        VariantSummary, Verdict, plural, thousands,
+        Comparison, ComparisonVerdict, CpuTimeModes, DifferenceClass, ExplanationBasis, Scalability,
+        SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural, thousands,
     },
 };
 use std::fmt::Write;

@@ -56,7 +56,8 @@ fn tunings(out: &mut String, title: &str, all: &[TriedTuning]) {
         let outcome = format!("{:?}", tried.outcome).to_lowercase();
         let screened = tried.screened_label().unwrap_or_else(|| "–".to_owned());
         let own = tried.own.as_ref().map_or_else(|| "–".to_owned(), RatioEstimate::label);
-        let (name, settings, why) = (code_in_cell(&tried.tuning), code_in_cell(&settings.join(" ")), plain(&tried.why));
+        let (name, settings, why) =
+            (code_in_cell(&tried.tuning), code_in_cell(&settings.join(" ")), plain(&tried.why));
         let _ = writeln!(out, "| {name} | {settings} | {outcome} | {screened} | {own} | {why} |");
     }
     out.push('\n');

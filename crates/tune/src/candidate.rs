@@ -59,6 +59,7 @@ pub struct NotTried {
 
 /// What is known of a server and its machine.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Situation<'a> {
     /// The server.
     pub server: &'a ServerDefinition,

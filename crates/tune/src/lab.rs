@@ -101,12 +101,7 @@ impl StageTrials {
     }
 
     /// The values of a reading, of `a` and of `b`, one pair for each block in which both trials are valid and have it.
-    pub fn pairs(
-        &self,
-        a: usize,
-        b: usize,
-        read: impl Fn(&TrialReading) -> Option<f64>,
-    ) -> Vec<(f64, f64)> {
+    pub fn pairs(&self, a: usize, b: usize, read: impl Fn(&TrialReading) -> Option<f64>) -> Vec<(f64, f64)> {
         let of = |wanted: usize| -> BTreeMap<u32, f64> {
             let own = self.trials.iter().filter(|trial| trial.of == wanted && trial.value.is_some());
             own.filter_map(|trial| Some((trial.block, read(trial)?))).collect()

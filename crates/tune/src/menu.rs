@@ -66,8 +66,9 @@ pub struct ListedTuning {
 
 impl From<&Tuning> for ListedTuning {
     fn from(tuning: &Tuning) -> Self {
-        let Tuning { id, title, about, servers, only_with, versions, scope, needs, when, unless, avoid, .. } =
-            tuning.clone();
+        let Tuning {
+            id, title, about, servers, only_with, versions, scope, needs, when, unless, avoid, ..
+        } = tuning.clone();
         let Tuning { durability, security, mechanism, expected, conflicts, undo, source, levels, .. } =
             tuning.clone();
         let levels = levels.into_iter().map(|level| level.set).collect();

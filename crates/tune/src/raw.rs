@@ -100,7 +100,8 @@ pub(crate) fn read(id: &str, source: SourceText<'_>) -> Result<Tuning, Definitio
     if let Some(knobs) = raw.only_with {
         let span = knobs.span();
         for (name, value) in knobs.into_inner() {
-            let text = text_of(&name, value).map_err(|what| source.error(&span, format!("only_with: {what}")))?;
+            let text =
+                text_of(&name, value).map_err(|what| source.error(&span, format!("only_with: {what}")))?;
             only_with.insert(name, text);
         }
     }

@@ -115,9 +115,5 @@ pub(super) fn in_a_thread() -> io::Result<ProcessPipes> {
             let _ = thread.join();
         }
     };
-    Ok(ProcessPipes {
-        input: Box::new(input),
-        output: Box::new(BufReader::new(output)),
-        end: Box::new(end),
-    })
+    Ok(ProcessPipes { input: Box::new(input), output: Box::new(BufReader::new(output)), end: Box::new(end) })
 }

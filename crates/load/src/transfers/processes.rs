@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -279,7 +279,6 @@ fn from_client(spec: &TransferSpec, client: &dyn LoadClient) -> TransferSpec {
     TransferSpec { sources, ..spec.clone() }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,7 +304,9 @@ mod tests {
             wanted: 0,
             interrupted: Arc::default(),
         };
-        sender.send((0, Ok(TransferReport::Second(Box::new(TransferSecond::new(7).compact()))))).expect("it is received");
+        sender
+            .send((0, Ok(TransferReport::Second(Box::new(TransferSecond::new(7).compact())))))
+            .expect("it is received");
         let reason = transfers.next_second().expect_err("one is silent").to_string();
         assert!(reason.starts_with("process 1 of the transfers has reported nothing for 60 s"), "{reason}");
     }

@@ -54,9 +54,7 @@ fn a_client_whose_clock_runs_away_is_invalid() {
     let reasons = drifted(-111_000_000, 10_000_000);
     let rule = BrokenRule::ClockDrift { drift_us: -111_000.0, allowed_us: 100_000.0 };
     assert_eq!(reasons, [BrokenRule::OfClient { client: "c2".to_owned(), rule: Box::new(rule) }]);
-    assert!(
-        reasons[0].to_string().starts_with("client c2: its clock ran 111.0 ms slower than the one here")
-    );
+    assert!(reasons[0].to_string().starts_with("client c2: its clock ran 111.0 ms slower than the one here"));
 }
 
 #[test]
@@ -81,10 +79,7 @@ fn a_client_that_waits_for_a_cpu_is_invalid_where_operations_notice() {
 fn delays_of_the_client_break_a_rule_where_they_are_a_visible_part_of_the_response_time() {
     let utilisation = outcome().utilisation();
     for us in [90, 100] {
-        assert!(
-            broken(|outcome| be_late(&mut outcome.total.client.lag, us)).is_empty(),
-            "{us} µs of 1 ms"
-        );
+        assert!(broken(|outcome| be_late(&mut outcome.total.client.lag, us)).is_empty(), "{us} µs of 1 ms");
     }
     let lag = broken(|outcome| be_late(&mut outcome.total.client.lag, 150));
     assert_eq!(lag, [BrokenRule::Lag { p99_us: 150, response_time_p50_us: 1_000, utilisation }]);
@@ -94,10 +89,7 @@ fn delays_of_the_client_break_a_rule_where_they_are_a_visible_part_of_the_respon
             be_late(&mut outcome.total.client.pickup, 150);
         })
     };
-    assert_eq!(
-        pickup(200),
-        [BrokenRule::Pickup { p99_us: 150, response_time_p50_us: 1_000, utilisation }]
-    );
+    assert_eq!(pickup(200), [BrokenRule::Pickup { p99_us: 150, response_time_p50_us: 1_000, utilisation }]);
     assert!(pickup(100).is_empty(), "with the kernel's timestamps, pickup is not in the response times");
     let slow = broken(|outcome| {
         be_late(&mut outcome.total.client.lag, 150);
@@ -154,9 +146,8 @@ fn operations_without_a_timestamp_are_noted() {
 
 #[test]
 fn more_than_one_error_in_a_hundred_breaks_a_rule() {
-    let failing = |count| {
-        broken(|outcome| outcome.total.operations[0].errors.add(ErrorKind::Reset, count, "reset"))
-    };
+    let failing =
+        |count| broken(|outcome| outcome.total.operations[0].errors.add(ErrorKind::Reset, count, "reset"));
     assert!(failing(100).is_empty());
     assert!(matches!(failing(110)[..], [BrokenRule::Errors { .. }]));
 }
@@ -182,16 +173,8 @@ fn the_offered_load_must_be_achieved_unless_the_server_was_the_limit() {
     slow.total.operations[0].response_time.reset();
     (0..10_000).for_each(|_| record(&mut slow.total.operations[0].response_time, 3_000_000));
     let checked = check(&slow);
-    assert_eq!(
-        checked.reasons,
-        [],
-        "operations waited for a connection, and the client did not delay them"
-    );
-    assert!(
-        checked.notes[0].contains("the server did not keep up: 1000/s of 2000/s"),
-        "{:?}",
-        checked.notes
-    );
+    assert_eq!(checked.reasons, [], "operations waited for a connection, and the client did not delay them");
+    assert!(checked.notes[0].contains("the server did not keep up: 1000/s of 2000/s"), "{:?}", checked.notes);
     for interval in [&mut slow.total, &mut slow.drain] {
         interval.connections.errors.add(ErrorKind::Unsent, 10_000, "no connection became free in time");
     }

@@ -83,7 +83,9 @@ impl MeterArgs {
                 plan.power = None;
             }
             PlanUse::Resumed if has_meter && !has_levels && self.power.is_empty() => {
-                note("the run measures no watts, and goes on as it began: the meters of the --cost file are not read");
+                note(
+                    "the run measures no watts, and goes on as it began: the meters of the --cost file are not read",
+                );
                 meters.meters.clear();
             }
             PlanUse::Resumed if has_meter && !has_levels => {

@@ -11,7 +11,8 @@ use host::Host;
 use load::inputs::units::parse_duration;
 use power::local::LocalSources;
 use power::{
-    MeanOfTicks, NotMeasured, PowerMonitor, PowerReport, PowerSource, PowerTick, SourceDescription, Stated, local,
+    MeanOfTicks, NotMeasured, PowerMonitor, PowerReport, PowerSource, PowerTick, SourceDescription, Stated,
+    local,
 };
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

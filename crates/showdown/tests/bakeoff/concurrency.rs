@@ -110,7 +110,10 @@ fn a_file_of_a_running_server_is_a_target_and_its_plan_runs_again() {
     let metered = home.run(&["run", &plan, "--power", "rapl-package"]);
     assert_eq!(metered.status.code(), Some(2));
     let line = error_line(&metered);
-    assert!(line.contains("--power has no effect on this plan, which is one of `showdown concurrency`"), "{line}");
+    assert!(
+        line.contains("--power has no effect on this plan, which is one of `showdown concurrency`"),
+        "{line}"
+    );
 }
 
 #[test]
@@ -175,7 +178,10 @@ fn what_cannot_be_run_is_said_before_the_run() {
         assert!(line.contains(why), "{args:?}: {line}");
     };
     compared(&["--to", "5"], "--to is for --measure breaking-point");
-    compared(&["--measure", "breaking-point", "--quick"], "--quick has no effect with --measure breaking-point");
+    compared(
+        &["--measure", "breaking-point", "--quick"],
+        "--quick has no effect with --measure breaking-point",
+    );
     compared(&["--measure", "breaking-point", "--background", "9/s,connections=1"], "breaking point:");
     assert!(!home.path("runs").exists(), "nothing was run");
 }

@@ -84,7 +84,11 @@ fn a_hosts_file_is_for_a_server_or_clients_on_a_host() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/file", listener.local_addr().expect("an address"));
     let (code, line) = told(&["concurrency", &url, "--clients", "b"]);
-    assert_eq!((code, line.contains("127.0.0.1 is another machine on each client")), (Some(2), true), "{line}");
+    assert_eq!(
+        (code, line.contains("127.0.0.1 is another machine on each client")),
+        (Some(2), true),
+        "{line}"
+    );
 }
 
 #[test]

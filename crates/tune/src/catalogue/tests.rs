@@ -155,7 +155,11 @@ fn what_is_taken_home_has_the_number_that_was_measured() {
             for (name, value) in &level.set {
                 let value = machine(4).render(value).unwrap();
                 let is_there = lines.iter().any(|line| line.contains(&value));
-                assert!(value.parse::<u64>().is_err() || is_there, "{}: {name}={value}: {lines:?}", tuning.id);
+                assert!(
+                    value.parse::<u64>().is_err() || is_there,
+                    "{}: {name}={value}: {lines:?}",
+                    tuning.id
+                );
             }
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn mechanism(
     // What is gone has no logarithm: that all trials agree is as unlikely by chance as so many coins.
     let pairs = trials.pairs(with, without, read);
     let is_gone = pairs.iter().all(|(with, without)| *with == 0.0 && *without > 0.0);
-    if mechanism.moves == Moves::Down && is_gone && 0.5_f64.powi(pairs.len() as i32) < GUARD_LEVEL {
+    if mechanism.moves == Moves::Down && is_gone && 0.5_f64.powf(pairs.len() as f64) < GUARD_LEVEL {
         return Some(MechanismMove { ratio: 0.0, moved: true });
     }
     if ratios.is_empty() {

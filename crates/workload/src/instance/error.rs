@@ -53,9 +53,7 @@ pub enum InstanceError {
     )]
     Path(PathBuf),
     /// The server's workers cannot read the data.
-    #[error(
-        "{server} runs its workers as {user}, who may not enter {path}: let others enter it (chmod o+x)"
-    )]
+    #[error("{server} runs its workers as {user}, who may not enter {path}: let others enter it (chmod o+x)")]
     Unreachable {
         /// The server.
         server: String,

@@ -134,7 +134,10 @@ pub fn unreachable_data() -> Result<(), Failed> {
     let started = Instance::start(&workload, &variants[0], &options);
     if rustix::process::geteuid().is_root() {
         let error = refused(started);
-        assert!(error.contains(&format!("who may not enter {}: let others enter it", closed.display())), "{error}");
+        assert!(
+            error.contains(&format!("who may not enter {}: let others enter it", closed.display())),
+            "{error}"
+        );
     } else {
         started?.check(&RunContext::default())?;
     }

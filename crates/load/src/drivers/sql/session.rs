@@ -108,7 +108,9 @@ pub fn refused(credentials: &DatabaseCredentials, variable: &str, reason: &str) 
 /// The fault of a login that the server answers with an error.
 pub fn failed_login(credentials: &DatabaseCredentials, variable: &str, failure: &Failure) -> Fault {
     let remedy = match failure.kind {
-        FailureKind::TooManyConnections => "use fewer connections, or let the server accept more (max_connections)",
+        FailureKind::TooManyConnections => {
+            "use fewer connections, or let the server accept more (max_connections)"
+        }
         FailureKind::NotReady => "wait until the server has started",
         _ => return refused(credentials, variable, &failure.text),
     };

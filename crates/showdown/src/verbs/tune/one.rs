@@ -216,7 +216,8 @@ fn candidates(
         cpus: cpus.map_or(1, |cpus| cpus.len().max(1)),
         memory_mb: facts.memory.total_bytes / (1 << 20),
         nodes: facts.cpu.numa_nodes,
-        has_free_huge_pages: facts.memory.huge_page_bytes == Some(2 << 20) && facts.memory.huge_pages == Some(0),
+        has_free_huge_pages: facts.memory.huge_page_bytes == Some(2 << 20)
+            && facts.memory.huge_pages == Some(0),
         is_root: rustix::process::geteuid().is_root(),
         may_weaken_durability: args.allow.contains(&Allowed::Durability),
         may_weaken_security: args.allow.contains(&Allowed::Security),
