@@ -182,14 +182,15 @@ mod tests {
     #[test]
     fn a_bound_of_all_blocks_is_an_answer_where_the_ratio_of_the_few_valid_ones_is_not() {
         let valid = [(150.0, false), (100.0, false)];
-        let slow = [(105.0, false), (100.0, false)];
+        let [slow, slower] = [120.0, 105.0].map(|value| [(value, false), (100.0, false)]);
         let limited = |value| [(value, true), (100.0, false)];
-        let few = verdict_on(&[valid, slow, limited(160.0), limited(161.0), limited(159.0), limited(160.0)]);
+        let capped = [160.0, 161.0, 159.0, 160.0].map(limited);
+        let few = verdict_on(&[&[valid, slow, slower], &capped[..]].concat());
         let found = &few.comparisons[0];
         assert!(matches!(found.verdict, ComparisonVerdict::Difference { .. }), "{}", found.sentence);
         assert!(found.estimate.is_none() && found.sentence.contains("has at least 1."), "{}", found.sentence);
-        let none = verdict_on(&[valid, slow]);
-        assert!(none.comparisons[0].verdict.is_inconclusive() && none.comparisons[0].estimate.is_some());
+        let alone = &verdict_on(&[valid, slow, slower]).comparisons[0];
+        assert!(alone.verdict.is_inconclusive() && alone.estimate.is_some(), "{}", alone.sentence);
     }
 
     #[test]
