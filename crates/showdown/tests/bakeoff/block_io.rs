@@ -145,6 +145,8 @@ fn a_buffer_that_direct_transfers_refuse_is_reported() {
 fn a_runner_that_is_stopped_leaves_no_file() {
     let (mut child, mut line, home) = runner("--engine=psync");
     assert_eq!(line()["runner"], 1);
+    // The end of its input would end it as well.
+    let _stdin = child.stdin.take().expect("a pipe");
     signal(&child, Signal::TERM);
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     let left = fs::read_dir(home.path()).expect("a directory").flatten();
