@@ -116,7 +116,7 @@ pub enum VariantError {
     #[error(
         "server {server}: malloc_arenas is a number of glibc's allocator, and {allocator} takes its place: leave one of the two out"
     )]
-    Arenas {
+    OtherAllocator {
         /// The server.
         server: String,
         /// The allocator.
@@ -239,9 +239,12 @@ impl Workload {
                 variant.knobs.insert(name.to_owned(), value);
             }
         }
-        let other = PreloadedAllocator::of(&variant.knobs).filter(|allocator| !allocator.has_arenas());
+        let other = PreloadedAllocator::of(&variant.knobs).filter(|allocator| !allocator.is_glibc());
         if let (Some(allocator), Some(TypedValue::Integer(1..))) = (other, variant.knobs.get(MALLOC_ARENAS)) {
-            return Err(VariantError::Arenas { server: server.to_owned(), allocator: allocator.name });
+            return Err(VariantError::OtherAllocator {
+                server: server.to_owned(),
+                allocator: allocator.name,
+            });
         }
         Ok(variant)
     }

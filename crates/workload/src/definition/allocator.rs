@@ -47,7 +47,7 @@ impl PreloadedAllocator {
     }
 
     /// Whether it is the one whose arenas [`MALLOC_ARENAS`] counts.
-    pub fn has_arenas(&self) -> bool {
+    pub fn is_glibc(&self) -> bool {
         self.name == "glibc"
     }
 
