@@ -7,7 +7,7 @@ export interface Explanation {
   workload: string;
   /** Servers that were held and studied, or the trials of a comparison. */
   basis: "study" | "trials";
-  /** Whether `showdown explain` can try what limits them. */
+  /** Whether `showdown explain` can try what limits them; missing in files of earlier versions. */
   can_be_studied?: boolean;
   servers: ExplainedServer[];
   difference?: CpuDifference | null;

@@ -29,7 +29,7 @@ export interface Report {
   watts?: Record<string, Telemetry>;
   /** What limits the servers, in a run that explains; or in short, in a comparison. */
   explanation?: Explanation;
-  /** How many functions the difference of the explanation has; those that differ the least may be missing in it. */
+  /** How many functions the difference of the explanation has; of those that are not significant, some may be missing in it. */
   compared_functions?: number;
   /** In a run of transfers. */
   concurrency?: Concurrency;

@@ -58,9 +58,15 @@ class Build:
                 return make.wait(POLL_S)
             except subprocess.TimeoutExpired:
                 if stop_requested():
-                    os.killpg(make.pid, signal.SIGTERM)
-                    make.wait()
-                    return None
+                    return end(make)
+            except SystemExit:
+                end(make)
+                raise
+
+
+def end(make):
+    os.killpg(make.pid, signal.SIGTERM)
+    make.wait()
 
 
 def run(build, interval_s):

@@ -224,9 +224,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let is_short = is_free && request.time.is_none();
     let quicker = if is_short { quick_measure::in_place_of(&measure, length) } else { None };
     let (measure, replaced) = quicker.map_or((measure, None), |(measure, before)| (measure, Some(before)));
-    if request.time.is_some() && (workload.load.is_runner() || matches!(measure, Measure::OneByOne { .. })) {
-        return Err(PlanError::NoTimeLimit);
-    }
+    check_time(request, &measure)?;
     let preset =
         if measure.is_closed_loop() && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
@@ -292,6 +290,14 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     }
     check(&plan)?;
     Ok(plan)
+}
+
+/// The number of blocks follows from a time only where it is known how long a trial takes.
+fn check_time(request: &PlanRequest, measure: &Measure) -> Result<(), PlanError> {
+    match (request.time, measure) {
+        (Some(_), Measure::OneByOne { .. }) => Err(PlanError::NoTimeLimit),
+        _ => Ok(()),
+    }
 }
 
 /// The CPUs of server and client on this machine, and the number of client threads. A program that makes its own load gets all

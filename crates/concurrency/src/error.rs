@@ -20,6 +20,9 @@ pub enum ConcurrencyError {
     /// The URL.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// The URL, for clients on other machines.
+    #[error(transparent)]
+    Loopback(#[from] machine::OtherLoopback),
     /// What is downloaded.
     #[error(transparent)]
     Transfer(#[from] TransferSpecError),
@@ -108,6 +111,7 @@ impl ConcurrencyError {
             Self::Request(_)
             | Self::Plan(_)
             | Self::Transfer(_)
+            | Self::Loopback(_)
             | Self::Knobs(_)
             | Self::ShortFile { .. }
             | Self::Limit { .. } => true,

@@ -16,7 +16,7 @@ use load::processes::connections_a_process;
 use load::sources;
 use load::spec::LoadSpec;
 use load::transfers::{TransferSpec, TransferSpecError};
-use machine::{HostEntry, Machine, ServerOrder, SystemUnderTest};
+use machine::{HostEntry, Machine, ServerOrder, SystemUnderTest, check_is_one_machine};
 use rustix::io::{read, retry_on_intr};
 use wire::http1::{Event, HeadCache, Request, ResponseDecoder};
 use workload::{Catalogue, ServerVariant, VariantError, Workload};
@@ -73,7 +73,7 @@ impl Source {
         if let Some(url) = &steps.url {
             let target = Target::parse(url)?;
             let address = target.locate(target_is_mine, LOCATE)?;
-            check_clients_mean(address, plan)?;
+            check_is_one_machine(address.ip(), &clients(plan)?)?;
             return Ok(Self::Url { target, address });
         }
         let workload = Catalogue::default().find(&plan.workload).map_err(PlanError::from)?;
@@ -100,20 +100,10 @@ impl Source {
     }
 }
 
-/// Whether an address is the same machine for the clients as here.
-fn check_clients_mean(address: SocketAddr, plan: &Plan) -> Result<(), ConcurrencyError> {
-    for planned in plan.hosts.iter().filter(|host| plan.clients.contains(&host.name)) {
-        let client =
-            HostEntry::of_plan(planned).map_err(|error| ConcurrencyError::Request(error.to_string()))?;
-        if client.is_elsewhere() && address.ip().is_loopback() {
-            return Err(ConcurrencyError::Request(format!(
-                "{} is another machine on each client, such as {}: give the server's address in their network",
-                address.ip(),
-                client.name
-            )));
-        }
-    }
-    Ok(())
+/// The hosts that make the load.
+fn clients(plan: &Plan) -> Result<Vec<HostEntry>, PlanError> {
+    let planned = plan.hosts.iter().filter(|host| plan.clients.contains(&host.name));
+    planned.map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect()
 }
 
 impl<'m> DownloadTarget<'m> {

@@ -31,7 +31,7 @@ pub fn explain_trials(run: &Run) -> Option<Explanation> {
         plan.variants.iter().filter_map(|variant| explained(run, plan, variant)).collect();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     (!servers.is_empty()).then(|| Explanation {
-        can_be_studied: plan_request::explaining(plan, &[], false).is_ok(),
+        can_be_studied: Some(plan_request::explaining(plan, &[], false).is_ok()),
         ..Explanation::new(&plan.workload, ExplanationBasis::Trials, now, servers, None)
     })
 }

@@ -94,6 +94,24 @@ impl HostEntry {
     }
 }
 
+/// Checks that an address is the same machine for these clients as here: on another machine, a loopback address is that one.
+pub fn check_is_one_machine(address: IpAddr, clients: &[HostEntry]) -> Result<(), OtherLoopback> {
+    match clients.iter().find(|client| client.is_elsewhere()) {
+        Some(client) if address.is_loopback() => Err(OtherLoopback { address, client: client.name.clone() }),
+        _ => Ok(()),
+    }
+}
+
+/// A loopback address that clients are to load.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{address} is another machine on each client, such as {client}: give the server's address in their network"
+)]
+pub struct OtherLoopback {
+    address: IpAddr,
+    client: String,
+}
+
 /// Why a plan cannot use a host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("host {host}: {why}")]

@@ -54,7 +54,9 @@ pub mod transport;
 pub use connection::Connection;
 pub use end_all::end_all;
 pub use error::MachineError;
-pub use hosts_file::{HostEntry, Hosts, HostsFileError, PlannedHostError};
+pub use hosts_file::{
+    HostEntry, Hosts, HostsFileError, OtherLoopback, PlannedHostError, check_is_one_machine,
+};
 pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalError, LocalMachine, knob_value};
 pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, ServerSqueeze};

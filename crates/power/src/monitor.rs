@@ -61,10 +61,11 @@ pub struct PowerTick {
 }
 
 /// The mean watts of each source over several ticks. A counter must be read more often than it wraps, so a long time has many.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct MeanOfTicks {
     sums: Vec<WattsSum>,
     last: Option<PowerTick>,
+    ticks: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -72,6 +73,8 @@ struct WattsSum {
     weighted: f64,
     weights: f64,
     over_ms: u64,
+    answers: usize,
+    error: Option<String>,
 }
 
 impl MeanOfTicks {
@@ -79,22 +82,29 @@ impl MeanOfTicks {
     pub fn add(&mut self, tick: PowerTick) {
         self.sums.resize(tick.sources.len(), WattsSum::default());
         for (sum, source) in self.sums.iter_mut().zip(&tick.sources) {
-            let Some(watts) = source.watts else { continue };
+            let Some(watts) = source.watts else {
+                sum.error = source.error.clone().or(sum.error.take());
+                continue;
+            };
+            sum.answers += 1;
             let weight = source.over_ms.map_or(1.0, |ms| ms as f64);
             sum.weighted += weight * watts;
             sum.weights += weight;
             sum.over_ms += source.over_ms.unwrap_or_default();
         }
         self.last = Some(tick);
+        self.ticks += 1;
     }
 
-    /// The sources as in the last tick, with their means; none without a tick.
+    /// The sources as in the last tick, with their means; none without a tick. A source that answered in less than half of the ticks
+    /// has no mean of that time.
     pub fn finish(self) -> Vec<SourceWatts> {
         let mut sources = self.last.map(|tick| tick.sources).unwrap_or_default();
-        for (sum, source) in self.sums.iter().zip(&mut sources).filter(|(sum, _)| sum.weights > 0.0) {
-            source.watts = Some(sum.weighted / sum.weights);
-            source.over_ms = (sum.over_ms > 0).then_some(sum.over_ms);
-            source.error = None;
+        for (sum, source) in self.sums.into_iter().zip(&mut sources) {
+            let is_mean = sum.weights > 0.0 && 2 * sum.answers >= self.ticks;
+            source.watts = is_mean.then(|| sum.weighted / sum.weights);
+            source.over_ms = (is_mean && sum.over_ms > 0).then_some(sum.over_ms);
+            source.error = sum.error.filter(|_| !is_mean);
         }
         sources
     }
@@ -161,13 +171,17 @@ mod tests {
     #[test]
     fn a_long_time_is_the_mean_of_its_ticks() {
         let good = |watts| Ok(PowerReading::Power(Watts::new(watts)));
-        let gone = Err(PowerError::NotThere { address: "http://h".to_owned() });
-        let readings = vec![good(90.0), good(110.0), gone];
+        let gone_again = || Err(PowerError::NotThere { address: "http://h".to_owned() });
+        let gone = gone_again();
+        let readings = vec![good(90.0), good(110.0), gone, gone_again(), gone_again()];
         let mut monitor = PowerMonitor::new(vec![Scripted::boxed(Boundary::Wall, readings)]);
         let mut mean = MeanOfTicks::default();
         (0..3).for_each(|_| mean.add(monitor.tick()));
-        let found = mean.finish().remove(0);
+        let found = mean.clone().finish().remove(0);
         assert_eq!((found.watts, found.over_ms, found.error), (Some(100.0), None, None));
+        (0..2).for_each(|_| mean.add(monitor.tick()));
+        let mostly_silent = mean.finish().remove(0);
+        assert!(mostly_silent.watts.is_none() && mostly_silent.error.is_some());
         assert_eq!(MeanOfTicks::default().finish(), []);
     }
 

@@ -111,7 +111,7 @@ fn limits(out: &mut String, run: &Run) {
     for sentence in explanation.sentences() {
         line!(out, "- {}", plain(sentence));
     }
-    if explanation.can_be_studied {
+    if explanation.offers_study() {
         line!(out, "\n`showdown explain {}` tries what limits them.", run.id);
     }
     line!(out, "");

@@ -52,7 +52,7 @@ impl Confidence {
     }
 }
 
-/// `95 %`, and `99.92 %` where fewer digits would read as certainty.
+/// `95 %`, and `99.9 %` where fewer digits would read as certainty.
 impl fmt::Display for Confidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let written = (0..4).map(|digits| format!("{:.digits$}", self.0 * 100.0));

@@ -76,7 +76,7 @@ pub struct Situation<'a> {
     /// NUMA nodes of the machine.
     pub nodes: usize,
     /// Whether its huge pages have 2 MB, and none is reserved.
-    pub has_free_huge_pages: bool,
+    pub can_reserve_huge_pages: bool,
     /// Whether this program runs as root.
     pub is_root: bool,
     /// Whether tunings that weaken durability may be tried.
@@ -215,7 +215,7 @@ fn has(need: Need, situation: &Situation<'_>) -> bool {
         Need::Root => situation.is_root,
         Need::SeveralCpus => situation.cpus > 1,
         Need::SeveralNodes => situation.nodes > 1,
-        Need::HugePages => situation.has_free_huge_pages,
+        Need::HugePages => situation.can_reserve_huge_pages,
         Need::CpuMask => situation.cpu_mask.is_some(),
         Need::Reboot => false,
     }

@@ -116,7 +116,7 @@ impl fmt::Display for Need {
             Self::SeveralCpus => "several CPUs for the server",
             Self::SeveralNodes => "several NUMA nodes",
             Self::HugePages => "huge pages of 2 MB, none of which is reserved yet",
-            Self::CpuMask => "CPUs of the server with numbers below 32",
+            Self::CpuMask => "known CPUs of the server, with numbers below 32",
             Self::Reboot => "a restart of the machine",
         })
     }

@@ -88,12 +88,15 @@ export function percent(share: number | null | undefined): string {
 
 /** A share with so many digits that it does not read as one of the limits beside it: `49.96 %` beside 50 %. */
 export function shareBeside(share: number, limits: readonly number[]): string {
-  const reads = (digits: number, of: number): string => (of * 100).toFixed(digits);
-  const differs = (digits: number): boolean => limits.every((limit) => limit === share || reads(digits, limit) !== reads(digits, share));
-  return `${Number(reads([0, 1, 2, 3].find(differs) ?? 4, share))}${JOIN}%`;
+  const others = limits.filter((limit) => limit !== share);
+  const short = percent(share);
+  if (others.every((limit) => percent(limit) !== short)) return short;
+  const reads = (digits: number, of: number): number => Number((of * 100).toFixed(digits));
+  const digits = [1, 2, 3, 4, 5, 6].find((count) => others.every((limit) => reads(count, limit) !== reads(count, share)));
+  return digits === undefined ? short : `${reads(digits, share)}${JOIN}%`;
 }
 
-/** A confidence level: `95 %`, and `99.92 %` where fewer digits would read as certainty. */
+/** A confidence level: `95 %`, and `99.9 %` where fewer digits would read as certainty. */
 export function level(share: number): string {
   const digits = [0, 1, 2, 3].find((count) => Number((share * 100).toFixed(count)) < 100) ?? 4;
   return `${(share * 100).toFixed(digits)}${JOIN}%`;

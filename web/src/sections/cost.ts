@@ -2,7 +2,7 @@
 
 import { publishedChart } from "../charts/published";
 import { breakable, el, table, type Child } from "../dom";
-import { MISSING, capital, number, quantity } from "../derive/format";
+import { MISSING, capital, number } from "../derive/format";
 import type { Cost, CostPower, PublishedFigure, VariantCost } from "../costs";
 import type { Report } from "../model";
 import { figure, sentenceList, workOf } from "./costfigure";
@@ -46,7 +46,7 @@ function rows({ variants, currency }: Cost): Child[][] {
   const row = (head: string, cell: (variant: VariantCost) => Child): Child[] => [head, ...variants.map(cell)];
   const all = [
     row("Machine", ({ target }) => target),
-    row("Performance", ({ performance, unit }) => figure(performance, (value) => quantity(value, unit))),
+    row("Performance", ({ performance, unit }) => figure(performance, unit)),
     row("Power at load", ({ power_at_load }) => power(power_at_load)),
     row("Power idle", ({ power_idle }) => power(power_idle)),
     row(`${capital(work)} a joule`, ({ operations_per_joule }) => figure(operations_per_joule)),

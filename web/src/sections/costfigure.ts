@@ -1,7 +1,7 @@
 // A figure of power or cost with its interval, as tables show it.
 
 import { breakable, el, type Child } from "../dom";
-import { MISSING, number, sentenceCase } from "../derive/format";
+import { bounds, MISSING, quantity, sentenceCase } from "../derive/format";
 import type { CostFigure } from "../costs";
 
 /** What a throughput in this unit counts. */
@@ -15,10 +15,10 @@ export function sentenceList(sentences: readonly string[]): Child {
   return el("ul", { class: "sentences" }, ...sentences.map((sentence) => el("li", {}, ...breakable(`${sentenceCase(sentence)}.`))));
 }
 
-/** A figure above its interval. */
-export function figure(value: CostFigure | null, write: (value: number) => string = number): Child {
+/** A figure above its interval, in this unit; without one, both are plain numbers. */
+export function figure(value: CostFigure | null, unit = ""): Child {
   if (!value) return MISSING;
   const { low, high } = value;
-  const interval = low === null || high === null ? "no interval" : `${write(low)}–${write(high)}`;
-  return [write(value.value), el("br"), el("small", {}, interval)];
+  const interval = low === null || high === null ? "no interval" : bounds(low, high, unit);
+  return [quantity(value.value, unit), el("br"), el("small", {}, interval)];
 }

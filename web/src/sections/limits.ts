@@ -13,7 +13,9 @@ import { ended, resourceTable, suspectCard } from "./why";
 /** Null where the run has no such record, or where its servers were studied. */
 export function limitsSection({ explanation, run }: Report): Section | null {
   if (explanation?.basis !== "trials") return null;
-  const command = explanation.can_be_studied ? [": ", el("code", {}, `showdown explain ${run.id}`), " tries it"] : [];
+  // Earlier versions counted the servers only.
+  const canBeStudied = explanation.can_be_studied ?? explanation.servers.length <= 2;
+  const command = canBeStudied ? [": ", el("code", {}, `showdown explain ${run.id}`), " tries it"] : [];
   return {
     id: "limits",
     title: "What probably limited them",

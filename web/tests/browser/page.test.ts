@@ -303,7 +303,6 @@ test("a law that was not fitted has its reason", async () => {
 
 test("a comparison says what probably limited each server, and how to find out", async () => {
   const report = fixture("comparison");
-  if (report.explanation) report.explanation.can_be_studied = true;
   await check(report, async (page) => {
     const limits = page.locator("#limits");
     assert.deepEqual(await limits.locator("h3").allTextContents(), report.explanation?.servers.map(({ variant }) => variant));

@@ -30,7 +30,7 @@ test("quantities have their unit", () => {
 test("shares, ratios, bytes and ticks are formatted", () => {
   assert.deepEqual([0.97, 0.0312, 0.0031, 0].map((share) => plain(percent(share))), ["97 %", "3.1 %", "0.31 %", "0 %"]);
   assert.deepEqual([1.0123, 1.6, 12.34, 250].map((value) => plain(ratio(value))), ["1.012 ×", "1.60 ×", "12.3 ×", "250 ×"]);
-  assert.deepEqual([0.996, 0.4996, 0.5, 0.85].map((share) => plain(shareBeside(share, [1, 0.999, 0.5]))), ["99.6 %", "49.96 %", "50 %", "85 %"]);
+  assert.deepEqual([0.996, 0.4996, 0.5, 0.85, 0.004].map((share) => plain(shareBeside(share, [1, 0.999, 0.5]))), ["99.6 %", "49.96 %", "50 %", "85 %", "0.4 %"]);
   assert.deepEqual([0.95, 0.9992, 0.99999].map((share) => plain(level(share))), ["95 %", "99.9 %", "99.999 %"]);
   assert.deepEqual([plain(bounds(980, 1_020, "µs")), bounds(52_000, 52_600, "/s")], ["980 µs–1.02 ms", "52,000–52,600"]);
   assert.equal(plain(bytes(48 * 1024 * 1024)), "48 MiB");

@@ -212,7 +212,7 @@ pub(super) fn of_trials(made_unix_ms: u64) -> Explanation {
         short(apache(), "what limited apache is not in the record of its trials", Vec::new()),
     ];
     let explanation = Explanation::new("static-web", ExplanationBasis::Trials, made_unix_ms, servers, None);
-    Explanation { can_be_studied: true, ..explanation }
+    Explanation { can_be_studied: Some(true), ..explanation }
 }
 
 fn nginx() -> ExplainedServer {

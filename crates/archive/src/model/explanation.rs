@@ -23,8 +23,9 @@ pub struct Explanation {
     #[serde(default)]
     pub basis: ExplanationBasis,
     /// Whether `showdown explain` can hold these servers under load, and try what limits them: said of the trials of a comparison.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub can_be_studied: bool,
+    /// None in those of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub can_be_studied: Option<bool>,
     /// The servers: one, or those of a comparison.
     pub servers: Vec<ExplainedServer>,
     /// Where the second server uses more or less CPU time than the first, frame by frame, where both have a profile.
@@ -48,10 +49,16 @@ impl Explanation {
             sentence,
             workload: workload.to_owned(),
             basis,
-            can_be_studied: false,
+            can_be_studied: None,
             servers,
             difference,
         }
+    }
+
+    /// Whether to offer `showdown explain`: earlier versions counted the servers only.
+    pub fn offers_study(&self) -> bool {
+        const MOST: usize = 2;
+        self.can_be_studied.unwrap_or(self.servers.len() <= MOST)
     }
 
     /// What it says of each server, and of their difference.

@@ -128,21 +128,27 @@ impl TrialMeasurement {
             unit: wording.unit.to_owned(),
             higher_is_better: wording.higher_is_better,
         });
+        // A smaller load is another one: its value is none of this load, nor a bound of one.
+        let is_smaller = |rule: &&BrokenRule| matches!(rule.kind(), BrokenRule::Connections { .. });
+        if let Some(rule) = summary.rules_broken.iter().find(is_smaller) {
+            self.measured = None;
+            self.reasons.push(rule.to_string());
+        }
         // Late sends do not change what an operation costs the server: its rate has a check of its own.
         if !matches!(measure, Measure::Capacity { .. } | Measure::CpuTime { .. }) {
             let is_of_times = matches!(measure, Measure::LatencyCurve { .. });
             let of_client = |rule: &&BrokenRule| match rule.kind() {
-                // Failures have their own gate, and a clock that drifted is below.
-                BrokenRule::Errors { .. } | BrokenRule::NothingSucceeded | BrokenRule::ClockDrift { .. } => {
-                    false
-                }
+                // Failures have their own gate, a smaller load is above, and a clock that drifted is below.
+                BrokenRule::Errors { .. }
+                | BrokenRule::NothingSucceeded
+                | BrokenRule::Connections { .. }
+                | BrokenRule::ClockDrift { .. } => false,
                 // An unread reply makes times longer. It does not change throughput while the client has CPU to
                 // spare: the server's queue is shorter by as much as the client's is longer.
                 BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
                 BrokenRule::ClientCpu { .. }
                 | BrokenRule::Starved { .. }
                 | BrokenRule::Achieved { .. }
-                | BrokenRule::Connections { .. }
                 | BrokenRule::OfClient { .. }
                 | BrokenRule::ClientLost { .. } => true,
             };

@@ -216,8 +216,8 @@ impl Transfers {
 
     fn receive(&mut self, asked: Instant) -> Result<(), TransfersError> {
         let (process, report) = self.next_report(asked)?;
-        if let Some(heard) = self.processes.get_mut(process) {
-            heard.heard = Instant::now();
+        if let Some(reporting) = self.processes.get_mut(process) {
+            reporting.heard = Instant::now();
         }
         match report {
             Ok(TransferReport::Second(second)) if second.second >= self.next => {

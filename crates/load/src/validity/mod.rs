@@ -130,8 +130,7 @@ fn check_as_one(outcome: &LoadOutcome) -> Validity {
     validity
 }
 
-/// Whether connections that failed before the start were missing during the load as well: a failed one is tried again. While all
-/// were opened, more may have been open than were ready at its end: those that the server then refused.
+/// Whether connections that failed before the start were missing during the load as well: a failed one is tried again.
 fn missing_connections(outcome: &LoadOutcome) -> Option<BrokenRule> {
     let measured = outcome.intervals.iter().filter(|interval| interval.stage == IntervalStage::Measured);
     let peaks = measured.map(|interval| interval.stats.connections.open_peak);

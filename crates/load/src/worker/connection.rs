@@ -38,11 +38,9 @@ impl ConnectionCounts {
         *phase = to;
     }
 
-    /// Slots with an open connection.
+    /// Slots with a connection that is ready for operations: a server may still refuse one that is greeting.
     pub fn open(&self) -> u32 {
-        self.0[ConnectionPhase::Greeting as usize]
-            + self.0[ConnectionPhase::Idle as usize]
-            + self.0[ConnectionPhase::Busy as usize]
+        self.0[ConnectionPhase::Idle as usize] + self.0[ConnectionPhase::Busy as usize]
     }
 
     /// Slots that are not yet ready for an operation.

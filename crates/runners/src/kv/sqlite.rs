@@ -17,8 +17,8 @@ pub struct SqliteOptions {
     /// The records and the threads
     #[command(flatten)]
     pub store: StoreOptions,
-    /// The size of the page caches of all connections together in MB
-    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    /// The size of the page cache of each connection in MB
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub cache_mb: u32,
 }
 
@@ -26,16 +26,14 @@ pub struct SqliteOptions {
 pub struct Sqlite {
     path: PathBuf,
     durability: Durability,
-    /// The page cache of each connection.
-    cache_kib: u64,
+    cache_mb: u32,
 }
 
 impl Sqlite {
     /// Creates an empty store.
     pub fn create(directory: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
-        let StoreOptions { durability, threads, .. } = options.store;
-        let cache_kib = (u64::from(options.cache_mb) << 10) / u64::from(threads.max(1));
-        let store = Self { path: directory.join("store.sqlite"), durability, cache_kib };
+        let (path, durability) = (directory.join("store.sqlite"), options.store.durability);
+        let store = Self { path, durability, cache_mb: options.cache_mb };
         let connection = store.open(OpenFlags::SQLITE_OPEN_CREATE)?;
         let create = "CREATE TABLE kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID";
         connection.execute_batch(create)?;
@@ -53,7 +51,7 @@ impl Sqlite {
         let synchronous = if self.durability == Durability::Commit { "full" } else { "off" };
         connection.pragma_update(None, "synchronous", synchronous)?;
         // A negative number is one of KiB (https://www.sqlite.org/pragma.html#pragma_cache_size).
-        connection.pragma_update(None, "cache_size", format!("-{}", self.cache_kib.max(1)))?;
+        connection.pragma_update(None, "cache_size", -(i64::from(self.cache_mb) << 10))?;
         Ok(connection)
     }
 }

@@ -9,7 +9,7 @@ use super::units::quantity;
 use crate::color;
 
 /// The sentence, the table before and after, each tuning with what became of it, and what to take home.
-pub fn text(record: &TuningRecord, dir: &str, report: &str) -> String {
+pub fn text(record: &TuningRecord, dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n", color::heading(&record.sentence));
     if let Some(equal) = &record.equal {
         let _ = writeln!(out, "\nequal servers: {} in {} blocks", equal.label(), equal.blocks);
@@ -42,7 +42,10 @@ pub fn text(record: &TuningRecord, dir: &str, report: &str) -> String {
     if let Some(why) = &record.ended {
         let _ = writeln!(out, "\n{} {why}", color::caution("the search ended early:"));
     }
-    let _ = writeln!(out, "\nmeasure it again   showdown run {dir}/plan.toml\nreport             {report}");
+    let _ = writeln!(out, "\nmeasure it again   showdown run {dir}/plan.toml");
+    if let Some(report) = report {
+        let _ = writeln!(out, "report             {report}");
+    }
     out
 }
 

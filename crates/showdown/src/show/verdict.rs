@@ -113,7 +113,7 @@ fn limits(run: &Run) -> String {
     for sentence in explanation.sentences() {
         let _ = writeln!(out, "  {sentence}");
     }
-    if explanation.can_be_studied {
+    if explanation.offers_study() {
         let command = shell_words::join(["showdown", "explain", &name_of(&run.dir)]);
         let _ = writeln!(out, "  {command} tries what limits them");
     }

@@ -8,7 +8,7 @@ use load::client::LoadClient;
 use load::engine::RunContext;
 use machine::load_client;
 use machine::survey::SurveyEvent;
-use machine::{HostClient, HostEntry, Hosts, MachineError, ReachOptions, end_all};
+use machine::{HostClient, HostEntry, Hosts, MachineError, ReachOptions, check_is_one_machine, end_all};
 
 use crate::exit::{InterruptedError, usage};
 use crate::print::note;
@@ -39,7 +39,7 @@ pub struct NamedClients {
 impl ClientOptions {
     /// Refuses a hosts file, and builds for hosts, where the command names no host: they would have no effect. `remedy`: how it
     /// names one.
-    pub fn check_is_of_a_host(&self, names_host: bool, remedy: &str) -> anyhow::Result<()> {
+    pub fn refuse_without_host(&self, names_host: bool, remedy: &str) -> anyhow::Result<()> {
         let given = [("--hosts", self.hosts.is_some()), ("--program", !self.program.is_empty())];
         match given.into_iter().find(|(_, is_given)| *is_given && !names_host) {
             Some((option, _)) => Err(usage(format!("{option} has no effect without a host: {remedy}"))),
@@ -50,7 +50,7 @@ impl ClientOptions {
     /// The clients that the user has named; none where this machine makes the load. Connects to none yet.
     pub fn named(&self) -> anyhow::Result<Option<NamedClients>> {
         if self.clients.is_empty() {
-            self.check_is_of_a_host(false, "pass --clients HOSTS")?;
+            self.refuse_without_host(false, "pass --clients HOSTS")?;
             return Ok(None);
         }
         let hosts = Hosts::read(self.hosts.as_deref()).map_err(usage)?;
@@ -77,14 +77,7 @@ impl NamedClients {
                 host.name, host.address
             )));
         };
-        let elsewhere = self.hosts.iter().find(|host| host.is_elsewhere());
-        if let Some(host) = elsewhere.filter(|_| to.ip().is_loopback()) {
-            return Err(usage(format!(
-                "{} is another machine on each client, such as {}: give the server's address in their network",
-                to.ip(),
-                host.name
-            )));
-        }
+        check_is_one_machine(to.ip(), &self.hosts).map_err(usage)?;
         Ok(*to)
     }
 

@@ -216,7 +216,8 @@ pub fn run(args: &ConcurrencyArgs) -> anyhow::Result<CommandStatus> {
 pub fn plan(args: &ConcurrencyArgs) -> anyhow::Result<Plan> {
     const FIRST: u32 = 1_000;
     let names_host = args.on.is_some() || !args.clients.clients.is_empty() || names_host(&args.target);
-    args.clients.check_is_of_a_host(names_host, "write SERVER@HOST, or pass --on HOST or --clients HOSTS")?;
+    args.clients
+        .refuse_without_host(names_host, "write SERVER@HOST, or pass --on HOST or --clients HOSTS")?;
     let request = ConcurrencyRequest {
         command: std::env::args().collect(),
         target: args.target.clone(),

@@ -126,11 +126,14 @@ pub fn run(args: &PowerArgs) -> anyhow::Result<CommandStatus> {
     monitor.tick();
     let end = Instant::now() + args.duration.unwrap_or(MEASURED);
     let mut mean = MeanOfTicks::default();
-    while Instant::now() < end {
+    loop {
         if wait((Instant::now() + PERIOD).min(end), &interrupted) {
             return Ok(CommandStatus::Interrupted);
         }
         mean.add(monitor.tick());
+        if Instant::now() >= end {
+            break;
+        }
     }
     let sources = mean.finish();
     let failed = sources[named_meters].iter().filter(|source| source.watts.is_none());

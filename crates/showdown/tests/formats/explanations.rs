@@ -155,7 +155,7 @@ pub fn explanation(basis: ExplanationBasis) -> Explanation {
     Explanation {
         format: FORMAT,
         basis,
-        can_be_studied: basis == ExplanationBasis::Trials,
+        can_be_studied: (basis == ExplanationBasis::Trials).then_some(true),
         made_unix_ms: 1,
         sentence: text(),
         workload: text(),

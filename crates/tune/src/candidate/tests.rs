@@ -27,7 +27,7 @@ fn situation(server: &ServerDefinition) -> Situation<'_> {
         cpu_mask: Some("3".to_owned()),
         memory_mb: 16_384,
         nodes: 1,
-        has_free_huge_pages: true,
+        can_reserve_huge_pages: true,
         is_root: true,
         may_weaken_durability: false,
         may_weaken_security: false,

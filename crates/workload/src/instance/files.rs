@@ -10,7 +10,7 @@ use super::error::InstanceError;
 /// Refuses a path that cannot stand between quotes in a configuration file.
 pub fn quotable(path: PathBuf) -> Result<PathBuf, InstanceError> {
     match path.to_str() {
-        Some(text) if !text.contains(['"', '\'', '\\', '$', '\n']) => Ok(path),
+        Some(text) if !text.contains(['"', '\\', '$', '\n']) => Ok(path),
         _ => Err(InstanceError::Path(path)),
     }
 }
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn a_path_that_breaks_quotes_is_refused() {
-        assert!(quotable("/tmp/a bs".into()).is_ok());
-        for path in ["/tmp/a\"b", "/tmp/o'neil", "/tmp/$HOME", "/tmp/a\\b", "/tmp/a\nb"] {
+        assert!(quotable("/tmp/a b's".into()).is_ok());
+        for path in ["/tmp/a\"b", "/tmp/$HOME", "/tmp/a\\b", "/tmp/a\nb"] {
             assert!(matches!(quotable(path.into()), Err(InstanceError::Path(_))), "{path}");
         }
     }

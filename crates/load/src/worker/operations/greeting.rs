@@ -33,7 +33,6 @@ impl<D: Driver> Operations<D> {
     fn greet(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
         self.counts.shift(&mut connection.phase, ConnectionPhase::Greeting);
-        self.meter.note_open(self.counts.open());
         let dialogue = connection.dialogue.insert(self.session.dialogue());
         let step = self.session.greet(dialogue, &mut self.meter.stats.counters);
         self.begin_greeting(id, step);
@@ -58,6 +57,7 @@ impl<D: Driver> Operations<D> {
     pub(super) fn on_greeted(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
         self.counts.shift(&mut connection.phase, ConnectionPhase::Idle);
+        self.meter.note_open(self.counts.open());
         connection.failures = 0;
         self.deadlines[id as usize] = Nanos::NEVER;
         if let Some(job) = &mut connection.job {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use archive::model::{RunKind, RunLength};
 use bakeoff::plan_request::{self, PlanRequest};
-use bakeoff::{RunPermissions, run_plan};
+use bakeoff::{PlanError, RunPermissions, run_plan};
 use host::Host;
 use load::engine::RunContext;
 use tune::bakeoff_lab;
@@ -41,7 +41,14 @@ pub fn tune_both(
             time: Some(args.time.mul_f64(1.0 - 2.0 * SEARCH).min(usual)),
             ..request(args)
         };
-        let mut plan = plan_request::plan(&request, &Host::local()).map_err(usage)?;
+        let plan = match plan_request::plan(&request, &Host::local()) {
+            // Operations one at a time take as long as they take: the preset has a number of blocks.
+            Err(PlanError::NoTimeLimit) => {
+                plan_request::plan(&PlanRequest { time: None, ..request }, &Host::local())
+            }
+            planned => planned,
+        };
+        let mut plan = plan.map_err(usage)?;
         if args.quick {
             bakeoff_lab::shorten(&mut plan);
         }

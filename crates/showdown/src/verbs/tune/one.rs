@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -32,8 +33,8 @@ pub struct Tuned {
     pub record: TuningRecord,
     /// The run that has its answer.
     pub run: Run,
-    /// The path of its report.
-    pub report: String,
+    /// The path of its report, or why it could not be written: on a full disk there is an answer, too.
+    report: Result<String, String>,
     /// Whether the user interrupted it.
     pub is_interrupted: bool,
     /// Kernel settings that could not be restored.
@@ -51,6 +52,7 @@ impl Tuned {
         let Self { record, run, report, .. } = self;
         match format {
             TuneFormat::Text => {
+                let report = report.as_deref().ok();
                 print_text(&show::tuning::text(record, &run.dir.display().to_string(), report))
             }
             TuneFormat::Json => print_json(&(serde_json::to_string(record)? + "\n")),
@@ -66,6 +68,9 @@ impl Tuned {
         }
         if let Some(why) = self.record.ended.as_ref().filter(|_| !self.is_interrupted) {
             anyhow::bail!("the search ended early: {why} (what was learnt is kept in {dir})");
+        }
+        if let Err(why) = &self.report {
+            anyhow::bail!("cannot write the report (the run is kept in {dir}): {why}");
         }
         Ok(if self.is_interrupted { CommandStatus::Interrupted } else { CommandStatus::Success })
     }
@@ -169,18 +174,23 @@ pub fn tune(
         own_run,
     };
     let record = record(&found, context_of_record);
-    if let Some(explanation) = explain::explain_trials(&run) {
-        run.explain(explanation)?;
-    }
-    run.tune(record.clone())?;
-    let report = crate::verbs::archive::write_report(&run, None)?;
+    let report = reported(&mut run, record.clone());
     Ok(Tuned {
         record,
         run,
-        report: report.display().to_string(),
+        report: report.map(|path| path.display().to_string()).map_err(|error| format!("{error:#}")),
         is_interrupted: found.is_interrupted,
         unrestored,
     })
+}
+
+/// Writes what was found into the run, and its report.
+fn reported(run: &mut Run, record: TuningRecord) -> anyhow::Result<PathBuf> {
+    if let Some(explanation) = explain::explain_trials(run) {
+        run.explain(explanation)?;
+    }
+    run.tune(record)?;
+    crate::verbs::archive::write_report(run, None)
 }
 
 /// The candidates for a server, from the trials of equal servers in this run directory.
@@ -216,7 +226,7 @@ fn candidates(
         cpus: cpus.map_or(1, |cpus| cpus.len().max(1)),
         memory_mb: facts.memory.total_bytes / (1 << 20),
         nodes: facts.cpu.numa_nodes,
-        has_free_huge_pages: facts.memory.huge_page_bytes == Some(2 << 20)
+        can_reserve_huge_pages: facts.memory.huge_page_bytes == Some(2 << 20)
             && facts.memory.huge_pages == Some(0),
         is_root: rustix::process::geteuid().is_root(),
         may_weaken_durability: args.allow.contains(&Allowed::Durability),
