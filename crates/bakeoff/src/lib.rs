@@ -92,6 +92,7 @@ pub use machine_draw::machines as machines_of;
 pub use plan_check::check;
 pub use plan_effects::{PlanEffects, plan_effects};
 pub use plan_error::PlanError;
+pub use plan_hosts::clients as clients_of_plan;
 pub use plan_variant::server_variant;
 pub use preset::{Preset, study};
 pub use run_hosts::{RunHosts, address_of_server};

@@ -16,7 +16,7 @@ use load::processes::connections_a_process;
 use load::sources;
 use load::spec::LoadSpec;
 use load::transfers::{TransferSpec, TransferSpecError};
-use machine::{HostEntry, Machine, ServerOrder, SystemUnderTest, check_is_one_machine};
+use machine::{Machine, ServerOrder, SystemUnderTest, check_is_one_machine};
 use rustix::io::{read, retry_on_intr};
 use wire::http1::{Event, HeadCache, Request, ResponseDecoder};
 use workload::{Catalogue, ServerVariant, VariantError, Workload};
@@ -73,7 +73,7 @@ impl Source {
         if let Some(url) = &steps.url {
             let target = Target::parse(url)?;
             let address = target.locate(target_is_mine, LOCATE)?;
-            check_is_one_machine(address.ip(), &clients(plan)?)?;
+            check_is_one_machine(address.ip(), &bakeoff::clients_of_plan(plan)?)?;
             return Ok(Self::Url { target, address });
         }
         let workload = Catalogue::default().find(&plan.workload).map_err(PlanError::from)?;
@@ -98,12 +98,6 @@ impl Source {
             (false, false) => Ends::None,
         }
     }
-}
-
-/// The hosts that make the load.
-fn clients(plan: &Plan) -> Result<Vec<HostEntry>, PlanError> {
-    let planned = plan.hosts.iter().filter(|host| plan.clients.contains(&host.name));
-    planned.map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect()
 }
 
 impl<'m> DownloadTarget<'m> {
