@@ -5,6 +5,7 @@ import * as Plot from "@observablehq/plot";
 import { pointText, type Cell } from "../derive/cells";
 import { bounds, counted, quantity, tick } from "../derive/format";
 import type { SeriesStyle } from "../derive/palette";
+import { hasTimeline } from "../derive/timeline";
 import type { Trial } from "../model";
 import { terms } from "../terms";
 import { figure, legend } from "./figure";
@@ -28,11 +29,6 @@ function layoutOf(cells: readonly Cell[], width: number): Layout {
   if (cells.length > 6 && width >= 640) return { head: 0, body: 30, left: 320 };
   const most = Math.max(0, ...cells.map((cell) => cell.trials.length));
   return { head: 26, body: cells.length > 12 ? 26 : most > 40 ? 110 : 46, left: 12 };
-}
-
-/** Whether a mark leads to its trial over time. */
-function hasTimeline(trial: Trial): boolean {
-  return (trial.timeline ?? []).length > 0;
 }
 
 /** One trial in words. */

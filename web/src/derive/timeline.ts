@@ -1,7 +1,7 @@
 // The time line of one trial: its phases as bands, and the CPU time of server, client and hypervisor from the columns of
 // the telemetry.
 
-import type { Phase, PhaseKind, Telemetry, TrialPower } from "../model";
+import type { Phase, PhaseKind, Telemetry, Trial, TrialPower } from "../model";
 
 export interface Band {
   kind: PhaseKind | "power_level";
@@ -115,4 +115,9 @@ export function cpuLines(telemetry: Telemetry | undefined, clientCpus: readonly 
       return [{ what, t_s, cores: values.reduce<number>((sum, value) => sum + (value ?? 0), 0) }];
     });
   });
+}
+
+/** Whether a trial has anything to draw over time, so that links may lead to it. */
+export function hasTimeline(trial: Trial): boolean {
+  return (trial.timeline ?? []).length > 0;
 }

@@ -4,12 +4,13 @@ import { timelineChart } from "../charts/timeline";
 import { el } from "../dom";
 import { cellKey, pointText, type Cell } from "../derive/cells";
 import type { SeriesStyle } from "../derive/palette";
+import { hasTimeline } from "../derive/timeline";
 import type { Report, Trial } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
 
 export function timelineSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
-  const trials = report.trials.filter((trial) => (trial.timeline ?? []).length > 0);
+  const trials = report.trials.filter(hasTimeline);
   const first = trials.find((trial) => trial.status === "valid") ?? trials[0];
   const section = { id: "time", title: terms`One [[trial]] over time`, short: "Timeline" };
   if (!first) return { ...section, body: [nothing("No trial recorded a time line.")] };

@@ -7,6 +7,7 @@ import { counted, number, percent, unbroken } from "../derive/format";
 import { gateRows } from "../derive/gates";
 import { hasBound } from "../derive/bound";
 import { reasons, type Reason } from "../derive/reasons";
+import { hasTimeline } from "../derive/timeline";
 import type { Gate, Report, Trial } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
@@ -56,7 +57,7 @@ function failure({ text, trials }: Reason): HTMLElement {
 
 /** A trial leads to its time line, where it has one. */
 function trialLink(trial: Trial, text: string): Child {
-  return (trial.timeline ?? []).length > 0 ? el("a", { href: `#trial-${trial.number}` }, text) : text;
+  return hasTimeline(trial) ? el("a", { href: `#trial-${trial.number}` }, text) : text;
 }
 
 function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HTMLElement {
