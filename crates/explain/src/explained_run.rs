@@ -63,12 +63,17 @@ pub fn explain(
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<ExplainedRun, ExplainError> {
-    let lengths = plan.study.filter(|_| plan.kind == RunKind::Explain).ok_or(PlanError::NoExplanation);
-    let lengths = lengths.map_err(RunPlanError::from)?;
+    let lengths = lengths_of(plan)?;
     let held = hold(plan, permissions, context, observe, |held, observe| {
         explain_held(plan, held, root, &lengths, observe)
     })?;
     Ok(ExplainedRun { unrestored: held.unrestored, ..held.result? })
+}
+
+/// The lengths of a plan that explains.
+pub(crate) fn lengths_of(plan: &Plan) -> Result<PlannedStudy, RunPlanError> {
+    let lengths = plan.study.filter(|_| plan.kind == RunKind::Explain);
+    Ok(lengths.ok_or(PlanError::NoExplanation)?)
 }
 
 fn explain_held(

@@ -9,6 +9,7 @@
 //! | [`held_server`] | the interface to a server under a closed loop, and what a slice of load reports |
 //! | `explained_run` | servers of a plan, studied and profiled, to a run directory |
 //! | `explained_trials` | what the trials of a comparison tell without an experiment |
+//! | `held_figures` | the figures of servers of a plan, without a study |
 //! | `studied_server` | what a slice of a real server is made of |
 //! | `profiling` | profiled slices beside plain ones |
 //! | `waiting` | a slice in which waits are watched, beside a plain one |
@@ -31,6 +32,7 @@ mod experiment;
 mod explained_run;
 mod explained_trials;
 mod figures;
+mod held_figures;
 pub mod held_server;
 mod profiling;
 mod resources;
@@ -51,6 +53,7 @@ pub use delays::DelayedCall;
 pub use explained_run::{ExplainError, ExplainedRun, explain};
 pub use explained_trials::{explain_trials, trial_figures};
 pub use figures::{CPU_IN_KERNEL, CPU_PER_OPERATION, WAITS_PER_OPERATION};
+pub use held_figures::{HeldFigures, held_figures};
 pub use held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 pub use study::{PlainSlices, StudyProgress, conclude, plain_slices};
 pub use watched::{Watched, WatchedCpu, WatchedWaits};

@@ -4,6 +4,7 @@
 //! Slices of different experiments alternate, and each pair of an experiment has the other order than the one before (ABBA). So
 //! a server or a machine that drifts favours none of them.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use archive::model::{ExaminedResource, ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
@@ -116,6 +117,16 @@ pub fn plain_slices(
         }
     }
     Ok(slices)
+}
+
+/// The figures of a server that is warm, by name, from plain slices. Nothing is suspected or tried.
+pub fn plain_figures(
+    server: &mut dyn HeldServer,
+    lengths: &PlannedStudy,
+) -> Result<BTreeMap<String, f64>, HoldError> {
+    let slices = plain_slices(server, lengths, &mut |_| ())?;
+    let (facts, watched) = (server.facts(), Watched::default());
+    Ok(figures::of(&Plain { facts: &facts, readings: &slices.readings, watched: &watched }).values())
 }
 
 /// Finds suspects in plain slices and in what was watched since, and tries them. A slice that fails ends the experiments, and the

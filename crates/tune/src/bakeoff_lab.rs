@@ -1,5 +1,6 @@
 //! Trials of real servers for a search: each step is a run of `bakeoff` with its plan, its gates and its directory.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -16,6 +17,7 @@ use bakeoff::{
     FinishedRun, RunPermissions, RunPlanError, capacity_share, replaced_sentence, replacement_before_gains,
     run_plan,
 };
+use explain::held_figures;
 use host::Host;
 use load::engine::RunContext;
 use workload::VariantText;
@@ -64,6 +66,8 @@ pub struct BakeoffLab<'a> {
     share: Option<f64>,
     /// The run of the last stage.
     last_stage: Option<Run>,
+    /// Whether the server can be asked what it says of itself.
+    has_statistics: bool,
     /// Kernel settings that could not be restored.
     pub unrestored: Vec<String>,
 }
@@ -91,8 +95,15 @@ impl<'a> BakeoffLab<'a> {
             measure: None,
             share: None,
             last_stage: None,
+            has_statistics: false,
             unrestored: Vec::new(),
         }
+    }
+
+    /// The server can be asked what it says of itself, or cannot.
+    #[must_use]
+    pub fn with_statistics(self, has_statistics: bool) -> Self {
+        Self { has_statistics, ..self }
     }
 
     /// The baseline with these settings, as a variant is written.
@@ -139,10 +150,26 @@ impl<'a> BakeoffLab<'a> {
     fn run(&mut self, plan: &Plan, guess: Option<f64>) -> Result<FinishedRun, RunPlanError> {
         let Self { permissions, root, context, observe, .. } = self;
         let permissions = RunPermissions { guess, ..*permissions };
-        let run =
-            || run_plan(plan, permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)));
-        thread::scope(|scope| scope.spawn(run).join())
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        in_a_thread(|| {
+            run_plan(plan, permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)))
+        })
+    }
+
+    /// The figures of the baseline, from a server that is held. An error says why there are none.
+    fn watch(&mut self) -> Result<BTreeMap<String, f64>, String> {
+        let stage = self.last_stage.as_ref().and_then(|run| run.plan.clone());
+        let mut plan = stage.ok_or("the plan of the last stage cannot be read")?;
+        plan.variants.truncate(1);
+        plan.length = if self.is_quick { RunLength::Quick } else { RunLength::Default };
+        let plan = plan_request::explaining(&plan, &[], false).map_err(|error| error.to_string())?;
+        let Self { permissions, context, observe, .. } = self;
+        let held = in_a_thread(|| {
+            held_figures(&plan, *permissions, context, &mut |event| observe(TuneEvent::Trial(event)))
+        });
+        let held = held.map_err(|error| error.to_string())?;
+        self.unrestored.extend(held.unrestored);
+        let mut figures = held.result.map_err(|error| error.to_string())?;
+        figures.pop().ok_or_else(|| "no server was held".to_owned())
     }
 
     /// Runs a plan. Between two stages another showdown may begin to measure here: it is waited for, also where the first stage
@@ -230,6 +257,17 @@ impl TuningLab for BakeoffLab<'_> {
         })
     }
 
+    fn watch_baseline(&mut self) -> BTreeMap<String, f64> {
+        if !self.has_statistics {
+            return BTreeMap::new();
+        }
+        self.say("the server's own statistics: what calls for a tuning?");
+        self.watch().unwrap_or_else(|why| {
+            self.say(&format!("the server's own statistics are not known: {why}"));
+            BTreeMap::new()
+        })
+    }
+
     fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
@@ -241,6 +279,11 @@ impl TuningLab for BakeoffLab<'_> {
     fn say(&mut self, what: &str) {
         (self.observe)(TuneEvent::Said(what.to_owned()));
     }
+}
+
+/// Does it in a thread of its own.
+fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Shortens the trials of a plan to those of a quick search.

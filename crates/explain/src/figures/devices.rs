@@ -74,14 +74,16 @@ fn network(plain: &Plain<'_>, figures: &mut Figures) {
         .filter(|name| name.as_str() != "lo")
         .filter_map(|name| Some((name, bytes(name)?)))
         .max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((name, bytes)) = busiest {
-        let of_interface = Kind { unit: "B/s", source: "/proc/net/dev" };
-        figures.add(
-            "network.bytes",
-            Some(bytes),
-            of_interface,
-            "bytes per second of the busiest interface, in its busier direction",
-        );
+    // A machine without another interface has no network.
+    let bytes = busiest.map(|(_, bytes)| bytes).or((!interfaces.is_empty()).then_some(0.0));
+    let of_interface = Kind { unit: "B/s", source: "/proc/net/dev" };
+    figures.add(
+        "network.bytes",
+        bytes,
+        of_interface,
+        "bytes per second of the busiest interface, in its busier direction",
+    );
+    if let Some((name, _)) = busiest {
         figures.add_text("network.name", name.clone());
     }
 }

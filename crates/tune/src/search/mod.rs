@@ -4,6 +4,7 @@
 //! | step | what is tried | what is decided |
 //! |---|---|---|
 //! | equal servers | the baseline twice | the noise of this host; the figures that call for tunings |
+//! | watching | the baseline, held | what it says of itself, which calls for tunings, too |
 //! | screening | all candidates beside the baseline, three blocks | those that cannot gain 1 % are dropped |
 //! | screening goes on | candidates that wait, in the time that losers leave | the same |
 //! | race | the best six, three blocks more at a time | the same, with more blocks |
@@ -27,6 +28,8 @@ mod steps;
 mod tests;
 mod weaker;
 
+use std::collections::BTreeMap;
+
 pub use self::guards::too_few;
 pub use self::limits::{SearchError, SearchLimits};
 pub use self::outcome::{
@@ -36,10 +39,11 @@ use self::state::Search;
 use crate::candidate::{Candidate, NotTried};
 use crate::lab::{LabError, StageTrials, TuningLab};
 
-/// Gives the candidates, the most promising first, and the tunings that are not tried, from the trials of equal servers.
-pub type Choose<'a> = dyn FnMut(&StageTrials) -> (Vec<Candidate>, Vec<NotTried>) + 'a;
+/// Gives the candidates, the most promising first, and the tunings that are not tried, from the trials of equal servers and the
+/// figures of the baseline by name.
+pub type Choose<'a> = dyn FnMut(&StageTrials, BTreeMap<String, f64>) -> (Vec<Candidate>, Vec<NotTried>) + 'a;
 
-/// Searches. `choose` gives the candidates, the most promising first, from the trials of equal servers.
+/// Searches. `choose` gives the candidates.
 pub fn search(
     lab: &mut dyn TuningLab,
     limits: &SearchLimits,
@@ -47,7 +51,10 @@ pub fn search(
 ) -> Result<Found, SearchError> {
     let mut search = Search::new(lab, limits);
     let equal = search.equal_servers()?;
-    let (candidates, not_tried) = choose(&equal);
+    let mut figures = search.lab.watch_baseline();
+    // What trials record is of the load that decides.
+    figures.extend(equal.figures(0));
+    let (candidates, not_tried) = choose(&equal, figures);
     search.found.not_tried = not_tried;
     search.take(candidates);
     match search.try_all() {

@@ -31,6 +31,8 @@ pub(super) struct ScriptedLab {
     pub without_effect: BTreeSet<String>,
     /// Factors of p99 by knob.
     pub slower: BTreeMap<String, f64>,
+    /// Figures that trials do not record.
+    pub watched: BTreeMap<String, f64>,
     /// In this many stages of each name, no trial is valid.
     pub disturbed: usize,
     pub interrupted_at: Option<usize>,
@@ -55,6 +57,7 @@ impl ScriptedLab {
             refused: BTreeSet::new(),
             without_effect: BTreeSet::new(),
             slower: BTreeMap::new(),
+            watched: BTreeMap::new(),
             disturbed: 0,
             interrupted_at: None,
             stages: Vec::new(),
@@ -122,6 +125,10 @@ impl TuningLab for ScriptedLab {
         let run = format!("stage-{}", self.stages.len());
         let (higher_is_better, sentence) = (self.higher_is_better, String::new());
         Ok(StageTrials { run, higher_is_better, sentence, stopped, trials })
+    }
+
+    fn watch_baseline(&mut self) -> BTreeMap<String, f64> {
+        self.watched.clone()
     }
 
     fn is_configured(&self, _: usize, text: &str) -> bool {

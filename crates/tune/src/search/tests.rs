@@ -8,7 +8,7 @@ use crate::tuning::{Durability, Mechanism, Moves};
 
 fn run(lab: &mut ScriptedLab, candidates: &[Candidate]) -> Found {
     let limits = SearchLimits::of(Duration::from_mins(20), 1e10);
-    search(lab, &limits, &mut |_| (candidates.to_vec(), Vec::new())).unwrap()
+    search(lab, &limits, &mut |_, _| (candidates.to_vec(), Vec::new())).unwrap()
 }
 
 fn with_outcome(found: &Found, outcome: Outcome) -> Vec<&str> {
@@ -46,6 +46,21 @@ fn placebos_are_never_kept_and_planted_gains_are() {
     assert!(placebos_kept <= 2, "{placebos_kept} placebos in {runs} runs");
     assert!(planted >= 2 * runs as usize * 9 / 10, "{planted} of {}", 2 * runs);
     assert!(confirmed > 0 && f64::from(covered) >= 0.93 * f64::from(confirmed), "{covered} of {confirmed}");
+}
+
+#[test]
+fn candidates_are_chosen_by_what_trials_record_and_by_what_the_server_says_of_itself() {
+    let mut lab = ScriptedLab::new(1, &[]);
+    lab.watched = [("statistics.evictions".to_owned(), 7.0), ("server.cpu_per_op".to_owned(), 0.0)].into();
+    let mut chosen_by = BTreeMap::new();
+    let limits = SearchLimits::of(Duration::from_mins(20), 1e10);
+    search(&mut lab, &limits, &mut |_, figures| {
+        chosen_by = figures;
+        (vec![candidate("x")], Vec::new())
+    })
+    .unwrap();
+    assert_eq!(chosen_by["statistics.evictions"], 7.0);
+    assert!(chosen_by["server.cpu_per_op"] > 0.0, "that of the trials: {chosen_by:?}");
 }
 
 #[test]
@@ -213,7 +228,7 @@ fn what_weakens_takes_no_time_from_the_first_candidate() {
     let mut weak = candidate("weak");
     weak.tuning.durability = Durability::OsCrash;
     let found =
-        search(&mut lab, &limits, &mut |_| (vec![weak.clone(), candidate("good")], Vec::new())).unwrap();
+        search(&mut lab, &limits, &mut |_, _| (vec![weak.clone(), candidate("good")], Vec::new())).unwrap();
     assert_eq!(with_outcome(&found, Outcome::Kept), ["good"], "{:?}", lab.said);
     assert!(found.weaker.is_empty() && found.not_tried[0].tuning == "weak");
 }
@@ -256,7 +271,7 @@ fn what_others_disturbed_is_measured_again() {
     let mut lab = ScriptedLab::new(12, &[("good", 0.1)]);
     lab.disturbed = usize::MAX;
     let limits = SearchLimits::of(Duration::from_hours(1), 1e10);
-    let error = search(&mut lab, &limits, &mut |_| (Vec::new(), Vec::new())).unwrap_err();
+    let error = search(&mut lab, &limits, &mut |_, _| (Vec::new(), Vec::new())).unwrap_err();
     assert_eq!(error, SearchError::Invalid("other programs used CPU time".to_owned()));
     assert_eq!(lab.stages.len(), 3, "and not for an hour");
 }
@@ -266,7 +281,7 @@ fn a_budget_that_is_too_short_is_refused_with_what_it_takes() {
     let limits = SearchLimits::of(Duration::from_mins(1), 1e10);
     let mut lab = ScriptedLab::new(9, &[]);
     let error =
-        search(&mut lab, &limits, &mut |_| (vec![candidate("x")], Vec::new())).unwrap_err().to_string();
+        search(&mut lab, &limits, &mut |_, _| (vec![candidate("x")], Vec::new())).unwrap_err().to_string();
     assert!(error.starts_with("60 s are too short") && error.contains("pass --for 153s"), "{error}");
     let mut lab = ScriptedLab::new(9, &[]);
     lab.deadly.insert("x".to_owned());
@@ -280,7 +295,7 @@ fn the_time_that_losers_leave_is_used_for_those_that_wait() {
     let mut lab = ScriptedLab::new(11, &[("c9", 0.1)]);
     lab.noise = 0.002;
     let candidates: Vec<Candidate> = (0..10).map(|at| candidate(&format!("c{at}"))).collect();
-    let found = search(&mut lab, &limits, &mut |_| (candidates.clone(), Vec::new())).unwrap();
+    let found = search(&mut lab, &limits, &mut |_, _| (candidates.clone(), Vec::new())).unwrap();
     assert_eq!(with_outcome(&found, Outcome::Kept), ["c9"], "{:?}", lab.said);
     assert!(lab.elapsed < 5.0 * 60.0 * 1.05, "{}", lab.elapsed);
 }
@@ -292,7 +307,7 @@ fn the_time_of_a_race_in_vain_is_used_for_those_that_wait() {
     let finds_it = |seed: &u64| {
         let small = [("c0", 0.008), ("c1", 0.008), ("c2", 0.008)];
         let mut lab = ScriptedLab::new(*seed, &[&small[..], &[("c5", 0.3)]].concat());
-        let found = search(&mut lab, &limits, &mut |_| (candidates.clone(), Vec::new())).unwrap();
+        let found = search(&mut lab, &limits, &mut |_, _| (candidates.clone(), Vec::new())).unwrap();
         assert!(lab.elapsed < 5.0 * 60.0 * 1.05, "{}", lab.elapsed);
         with_outcome(&found, Outcome::Kept) == ["c5"]
     };
@@ -305,7 +320,7 @@ fn what_there_is_no_time_for_is_said() {
     let limits = SearchLimits::of(Duration::from_mins(4), 1e10);
     let mut lab = ScriptedLab::new(10, &[]);
     let candidates: Vec<Candidate> = (0..40).map(|at| candidate(&format!("c{at}"))).collect();
-    let found = search(&mut lab, &limits, &mut |_| (candidates.clone(), Vec::new())).unwrap();
+    let found = search(&mut lab, &limits, &mut |_, _| (candidates.clone(), Vec::new())).unwrap();
     assert!(!found.not_tried.is_empty() && found.not_tried[0].why.contains("pass a longer --for"));
     assert!(lab.elapsed < 4.0 * 60.0 * 1.05, "{}", lab.elapsed);
     assert!(lab.said.iter().any(|said| said.starts_with("screening: ")), "{:?}", lab.said);

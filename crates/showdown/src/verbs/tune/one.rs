@@ -14,7 +14,6 @@ use host::Host;
 use host::knobs::Knob;
 use load::engine::RunContext;
 use tune::bakeoff_lab::{self, BakeoffLab, TuneEvent};
-use tune::lab::StageTrials;
 use tune::record::{RecordContext, record};
 use tune::search::{self, Found, SearchError, SearchLimits};
 use tune::{LabError, Situation, Tuning, choose, knobs_as_tunings};
@@ -130,9 +129,10 @@ pub fn tune(
         scratch.path().to_owned(),
         context,
         &mut observe,
-    );
-    let found = search::search(&mut lab, &limits, &mut |equal| {
-        candidates(args, tunings, &server.definition, &scratch.path().join(&equal.run), equal)
+    )
+    .with_statistics(!server.definition.observe.is_empty());
+    let found = search::search(&mut lab, &limits, &mut |equal, figures| {
+        candidates(args, tunings, &server.definition, &scratch.path().join(&equal.run), figures)
     });
     let confirmed = found.as_ref().ok().and_then(|found| found.confirmation.as_ref());
     let tuned = confirmed.map(|confirmation| lab.written(&confirmation.settings));
@@ -193,13 +193,13 @@ fn reported(run: &mut Run, record: TuningRecord) -> anyhow::Result<PathBuf> {
     crate::verbs::archive::write_report(run, None)
 }
 
-/// The candidates for a server, from the trials of equal servers in this run directory.
+/// The candidates for a server with these figures, from the trials of equal servers in this run directory.
 fn candidates(
     args: &TuneArgs,
     tunings: &[Tuning],
     server: &ServerDefinition,
     equal_run: &std::path::Path,
-    equal: &StageTrials,
+    figures: BTreeMap<String, f64>,
 ) -> (Vec<tune::Candidate>, Vec<tune::NotTried>) {
     let host = Host::local();
     let facts = host.facts();
@@ -221,7 +221,7 @@ fn candidates(
     let situation = Situation {
         server,
         values,
-        figures: equal.figures(0),
+        figures,
         cpu_mask: cpus.as_ref().and_then(tune::candidate::cpu_mask),
         cpus: cpus.map_or(1, |cpus| cpus.len().max(1)),
         memory_mb: facts.memory.total_bytes / (1 << 20),
