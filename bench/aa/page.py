@@ -43,6 +43,7 @@ def write(comparisons: Ledger, pairs: Ledger, of_precision: Ledger) -> str:
 - *Capacity* is what `compare` measures if nobody names a measure. Where the client would be the limit, it is CPU time an operation
   (decision 0011), as often for memcached on 2 CPUs.
 - Until 2026-11-27 quick comparisons ended after six or seven blocks, and default ones with any verdict at a look (decision 0002).
+- Until 2026-11-28T00:50 the known server did some 0.05 % of a request's work less than it should where it was to be slower: a true 2 % was 1.95 %.
 - {plural(len(shared), "comparison")} of equal servers {"is" if len(shared) == 1 else "are"} by `make bench-precision`. Those before 2026-11-26 had a client that slept (decision 0010);
   [precision.md](precision.md) leaves them out.
 - Shares have exact binomial confidence intervals at 95 %.

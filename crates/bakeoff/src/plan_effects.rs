@@ -37,7 +37,7 @@ pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
     plan_hosts::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     let points = variant_points(plan);
-    let (mut variants, mut kernel_settings) = (Vec::new(), BTreeSet::new());
+    let (mut variants, mut kernel_settings, mut packages) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     for point in &points {
         let variant = server_variant(&workload, &point.variant(plan))?;
         let shown = variant.to_string();
@@ -45,11 +45,11 @@ pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
             variants.push(shown);
         }
         kernel_settings.extend(variant.kernel.iter().map(|(name, value)| format!("{name}={value}")));
+        let needed = workload.dependencies(&variant);
+        packages.extend(needed.iter().flat_map(|needed| needed.packages.values()).map(ToString::to_string));
     }
     let is_used = |server: &&ServerDefinition| plan.variants.iter().any(|v| v.server == server.name);
-    let servers: Vec<&ServerDefinition> = workload.servers.iter().filter(is_used).collect();
-    let packages: BTreeSet<String> =
-        servers.iter().flat_map(|server| server.packages.values()).map(ToString::to_string).collect();
+    let servers = workload.servers.iter().filter(is_used);
     let hosts = plan.hosts.iter().filter_map(|host| {
         let rights = host.become_root.as_ref().map(|command| format!(", as root by `{command}`"));
         let (ssh, rights) = (host.ssh.as_ref()?, rights.unwrap_or_default());
@@ -58,7 +58,7 @@ pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
     Ok(PlanEffects {
         hosts: hosts.collect(),
         workload: folder(&workload),
-        commands: servers.into_iter().flat_map(commands).collect(),
+        commands: servers.flat_map(commands).collect(),
         packages: packages.into_iter().collect(),
         variants,
         kernel_settings: kernel_settings.into_iter().collect(),

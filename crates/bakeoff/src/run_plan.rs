@@ -188,9 +188,7 @@ fn prepare(
         observe(Event::KernelSettingNotRestored { problem });
     }
     machine.machine.try_kernel_settings(variants)?;
-    let mut servers: Vec<&str> = variants.iter().filter_map(|variant| variant.packaged_server()).collect();
-    servers.dedup();
-    if variants.is_empty() { Ok(()) } else { machine.machine.ensure_servers(workload, &servers) }
+    if variants.is_empty() { Ok(()) } else { machine.machine.ensure_servers(workload, variants) }
 }
 
 /// Restores the kernel settings of these machines. Returns what could not be restored, one sentence each.

@@ -154,8 +154,7 @@ impl<'m> DownloadTarget<'m> {
         let chosen = fit(workload, &mut variant, steps, cpus.len(), of_server)?;
         let variants = [variant.clone()];
         machine.open_kernel_settings(&variants)?;
-        let packaged: Vec<&str> = variant.packaged_server().into_iter().collect();
-        machine.ensure_servers(workload, &packaged)?;
+        machine.ensure_servers(workload, &variants)?;
         let order = ServerOrder {
             trial: TRIAL,
             name: plan.variants[0].name.clone(),

@@ -10,7 +10,7 @@ use crate::cgroup::CgroupLimits;
 use crate::doctor::HostEvidence;
 use crate::facts::{HostFacts, ProcessFacts};
 use crate::knobs::{self, Knob, KnobChange, Knobs, Restoration};
-use crate::packages::{self, PackageName, Program};
+use crate::packages::{self, Dependency, PackageName};
 use crate::ports;
 use crate::process::{self, ServerCommand, ServerProcess};
 use crate::root::Root;
@@ -86,16 +86,15 @@ impl Host {
         knobs::recover(&self.root, journal_dir)
     }
 
-    /// Finds a program. Installs a missing one if this process may, with the output in `log`. Otherwise the error
-    /// contains the command to run.
-    pub fn ensure_program(&self, program: &Program, log: &Path) -> Result<PathBuf, packages::Error> {
-        packages::ensure(&self.root, program, log)
+    /// Finds a program, a library or a file. Installs a missing one if this process may, with the output in `log`. Otherwise the
+    /// error contains the command to run.
+    pub fn ensure(&self, dependency: &Dependency, log: &Path) -> Result<PathBuf, packages::Error> {
+        packages::ensure(&self.root, dependency, log)
     }
 
-    /// Finds a shared library by the name of its file, such as `libjemalloc.so.2`. Installs a missing one if this process may,
-    /// with the output in `log`. Otherwise the error contains the command to run.
-    pub fn ensure_library(&self, library: &Program, log: &Path) -> Result<PathBuf, packages::Error> {
-        packages::ensure_library(&self.root, library, log)
+    /// Whether a program, a library or a file is there.
+    pub fn has(&self, dependency: &Dependency) -> bool {
+        packages::find(&self.root, dependency).is_some()
     }
 
     /// Whether a process has a file mapped whose name begins so, such as a library. None where its maps cannot be read, or where it has

@@ -89,6 +89,7 @@ mod tests {
         let ports: HashSet<u16> = listening.iter().map(|(port, _)| *port).collect();
         assert_eq!(ports.len(), 32);
     }
+
     #[test]
     fn free_ports_are_distinct_and_not_ephemeral() {
         let ports = free(LOOPBACK, 20).expect("twenty free ports");

@@ -40,8 +40,8 @@ pub trait Machine: Send + Sync {
     /// Restores all kernel settings at the end of a run. Returns what could not be restored, one sentence each.
     fn close_kernel_settings(&self) -> Vec<String>;
 
-    /// Checks that these servers of the workload may run here, and installs what is missing of their programs.
-    fn ensure_servers(&self, workload: &Workload, servers: &[&str]) -> Result<(), MachineError>;
+    /// Checks that the servers of these variants may run here, and installs what is missing of what they need.
+    fn ensure_servers(&self, workload: &Workload, variants: &[ServerVariant]) -> Result<(), MachineError>;
 
     /// Restores the kernel settings of the variant before, applies those of this one, and starts its server.
     fn start(

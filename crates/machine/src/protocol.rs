@@ -38,7 +38,7 @@ pub use self::programs::{
 };
 
 /// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);

@@ -1,27 +1,27 @@
-//! The programs that servers need: whether they are installed, and whether this user may run them.
+//! What servers need of the system: whether it is installed, and whether this user may run them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use host::Host;
-use host::packages::{Error, Program};
-use host::process::base_environment;
+use host::packages::{Dependency, Error};
 
-use crate::definition::{ServerDefinition, Workload, named_program};
+use crate::definition::{ServerDefinition, TypedValue, Workload, named_program};
 use crate::instance::{InstanceError, certificate};
+use crate::variant::ServerVariant;
 
 impl ServerDefinition {
-    /// The program that it needs from the system; none where it starts a program by its path.
-    pub fn program(&self) -> Option<Program> {
-        let name = named_program(&self.start)?;
-        Some(Program { name: name.to_owned(), packages: self.packages.clone() })
+    /// What it needs of the system where these knobs are set: its program, unless it starts one by its path, and its needs.
+    pub fn dependencies(&self, knobs: &BTreeMap<String, TypedValue>) -> Vec<Dependency> {
+        let program = named_program(&self.start).map(|name| Dependency::program(name, self.packages.clone()));
+        let needs = self.needs.iter().filter(|need| need.applies(&self.knobs, knobs));
+        program.into_iter().chain(needs.map(|need| need.dependency.clone())).collect()
     }
 
-    /// Whether that program is installed.
-    pub fn is_installed(&self) -> bool {
-        self.program().is_none_or(|program| {
-            let path = base_environment().remove("PATH").unwrap_or_default();
-            path.split(':').any(|directory| Path::new(directory).join(&program.name).is_file())
-        })
+    /// What is missing of that, with all knobs as they are by default.
+    pub fn missing(&self, host: &Host) -> Vec<Dependency> {
+        let all = self.dependencies(&BTreeMap::new()).into_iter();
+        all.filter(|dependency| !host.has(dependency)).collect()
     }
 }
 
@@ -35,23 +35,24 @@ impl Workload {
         Ok(())
     }
 
-    /// Installs the missing programs of these servers, with the installer's output in `log`. Where this user may not
+    /// What a variant needs of the system. A build of one's own is there, with what it needs.
+    pub fn dependencies(&self, variant: &ServerVariant) -> Vec<Dependency> {
+        let of_load = self.load.is_tls.then(certificate::program);
+        let is_its =
+            |server: &&ServerDefinition| server.name == variant.server && variant.own_build().is_none();
+        let of_server = self.servers.iter().find(is_its).map(|server| server.dependencies(&variant.knobs));
+        of_load.into_iter().chain(of_server.into_iter().flatten()).collect()
+    }
+
+    /// Installs what these variants need and what is missing, with the installer's output in `log`. Where this user may not
     /// install packages, the error names the command to run.
-    pub fn ensure_programs<'a>(
+    pub fn ensure_dependencies(
         &self,
-        servers: impl IntoIterator<Item = &'a str>,
+        variants: &[ServerVariant],
         host: &Host,
         log: &Path,
     ) -> Result<(), Error> {
-        if self.load.is_tls {
-            host.ensure_program(&certificate::program(), log)?;
-        }
-        for name in servers {
-            let server = self.servers.iter().find(|server| server.name == name);
-            if let Some(program) = server.and_then(ServerDefinition::program) {
-                host.ensure_program(&program, log)?;
-            }
-        }
-        Ok(())
+        let mut all = variants.iter().flat_map(|variant| self.dependencies(variant));
+        all.try_for_each(|dependency| host.ensure(&dependency, log).map(drop))
     }
 }

@@ -44,11 +44,6 @@ impl ServerVariant {
         own_build(&self.knobs)
     }
 
-    /// The server whose programs come from packages; none where a build of one's own runs instead.
-    pub fn packaged_server(&self) -> Option<&str> {
-        self.own_build().is_none().then_some(self.server.as_str())
-    }
-
     /// Whether each copy has a share of the CPUs for itself.
     pub fn has_own_cpus(&self) -> bool {
         self.knobs.get(ISOLATION) == Some(&TypedValue::Text(ISOLATED_CPUS.to_owned()))

@@ -225,7 +225,7 @@ fn steps(path: &str) -> (ScaffoldProtocol, Vec<Step>) {
     let mut steps = Vec::new();
     for step in path.split('.').filter(|step| !step.is_empty()) {
         steps.push(if step == "*" { Step::Named } else { Step::Key(step.to_owned()) });
-        if ["op", "files", "ratios", "observe"].contains(&step) {
+        if ["op", "files", "ratios", "observe", "needs"].contains(&step) {
             steps.push(Step::First);
         }
     }

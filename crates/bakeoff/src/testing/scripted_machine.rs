@@ -119,7 +119,7 @@ impl Machine for ScriptedMachine {
         Vec::new()
     }
 
-    fn ensure_servers(&self, _workload: &Workload, _servers: &[&str]) -> Result<(), MachineError> {
+    fn ensure_servers(&self, _workload: &Workload, _variants: &[ServerVariant]) -> Result<(), MachineError> {
         Ok(())
     }
 

@@ -10,6 +10,9 @@ use super::services::{INSTALL_VARIABLE, ServiceStartBlock};
 use crate::process::{LogTail, descriptors, open_log};
 use crate::root::Root;
 
+/// What apt-get says where `--no-remove` forbids an installation.
+const REMOVE_DISABLED: &str = "remove is disabled";
+
 /// How long apt-get waits for the lock of another installation, in seconds.
 const LOCK_TIMEOUT: &str = "DPkg::Lock::Timeout=300";
 
@@ -22,8 +25,14 @@ pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<
     let run = |arguments: &[&str]| {
         apt_get(arguments, log).map_err(|e| failed("cannot run apt-get", e)).map(|ok| {
             let command = format!("apt-get {}", arguments.join(" "));
-            let log = LogTail::read(log);
-            if ok { Ok(()) } else { Err(Error::Failed { package: package.clone(), command, log }) }
+            let (log, package) = (LogTail::read(log), package.clone());
+            if ok {
+                Ok(())
+            } else if log.lines().iter().any(|line| line.contains(REMOVE_DISABLED)) {
+                Err(Error::WouldRemove { package })
+            } else {
+                Err(Error::Failed { package, command, log })
+            }
         })
     };
     // apt-get must not remove other packages: by default it replaces one mail server with another.
@@ -37,8 +46,10 @@ pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<
         "--",
         package.as_str(),
     ];
-    if run(&install)?.is_ok() {
-        return Ok(());
+    let done = run(&install)?;
+    // New lists would not change the latter.
+    if matches!(done, Ok(()) | Err(Error::WouldRemove { .. })) {
+        return done;
     }
     run(&["update", "-o", LOCK_TIMEOUT])??;
     run(&install)?

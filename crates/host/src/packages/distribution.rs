@@ -1,7 +1,7 @@
 //! The Linux distribution and its package manager.
 
+use super::dependency::Dependency;
 use super::name::PackageName;
-use super::program::Program;
 use crate::os_release::os_release;
 use crate::root::Root;
 
@@ -42,8 +42,8 @@ impl Distribution {
         }
     }
 
-    pub(super) fn package<'a>(&self, program: &'a Program) -> Option<&'a PackageName> {
-        self.ids.iter().find_map(|id| program.packages.get(id))
+    pub(super) fn package<'a>(&self, dependency: &'a Dependency) -> Option<&'a PackageName> {
+        self.ids.iter().find_map(|id| dependency.packages.get(id))
     }
 
     pub(super) fn manager(&self) -> Option<Manager> {
@@ -68,10 +68,10 @@ mod tests {
     use super::*;
     use crate::root::fake_root;
 
-    fn nginx() -> Program {
+    fn nginx() -> Dependency {
         let packages = [("debian", "nginx-light"), ("fedora", "nginx-core")];
         let name = |name: &str| name.parse().expect("the name of a package");
-        Program { name: "nginx".into(), packages: packages.map(|(id, n)| (id.to_owned(), name(n))).into() }
+        Dependency::program("nginx", packages.map(|(id, n)| (id.to_owned(), name(n))).into())
     }
 
     fn command(os_release: &str) -> Option<String> {

@@ -1,30 +1,30 @@
-//! Why a program is not available.
+//! Why something that a server needs is not available.
 
 use std::io;
 
 use super::name::PackageName;
 use crate::process::LogTail;
 
-/// Why a program is not available.
+/// Why a program, a library or a file is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The program is missing, and this process cannot install it.
-    #[error("{program} is not installed: run {command}")]
+    /// It is missing, and this process cannot install it.
+    #[error("{name} is not installed: run {command}")]
     Missing {
-        /// The program.
-        program: String,
+        /// What is missing.
+        name: String,
         /// The command that installs it.
         command: String,
     },
-    /// The program is missing, and its package on this distribution is not known.
-    #[error(
-        "{program} is not installed, and its package on {distribution} is not known: install it in a directory of PATH"
-    )]
+    /// It is missing, and its package on this distribution is not known.
+    #[error("{name} is not installed, and its package on {distribution} is not known: install it {place}")]
     Unknown {
-        /// The program.
-        program: String,
+        /// What is missing.
+        name: String,
         /// The distribution's name.
         distribution: String,
+        /// Where it is looked for.
+        place: &'static str,
     },
     /// The installation failed.
     #[error("cannot install {package} with {command}{log}")]
@@ -36,15 +36,24 @@ pub enum Error {
         /// The end of its output.
         log: LogTail,
     },
-    /// The package is installed, but does not contain the program.
+    /// Its installation would remove another package, as one mail server replaces another.
     #[error(
-        "{package} is installed, but {program} is neither in PATH nor among the libraries: correct the package name"
+        "{package} is not installed, because that would remove another package of this machine: unpack it with dpkg-deb --extract, \
+         and put what is needed of it in /usr/local"
     )]
-    NotInPackage {
-        /// The program.
-        program: String,
+    WouldRemove {
         /// The package.
         package: PackageName,
+    },
+    /// The package is installed, but does not contain it.
+    #[error("{package} is installed, but {name} is not {place}: correct the package name")]
+    NotInPackage {
+        /// What is missing.
+        name: String,
+        /// The package.
+        package: PackageName,
+        /// Where it is looked for.
+        place: &'static str,
     },
     /// A step of the installation failed.
     #[error("cannot install {package}: {what}: {source}")]

@@ -1,21 +1,21 @@
-//! Programs, the packages that contain them, and their installation.
+//! Programs, libraries and files, the packages that contain them, and their installation.
 //!
-//! A [`Program`] names its package on each distribution. A missing program is installed if the user is root and
+//! A [`Dependency`] names its package on each distribution. A missing one is installed if the user is root and
 //! the distribution uses apt; the services of the package do not start. In all other cases the error contains the
 //! command to run. Names are validated and passed as arguments, not through a shell.
 
 mod apt;
+mod dependency;
 mod distribution;
 mod error;
 mod name;
-mod program;
 mod services;
 
 use std::path::{Path, PathBuf};
 
+pub use dependency::{Dependency, DependencyKind};
 pub use error::Error;
 pub use name::{InvalidName, PackageName};
-pub use program::Program;
 
 use crate::root::Root;
 use distribution::Distribution;
@@ -23,7 +23,7 @@ use distribution::Distribution;
 pub(crate) use apt::installed_version;
 
 /// Finds a program in the `PATH` of servers, which includes the `sbin` directories.
-pub(crate) fn find_program(root: &Root, name: &str) -> Option<PathBuf> {
+fn find_program(root: &Root, name: &str) -> Option<PathBuf> {
     let path = crate::process::base_environment().remove("PATH")?;
     path.split(':').map(|dir| root.path(dir).join(name)).find(|file| file.is_file())
 }
@@ -44,33 +44,28 @@ fn find_library(root: &Root, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Finds a program, and installs it if it is missing. The output of the installation goes to `log`.
-pub(crate) fn ensure(root: &Root, program: &Program, log: &Path) -> Result<PathBuf, Error> {
-    ensure_by(find_program, root, program, log)
+/// Finds it; none where it is missing.
+pub(crate) fn find(root: &Root, dependency: &Dependency) -> Option<PathBuf> {
+    match dependency.kind {
+        DependencyKind::Program => find_program(root, &dependency.name),
+        DependencyKind::Library => find_library(root, &dependency.name),
+        DependencyKind::Path => Some(root.path(&dependency.name)).filter(|path| path.exists()),
+    }
 }
 
-/// Finds a shared library, and installs it if it is missing.
-pub(crate) fn ensure_library(root: &Root, library: &Program, log: &Path) -> Result<PathBuf, Error> {
-    ensure_by(find_library, root, library, log)
-}
-
-fn ensure_by(
-    find: fn(&Root, &str) -> Option<PathBuf>,
-    root: &Root,
-    program: &Program,
-    log: &Path,
-) -> Result<PathBuf, Error> {
-    if let Some(found) = find(root, &program.name) {
+/// Finds it, and installs it if it is missing. The output of the installation goes to `log`.
+pub(crate) fn ensure(root: &Root, dependency: &Dependency, log: &Path) -> Result<PathBuf, Error> {
+    if let Some(found) = find(root, dependency) {
         return Ok(found);
     }
+    let (name, place) = (dependency.name.clone(), dependency.kind.place());
     let distribution = Distribution::read(root);
-    let Some((package, manager)) = distribution.package(program).zip(distribution.manager()) else {
-        return Err(Error::Unknown { program: program.name.clone(), distribution: distribution.name });
+    let Some((package, manager)) = distribution.package(dependency).zip(distribution.manager()) else {
+        return Err(Error::Unknown { name, distribution: distribution.name, place });
     };
     if !manager.is_apt() || !rustix::process::geteuid().is_root() {
-        return Err(Error::Missing { program: program.name.clone(), command: manager.command(package) });
+        return Err(Error::Missing { name, command: manager.command(package) });
     }
     apt::install(root, package, log)?;
-    let not_in_package = || Error::NotInPackage { program: program.name.clone(), package: package.clone() };
-    find(root, &program.name).ok_or_else(not_in_package)
+    find(root, dependency).ok_or_else(|| Error::NotInPackage { name, package: package.clone(), place })
 }

@@ -2,19 +2,21 @@
 
 use std::path::Path;
 
-use host::packages::{Error, Program};
+use host::packages::{Dependency, DependencyKind, Error};
 
 use crate::common::local;
 
-fn program(name: &str, package: &str) -> Program {
+fn program(name: &str, package: &str) -> Dependency {
     let package = package.parse().expect("a package name");
-    Program { name: name.into(), packages: [("debian".to_owned(), package)].into() }
+    Dependency::program(name, [("debian".to_owned(), package)].into())
 }
 
 #[test]
 fn an_installed_program_is_found_without_an_installation() -> Result<(), Error> {
-    let found = local().ensure_program(&program("sh", "no-such-package"), Path::new("/no/such/log"))?;
+    let found = local().ensure(&program("sh", "no-such-package"), Path::new("/no/such/log"))?;
     assert!(found.ends_with("sh"));
+    let directory = Dependency { kind: DependencyKind::Path, ..program("/proc/self", "no-such-package") };
+    assert!(local().has(&directory) && !local().has(&program("/proc/self", "no-such-package")));
     Ok(())
 }
 
@@ -25,14 +27,19 @@ fn on_a_distribution_without_apt_the_error_contains_the_command() -> Result<(), 
     std::fs::write(dir.path().join("etc/os-release"), "ID=alpine\nPRETTY_NAME=\"Alpine Linux v3.22\"\n")?;
     let host = host::Host::below(dir.path(), "/bin/true");
     let mut nginx = program("nginx", "nginx");
-    let error = host.ensure_program(&nginx, &dir.path().join("log")).expect_err("nginx is missing");
+    let error = host.ensure(&nginx, &dir.path().join("log")).expect_err("nginx is missing");
     assert_eq!(
         error.to_string(),
         "nginx is not installed, and its package on Alpine Linux v3.22 is not known: install it in a directory of PATH"
     );
     nginx.packages.insert("alpine".into(), "nginx".parse()?);
-    let error = host.ensure_program(&nginx, &dir.path().join("log")).expect_err("nginx is missing");
+    let error = host.ensure(&nginx, &dir.path().join("log")).expect_err("nginx is missing");
     assert_eq!(error.to_string(), "nginx is not installed: run sudo apk add nginx");
+    let source = Dependency { kind: DependencyKind::Path, ..program("/usr/src/googletest", "googletest") };
+    assert_eq!(
+        host.ensure(&source, &dir.path().join("log")).expect_err("no source").to_string(),
+        "/usr/src/googletest is not installed, and its package on Alpine Linux v3.22 is not known: install it there"
+    );
     Ok(())
 }
 
@@ -42,14 +49,14 @@ fn on_a_distribution_without_apt_the_error_contains_the_command() -> Result<(), 
 fn a_missing_program_is_installed_and_its_service_does_not_start() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let log = dir.path().join("log");
-    local().ensure_program(&program("lighttpd", "lighttpd"), &log)?;
+    local().ensure(&program("lighttpd", "lighttpd"), &log)?;
     let printed = std::fs::read_to_string(log)?;
     assert!(printed.contains("policy-rc.d denied execution of start"), "{printed}");
     assert!(!Path::new("/usr/sbin/policy-rc.d").exists());
     assert!(local().package_version(&"lighttpd".parse()?).is_some());
 
     let log = dir.path().join("log2");
-    let error = local().ensure_program(&program("no-such-program", "no-such-package"), &log);
+    let error = local().ensure(&program("no-such-program", "no-such-package"), &log);
     let error = error.expect_err("no such package").to_string();
     assert!(error.contains("Unable to locate package no-such-package"), "{error}");
     Ok(())

@@ -107,8 +107,10 @@ impl ServerHost {
             Request::CloseKernelSettings(_) => value(machine.close_kernel_settings()),
             Request::TakeWorkload(call) => value(self.take_workload(machine, &call)?),
             Request::EnsureServers(call) => {
-                let servers: Vec<&str> = call.servers.iter().map(String::as_str).collect();
-                value(machine.ensure_servers(self.workload(&call.workload)?.as_ref(), &servers)?)
+                let workload = self.workload(&call.workload)?;
+                let variants = call.variants.iter().map(|request| request.variant(&workload));
+                let variants = variants.collect::<Result<Vec<_>, _>>().map_err(|error| failed(&error))?;
+                value(machine.ensure_servers(&workload, &variants)?)
             }
             Request::StartServer(call) => value(self.start(machine, call)?),
             Request::BeginRecording(call) => value(self.begin_recording(machine, &call)?),

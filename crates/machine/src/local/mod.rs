@@ -149,10 +149,11 @@ impl Machine for LocalMachine {
         lock(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
     }
 
-    fn ensure_servers(&self, workload: &Workload, servers: &[&str]) -> Result<(), MachineError> {
-        servers.iter().try_for_each(|server| workload.check_rights(server)).map_err(LocalError::from)?;
+    fn ensure_servers(&self, workload: &Workload, variants: &[ServerVariant]) -> Result<(), MachineError> {
+        let checked = variants.iter().try_for_each(|variant| workload.check_rights(&variant.server));
+        checked.map_err(LocalError::from)?;
         let log = self.scratch.path().join("packages.log");
-        let ensured = workload.ensure_programs(servers.iter().copied(), &self.host, &log);
+        let ensured = workload.ensure_dependencies(variants, &self.host, &log);
         Ok(ensured.map_err(LocalError::from)?)
     }
 

@@ -134,8 +134,33 @@ pub struct TakeWorkload {
 pub struct EnsureServers {
     /// The key of the workload.
     pub workload: String,
-    /// The servers.
-    pub servers: Vec<String>,
+    /// The servers with their settings.
+    pub variants: Vec<VariantRequest>,
+}
+
+/// A variant as text: it is checked over there, where its files are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariantRequest {
+    /// The server.
+    pub server: String,
+    /// Names and values of its knobs and kernel settings.
+    pub settings: Vec<(String, String)>,
+}
+
+impl VariantRequest {
+    /// The request for a variant.
+    pub fn of(variant: &ServerVariant) -> Self {
+        let ServerVariant { server, knobs, kernel } = variant;
+        let knobs = knobs.iter().map(|(name, value)| (name.clone(), value.to_string()));
+        let kernel = kernel.iter().map(|(name, value)| (name.to_string(), value.clone()));
+        Self { server: server.clone(), settings: knobs.chain(kernel).collect() }
+    }
+
+    /// The variant, checked on this machine.
+    pub fn variant(&self, workload: &Workload) -> Result<ServerVariant, VariantError> {
+        let settings = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        workload.variant(&self.server, settings)
+    }
 }
 
 /// See [`Machine::start`](crate::Machine::start).
@@ -147,10 +172,8 @@ pub struct StartServer {
     pub trial: u32,
     /// The variant's name in the plan.
     pub name: String,
-    /// The server.
-    pub server: String,
-    /// Names and values of its knobs and kernel settings, as text: they are checked over there, where their files are.
-    pub settings: Vec<(String, String)>,
+    /// What is started.
+    pub variant: VariantRequest,
     /// Its CPUs.
     pub cpus: CpuSet,
     /// Where it listens.
@@ -166,15 +189,11 @@ pub struct StartServer {
 impl StartServer {
     /// The request for an order.
     pub fn of(workload: String, order: &ServerOrder) -> Self {
-        let ServerVariant { server, knobs, kernel } = &order.variant;
-        let knobs = knobs.iter().map(|(name, value)| (name.clone(), value.to_string()));
-        let kernel = kernel.iter().map(|(name, value)| (name.to_string(), value.clone()));
         Self {
             workload,
             trial: order.trial,
             name: order.name.clone(),
-            server: server.clone(),
-            settings: knobs.chain(kernel).collect(),
+            variant: VariantRequest::of(&order.variant),
             cpus: order.cpus.clone(),
             address: order.address,
             connections: order.connections,
@@ -185,12 +204,10 @@ impl StartServer {
 
     /// The order, checked on this machine.
     pub fn order(self, workload: &Workload) -> Result<ServerOrder, VariantError> {
-        let settings = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let variant = workload.variant(&self.server, settings)?;
         Ok(ServerOrder {
             trial: self.trial,
             name: self.name,
-            variant,
+            variant: self.variant.variant(workload)?,
             cpus: self.cpus,
             address: self.address,
             connections: self.connections,

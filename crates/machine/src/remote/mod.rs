@@ -32,7 +32,7 @@ use crate::program::hex_sha256;
 use crate::protocol::servers::{
     BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
     ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, SetKernelSettings, StartServer,
-    TakeWorkload, TryKernelSettings, VariantSettings,
+    TakeWorkload, TryKernelSettings, VariantRequest, VariantSettings,
 };
 use crate::sampling::Sampling;
 use crate::system_under_test::SystemUnderTest;
@@ -158,10 +158,10 @@ impl Machine for RemoteMachine {
         }
     }
 
-    fn ensure_servers(&self, workload: &Workload, servers: &[&str]) -> Result<(), MachineError> {
+    fn ensure_servers(&self, workload: &Workload, variants: &[ServerVariant]) -> Result<(), MachineError> {
         let workload = self.key_of(workload)?;
-        let servers = servers.iter().map(|server| (*server).to_owned()).collect();
-        self.asked.ask(EnsureServers { workload, servers }, LONG)
+        let variants = variants.iter().map(VariantRequest::of).collect();
+        self.asked.ask(EnsureServers { workload, variants }, LONG)
     }
 
     fn start(

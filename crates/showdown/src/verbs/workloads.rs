@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use host::Host;
 use workload::definition::KnobType;
 use workload::scaffold::ScaffoldProtocol;
 use workload::{Catalogue, Knob, ServerDefinition, Workload};
@@ -89,10 +90,15 @@ fn describe(workload: &Workload) -> String {
 }
 
 fn describe_server(server: &ServerDefinition) -> String {
-    let state = match (server.is_installed(), server.packages.values().next()) {
-        (true, _) => String::new(),
-        (false, Some(package)) => format!(" (not installed: package {package})"),
-        (false, None) => " (not installed)".to_owned(),
+    let missing = server.missing(&Host::local());
+    let state = if missing.is_empty() {
+        String::new()
+    } else {
+        let missing = missing.iter().map(|dependency| match dependency.packages.values().next() {
+            Some(package) => format!("package {package}"),
+            None => dependency.name.clone(),
+        });
+        format!(" (not installed: {})", missing.collect::<Vec<_>>().join(", "))
     };
     let mut out = format!("  {}{state}\n", server.name);
     let width = server.knobs.iter().map(|knob| knob.name.len()).max().unwrap_or(0);

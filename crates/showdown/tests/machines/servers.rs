@@ -60,7 +60,9 @@ fn a_server_is_started_loaded_recorded_and_stopped() {
     let facts = machine.facts().expect("facts");
     assert!(facts.cpu.online > 0);
     machine.open_kernel_settings(&[]).expect("no settings");
-    machine.ensure_servers(&workload, &["redis"]).expect("redis is installed");
+    machine
+        .ensure_servers(&workload, &[order(machine, &workload, "redis").variant])
+        .expect("redis is installed");
     let mut server = machine.start(&workload, &order(machine, &workload, "redis")).expect("it starts");
     server.prepare().expect("the data is loaded");
     let before = server.count().expect("a count").expect("redis counts");
@@ -102,7 +104,9 @@ fn an_error_over_there_names_the_host_and_an_interruption_ends_what_takes_long()
     let asked = open();
     let machine = &asked.machine;
     let workload = Catalogue::with("/nowhere").find("static-web").expect("a workload");
-    machine.ensure_servers(&workload, &["nginx"]).expect("nginx is installed");
+    machine
+        .ensure_servers(&workload, &[order(machine, &workload, "nginx").variant])
+        .expect("nginx is installed");
     let elsewhere = ServerOrder { address: [192, 0, 2, 1].into(), ..order(machine, &workload, "nginx") };
     let error = machine.start(&workload, &elsewhere).err().expect("no such address").to_string();
     assert!(error.starts_with("host h: "), "{error}");

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use host::packages::Program;
+use host::packages::Dependency;
 
 use super::knob::Knob;
 use super::knob_type::{KnobType, TypedValue};
@@ -51,10 +51,10 @@ impl PreloadedAllocator {
         self.name == "glibc"
     }
 
-    /// The library with its package, as [`host::Host::ensure_library`] takes it; none where every system has it.
-    pub fn library(&self) -> Option<Program> {
+    /// The library with its package, as [`host::Host::ensure`] takes it; none where every system has it.
+    pub fn library(&self) -> Option<Dependency> {
         let package = self.package?.parse().expect("the packages of the table are names: a test reads all");
-        Some(Program { name: self.file.to_owned(), packages: [("debian".to_owned(), package)].into() })
+        Some(Dependency::library(self.file, [("debian".to_owned(), package)].into()))
     }
 }
 

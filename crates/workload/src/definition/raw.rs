@@ -80,6 +80,8 @@ pub struct RawServer {
     #[serde(default)]
     pub packages: BTreeMap<String, PackageName>,
     #[serde(default)]
+    pub needs: Vec<Spanned<RawNeed>>,
+    #[serde(default)]
     pub config: Vec<Spanned<String>>,
     pub start: Spanned<Vec<String>>,
     #[serde(default)]
@@ -110,6 +112,22 @@ pub struct RawServer {
     pub concurrency: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     pub knobs: BTreeMap<String, Spanned<RawKnob>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawNeed {
+    /// A program in `PATH`.
+    pub program: Option<String>,
+    /// The name of a shared library's file.
+    pub library: Option<String>,
+    /// A file or a directory.
+    pub path: Option<String>,
+    #[serde(default)]
+    pub packages: BTreeMap<String, PackageName>,
+    /// Knobs with the values without which it is not needed.
+    #[serde(default)]
+    pub only_with: BTreeMap<String, String>,
 }
 
 #[derive(Default, Deserialize)]

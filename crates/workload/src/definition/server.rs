@@ -16,6 +16,7 @@ use super::allocator;
 use super::binary;
 use super::concurrency::ConcurrencyKnobs;
 use super::knob::{INSTANCES, Knob};
+use super::need::Need;
 use super::observation::Observation;
 use super::raw::{RawReady, RawServer, RawVersion};
 use super::source_text::{DefinitionError, SourceText};
@@ -38,6 +39,8 @@ pub struct ServerDefinition {
     pub protocol: RegisteredProtocol,
     /// The package that contains it, by distribution (`ID` of os-release(5)).
     pub packages: BTreeMap<String, PackageName>,
+    /// What else it needs of the system.
+    pub needs: Vec<Need>,
     /// Its configuration files.
     pub config: Vec<ConfigTemplate>,
     /// The command that starts it, a template.
@@ -152,6 +155,9 @@ impl ServerDefinition {
         let knobs: Result<Vec<Knob>, DefinitionError> =
             raw.knobs.into_iter().map(|(name, knob)| Knob::check(&name, knob, source)).collect();
         let knobs = knobs?;
+        let needs: Result<Vec<Need>, DefinitionError> =
+            raw.needs.into_iter().map(|raw| Need::check(raw, &knobs, source)).collect();
+        let needs = needs?;
 
         let mut templates = TemplateCheck::new(&knobs, &knob_spans, raw.password, is_tls, source)?;
         templates.argv(&raw.start)?;
@@ -196,6 +202,7 @@ impl ServerDefinition {
             about: raw.about,
             protocol,
             packages: raw.packages,
+            needs,
             config,
             start: raw.start.into_inner(),
             environment: raw.environment.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),

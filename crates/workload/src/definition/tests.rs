@@ -159,6 +159,45 @@ fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
 }
 
 #[test]
+fn a_need_that_cannot_be_looked_for_is_refused() {
+    for (needs, expected) in [
+        ("{ packages = {} }", "give one of program, library and path"),
+        ("{ program = \"x\", path = \"/x\" }", "give one of program, library and path"),
+        ("{ path = \"source\" }", "\"source\" is not an absolute path"),
+        ("{ program = \"/bin/x\" }", "\"/bin/x\" is not the name of a program or a library"),
+        (
+            "{ program = \"x\", only_with = { worker = \"2\" } }",
+            "only_with: the server has no knob \"worker\"",
+        ),
+        ("{ program = \"x\", only_with = { workers = \"many\" } }", "only_with: workers: "),
+    ] {
+        let error = refused("ready ", &format!("needs = [{needs}]\nready "));
+        assert!(error.starts_with(&format!("workload.toml:5: needs: {expected}")), "{error}");
+    }
+}
+
+#[test]
+fn a_server_needs_its_program_and_what_its_knobs_call_for() -> Result<(), Box<dyn std::error::Error>> {
+    let needs = r#"needs = [
+    { program = "make", packages = { debian = "make" } },
+    { library = "libtwo.so", only_with = { workers = "2" } },
+]
+ready "#;
+    let workload = read(
+        &MY_API.replacen("\"./my-api\", \"--port", "\"my-api\", \"--port", 1).replacen("ready ", needs, 1),
+    )?;
+    let needed = |settings: &[(&str, &str)]| -> Result<Vec<String>, Box<dyn std::error::Error>> {
+        let variant = workload.variant("api", settings.iter().copied())?;
+        Ok(workload.dependencies(&variant).into_iter().map(|dependency| dependency.name).collect())
+    };
+    assert_eq!(needed(&[])?, ["my-api", "make", "libtwo.so"], "the default is 2");
+    assert_eq!(needed(&[("workers", "2")])?, ["my-api", "make", "libtwo.so"]);
+    assert_eq!(needed(&[("workers", "3")])?, ["my-api", "make"]);
+    assert!(needed(&[("binary", "/bin/sh")])?.is_empty(), "a build of one's own is there");
+    Ok(())
+}
+
+#[test]
 fn a_store_needs_a_key_space_and_commands() {
     let store = |load: &str| {
         read(&format!(

@@ -37,7 +37,7 @@ pub(super) fn set(
         None => allocator.file.to_owned(),
         Some(library) => tools
             .host
-            .ensure_library(&library, &tools.private.join(INSTALL_LOG))
+            .ensure(&library, &tools.private.join(INSTALL_LOG))
             .map_err(|source| InstanceError::AllocatorLibrary { server: command.name.clone(), source })?
             .to_string_lossy()
             .into_owned(),

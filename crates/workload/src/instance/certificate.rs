@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::packages::Program;
+use host::packages::Dependency;
 use host::process::ProcessExit;
 use load::spec::{KeyProof, TlsSpec, Trust};
 
@@ -30,9 +30,9 @@ pub struct Certificate {
 }
 
 /// The program that generates certificates.
-pub fn program() -> Program {
+pub fn program() -> Dependency {
     let package = OPENSSL.parse().expect("openssl is a valid package name");
-    Program { name: OPENSSL.to_owned(), packages: BTreeMap::from([("debian".to_owned(), package)]) }
+    Dependency::program(OPENSSL, BTreeMap::from([("debian".to_owned(), package)]))
 }
 
 impl Certificate {
