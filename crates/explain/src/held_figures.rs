@@ -1,8 +1,6 @@
 //! The figures of servers that are held, with what they say of themselves: trials do not ask them, and a search for tunings wants to
 //! know what calls for one. Suspects and experiments are left to [`explained_run`](crate::explained_run).
 
-use std::collections::BTreeMap;
-
 use archive::model::Plan;
 use bakeoff::event::{Event, Observer};
 use bakeoff::held::{HeldServers, StudyEnd, hold};
@@ -12,12 +10,12 @@ use load::engine::RunContext;
 use crate::explained_run::lengths_of;
 use crate::held_server::HoldError;
 use crate::studied_server::StudiedServer;
-use crate::study::plain_figures;
+use crate::study::{PlainFigures, plain_figures};
 
-/// Figures by name of each server, in the order of the plan, which is one that explains; or why a server could not be loaded.
-pub type HeldFigures = Result<Vec<BTreeMap<String, f64>>, HoldError>;
+/// The figures of each server in the order of the plan; or why one could not be loaded.
+pub type HeldFigures = Result<Vec<PlainFigures>, HoldError>;
 
-/// Holds the servers of a plan, and returns their figures of plain slices. Nothing is written.
+/// Holds the servers of a plan that explains, and returns their figures of plain slices. Nothing is written.
 pub fn held_figures(
     plan: &Plan,
     permissions: RunPermissions<'_>,

@@ -119,14 +119,23 @@ pub fn plain_slices(
     Ok(slices)
 }
 
-/// The figures of a server that is warm, by name, from plain slices. Nothing is suspected or tried.
-pub fn plain_figures(
-    server: &mut dyn HeldServer,
-    lengths: &PlannedStudy,
-) -> Result<BTreeMap<String, f64>, HoldError> {
-    let slices = plain_slices(server, lengths, &mut |_| ())?;
+/// Figures of plain slices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlainFigures {
+    /// Their values by name.
+    pub values: BTreeMap<String, f64>,
+    /// Why the server's own statistics could not be read; none where they were, or where there are none.
+    pub statistics_problem: Option<String>,
+}
+
+/// The figures of a server that is warm, from plain slices. Nothing is suspected or tried.
+pub fn plain_figures(server: &mut dyn HeldServer, lengths: &PlannedStudy) -> Result<PlainFigures, HoldError> {
+    let readings = plain_slices(server, lengths, &mut |_| ())?.readings;
     let (facts, watched) = (server.facts(), Watched::default());
-    Ok(figures::of(&Plain { facts: &facts, readings: &slices.readings, watched: &watched }).values())
+    Ok(PlainFigures {
+        values: figures::of(&Plain { facts: &facts, readings: &readings, watched: &watched }).values(),
+        statistics_problem: readings.into_iter().find_map(|reading| reading.statistics_problem),
+    })
 }
 
 /// Finds suspects in plain slices and in what was watched since, and tries them. A slice that fails ends the experiments, and the

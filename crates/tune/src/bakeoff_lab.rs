@@ -12,12 +12,13 @@ use archive::Run;
 use archive::layout::SEARCH;
 use archive::model::{Measure, Plan, ReplacedMeasure, RunLength};
 use bakeoff::event::Event;
+use bakeoff::held::StudyEnd;
 use bakeoff::plan_request::{self, PlanRequest};
 use bakeoff::{
     FinishedRun, RunPermissions, RunPlanError, capacity_share, replaced_sentence, replacement_before_gains,
     run_plan,
 };
-use explain::held_figures;
+use explain::{HeldFigures, PlainFigures, held_figures};
 use host::Host;
 use load::engine::RunContext;
 use workload::VariantText;
@@ -66,8 +67,8 @@ pub struct BakeoffLab<'a> {
     share: Option<f64>,
     /// The run of the last stage.
     last_stage: Option<Run>,
-    /// Whether the server can be asked what it says of itself.
-    has_statistics: bool,
+    /// Whether the server is asked what it says of itself.
+    asks_server: bool,
     /// Kernel settings that could not be restored.
     pub unrestored: Vec<String>,
 }
@@ -95,15 +96,15 @@ impl<'a> BakeoffLab<'a> {
             measure: None,
             share: None,
             last_stage: None,
-            has_statistics: false,
+            asks_server: false,
             unrestored: Vec::new(),
         }
     }
 
-    /// The server can be asked what it says of itself, or cannot.
+    /// Whether the server is asked what it says of itself: it can be, and a tuning depends on it.
     #[must_use]
-    pub fn with_statistics(self, has_statistics: bool) -> Self {
-        Self { has_statistics, ..self }
+    pub fn asking_server(self, asks_server: bool) -> Self {
+        Self { asks_server, ..self }
     }
 
     /// The baseline with these settings, as a variant is written.
@@ -155,29 +156,37 @@ impl<'a> BakeoffLab<'a> {
         })
     }
 
+    /// Holds the servers of a plan in a thread of its own.
+    fn hold(&mut self, plan: &Plan) -> Result<StudyEnd<HeldFigures>, RunPlanError> {
+        let Self { permissions, context, observe, .. } = self;
+        let permissions = *permissions;
+        in_a_thread(|| {
+            held_figures(plan, permissions, context, &mut |event| observe(TuneEvent::Trial(event)))
+        })
+    }
+
     /// The figures of the baseline, from a server that is held. An error says why there are none.
-    fn watch(&mut self) -> Result<BTreeMap<String, f64>, String> {
+    fn watch(&mut self) -> Result<PlainFigures, String> {
         let stage = self.last_stage.as_ref().and_then(|run| run.plan.clone());
         let mut plan = stage.ok_or("the plan of the last stage cannot be read")?;
         plan.variants.truncate(1);
         plan.length = if self.is_quick { RunLength::Quick } else { RunLength::Default };
         let plan = plan_request::explaining(&plan, &[], false).map_err(|error| error.to_string())?;
-        let Self { permissions, context, observe, .. } = self;
-        let held = in_a_thread(|| {
-            held_figures(&plan, *permissions, context, &mut |event| observe(TuneEvent::Trial(event)))
-        });
-        let held = held.map_err(|error| error.to_string())?;
+        let held = self.when_free(|lab| lab.hold(&plan)).map_err(|error| error.to_string())?;
         self.unrestored.extend(held.unrestored);
         let mut figures = held.result.map_err(|error| error.to_string())?;
         figures.pop().ok_or_else(|| "no server was held".to_owned())
     }
 
-    /// Runs a plan. Between two stages another showdown may begin to measure here: it is waited for, also where the first stage
-    /// begins again with another measure.
-    fn run_when_free(&mut self, plan: &Plan, guess: Option<f64>) -> Result<FinishedRun, RunPlanError> {
+    /// Does what measures. Between two stages another showdown may begin to measure here: it is waited for, also where the first
+    /// stage begins again with another measure.
+    fn when_free<T>(
+        &mut self,
+        measure: impl Fn(&mut Self) -> Result<T, RunPlanError>,
+    ) -> Result<T, RunPlanError> {
         let until = Instant::now() + LONGEST_WAIT;
         loop {
-            match self.run(plan, guess) {
+            match measure(self) {
                 Err(error) if error.is_taken() && self.measure.is_some() && Instant::now() < until => {
                     self.say(&format!("waiting: {error}"));
                     thread::sleep(LOOK_AGAIN);
@@ -230,8 +239,8 @@ impl TuningLab for BakeoffLab<'_> {
         let plan = self.plan(of, blocks).map_err(|why| {
             if self.has_measured() { LabError::Refused(why) } else { LabError::Failed(why) }
         })?;
-        let finished =
-            self.run_when_free(&plan, self.guess(stage, &plan)).map_err(|error| self.why_not(&error))?;
+        let guess = self.guess(stage, &plan);
+        let finished = self.when_free(|lab| lab.run(&plan, guess)).map_err(|error| self.why_not(&error))?;
         self.unrestored.extend(finished.unrestored);
         if self.is_interrupted() {
             return Err(LabError::Interrupted);
@@ -257,15 +266,23 @@ impl TuningLab for BakeoffLab<'_> {
         })
     }
 
-    fn watch_baseline(&mut self) -> BTreeMap<String, f64> {
-        if !self.has_statistics {
-            return BTreeMap::new();
+    fn watch_baseline(&mut self) -> Result<BTreeMap<String, f64>, LabError> {
+        if !self.asks_server {
+            return Ok(BTreeMap::new());
         }
         self.say("the server's own statistics: what calls for a tuning?");
-        self.watch().unwrap_or_else(|why| {
+        let watched = self.watch();
+        if self.is_interrupted() {
+            return Err(LabError::Interrupted);
+        }
+        let (figures, why_not) = match watched {
+            Ok(PlainFigures { values, statistics_problem }) => (values, statistics_problem),
+            Err(why) => (BTreeMap::new(), Some(why)),
+        };
+        if let Some(why) = why_not {
             self.say(&format!("the server's own statistics are not known: {why}"));
-            BTreeMap::new()
-        })
+        }
+        Ok(figures)
     }
 
     fn elapsed(&self) -> Duration {

@@ -15,8 +15,9 @@ pub trait TuningLab {
     /// Runs this many blocks, each with one fresh trial of each of these settings. The empty settings are the baseline.
     fn blocks(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError>;
 
-    /// Figures of the baseline under load that trials do not record, by name: what it says of itself. Empty where they cannot be had.
-    fn watch_baseline(&mut self) -> BTreeMap<String, f64>;
+    /// Figures of the baseline under load that trials do not record, by name: what it says of itself. Empty where nothing asks for
+    /// them, or they cannot be had.
+    fn watch_baseline(&mut self) -> Result<BTreeMap<String, f64>, LabError>;
 
     /// The time since the search began.
     fn elapsed(&self) -> Duration;

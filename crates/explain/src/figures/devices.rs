@@ -69,13 +69,11 @@ fn network(plain: &Plain<'_>, figures: &mut Figures) {
         let both = ["sent_bytes", "received_bytes"].map(|way| plain.column(&format!("net.{name}.{way}")));
         both.into_iter().flatten().max_by(f64::total_cmp)
     };
-    let busiest = interfaces
-        .iter()
-        .filter(|name| name.as_str() != "lo")
-        .filter_map(|name| Some((name, bytes(name)?)))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
-    // A machine without another interface has no network.
-    let bytes = busiest.map(|(_, bytes)| bytes).or((!interfaces.is_empty()).then_some(0.0));
+    let mut others = interfaces.iter().filter(|name| name.as_str() != "lo").peekable();
+    // A machine with loopback alone has no network.
+    let has_only_loopback = others.peek().is_none() && !interfaces.is_empty();
+    let busiest = others.filter_map(|name| Some((name, bytes(name)?))).max_by(|a, b| a.1.total_cmp(&b.1));
+    let bytes = busiest.map(|(_, bytes)| bytes).or(has_only_loopback.then_some(0.0));
     let of_interface = Kind { unit: "B/s", source: "/proc/net/dev" };
     figures.add(
         "network.bytes",

@@ -17,6 +17,7 @@ pub use cpu::{CPU_IN_KERNEL, CPU_PER_OPERATION};
 pub use devices::WAITS_PER_OPERATION;
 pub(crate) use plain::Plain;
 pub(crate) use set::Figures;
+pub use statistics::is_of_statistics;
 pub(crate) use text::with_unit;
 
 /// All figures of plain slices.
@@ -33,9 +34,29 @@ pub(crate) fn of(plain: &Plain<'_>) -> Figures {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use archive::model::Figure;
 
+    use super::{Plain, of};
+    use crate::held_server::HeldServer;
     use crate::scripted::Scripted;
+
+    #[test]
+    fn a_machine_with_loopback_alone_has_no_network_traffic() {
+        let network_bytes = |rename: fn(&str) -> Option<String>| {
+            let mut server = Scripted::new();
+            let columns = std::mem::take(&mut server.columns).into_iter();
+            server.columns = columns.filter_map(|(name, value)| Some((rename(&name)?, value))).collect();
+            let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
+            let (facts, watched) = (server.facts.clone(), server.watched.clone());
+            of(&Plain { facts: &facts, readings: &[reading], watched: &watched }).value("network.bytes")
+        };
+        assert_eq!(network_bytes(|name| Some(name.to_owned())), Some(2e6), "the busier direction");
+        assert_eq!(network_bytes(|name| Some(name.replace("net.eth0", "net.lo"))), Some(0.0));
+        let without = |name: &str| (!name.starts_with("net.")).then(|| name.to_owned());
+        assert_eq!(network_bytes(without), None, "nothing is known");
+    }
 
     #[test]
     fn the_page_of_figures_has_all_of_them() {

@@ -11,6 +11,11 @@ use crate::held_server::SliceReading;
 
 const SOURCE: &str = "the server's own statistics";
 
+/// Whether a figure of this name comes from what the server says of itself. Trials do not ask it.
+pub fn is_of_statistics(figure: &str) -> bool {
+    ["statistics.", "limits."].iter().any(|family| figure.starts_with(family))
+}
+
 /// Adds each as `statistics.NAME`: a counter per second, a gauge as it is. With `.per_op` and `.of_limit` where they exist.
 pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
     let is_asked =

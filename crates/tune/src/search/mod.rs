@@ -51,7 +51,15 @@ pub fn search(
 ) -> Result<Found, SearchError> {
     let mut search = Search::new(lab, limits);
     let equal = search.equal_servers()?;
-    let mut figures = search.lab.watch_baseline();
+    let mut figures = match search.watch() {
+        Ok(figures) => figures,
+        Err(LabError::Interrupted) => {
+            search.found.is_interrupted = true;
+            return Ok(search.finish());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    search.check_time()?;
     // What trials record is of the load that decides.
     figures.extend(equal.figures(0));
     let (candidates, not_tried) = choose(&equal, figures);

@@ -31,8 +31,10 @@ pub(super) struct ScriptedLab {
     pub without_effect: BTreeSet<String>,
     /// Factors of p99 by knob.
     pub slower: BTreeMap<String, f64>,
-    /// Figures that trials do not record.
-    pub watched: BTreeMap<String, f64>,
+    /// Figures that trials do not record; none where the user interrupts while they are read.
+    pub watched: Option<BTreeMap<String, f64>>,
+    /// The time in which they are read, seconds.
+    pub watching_s: f64,
     /// In this many stages of each name, no trial is valid.
     pub disturbed: usize,
     pub interrupted_at: Option<usize>,
@@ -57,7 +59,8 @@ impl ScriptedLab {
             refused: BTreeSet::new(),
             without_effect: BTreeSet::new(),
             slower: BTreeMap::new(),
-            watched: BTreeMap::new(),
+            watched: Some(BTreeMap::new()),
+            watching_s: 0.0,
             disturbed: 0,
             interrupted_at: None,
             stages: Vec::new(),
@@ -127,8 +130,9 @@ impl TuningLab for ScriptedLab {
         Ok(StageTrials { run, higher_is_better, sentence, stopped, trials })
     }
 
-    fn watch_baseline(&mut self) -> BTreeMap<String, f64> {
-        self.watched.clone()
+    fn watch_baseline(&mut self) -> Result<BTreeMap<String, f64>, LabError> {
+        self.elapsed += self.watching_s;
+        self.watched.clone().ok_or(LabError::Interrupted)
     }
 
     fn is_configured(&self, _: usize, text: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The state of a search: its candidates, the time that is left, and the noise. How groups of candidates are measured is left to
 //! [`groups`](super::groups).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -26,20 +26,28 @@ pub(super) struct Search<'l> {
     waiting: VecDeque<Candidate>,
     /// Trials so far, for the time that one takes.
     trials: usize,
+    /// The time in which the baseline was watched: no trial takes it.
+    watched: Duration,
 }
 
 impl<'l> Search<'l> {
     pub(super) fn new(lab: &'l mut dyn TuningLab, limits: &SearchLimits) -> Self {
-        Self { lab, limits: *limits, found: Found::default(), waiting: VecDeque::new(), trials: 0 }
+        Self {
+            lab,
+            limits: *limits,
+            found: Found::default(),
+            waiting: VecDeque::new(),
+            trials: 0,
+            watched: Duration::ZERO,
+        }
     }
 
     /// Measures the baseline beside itself.
     pub(super) fn equal_servers(&mut self) -> Result<StageTrials, SearchError> {
         self.lab.say("equal servers: how much does this host seem to change by itself?");
         let both = [Settings::new(), Settings::new()];
-        let following = 2 * self.limits.screen + self.trials_to_confirm();
-        let trials =
-            self.run_until_valid("equal servers", &both, self.limits.equal, following, decide::is_estimable)?;
+        let (blocks, following) = (self.limits.equal, self.fewest_trials());
+        let trials = self.run_until_valid("equal servers", &both, blocks, following, decide::is_estimable)?;
         if let Some(why) = trials.why_failed(0) {
             return Err(SearchError::NoBaseline(why.to_owned()));
         }
@@ -52,17 +60,35 @@ impl<'l> Search<'l> {
         let learnt = format!("two equal servers seem to differ by {:.1} %", noise * 100.0);
         self.learnt("equal servers", &trials, learnt);
         self.found.equal = EqualServers { estimate: decide::estimate(&gains), noise, trials: trials.clone() };
-        let needed = self.time_for(following);
-        if self.lab.elapsed() + needed > self.limits.budget {
-            let needed_s = (self.lab.elapsed() + needed).as_secs() + 1;
-            return Err(SearchError::TooShort { budget_s: self.limits.budget.as_secs(), needed_s });
-        }
         Ok(trials)
+    }
+
+    /// Asks the baseline what it says of itself.
+    pub(super) fn watch(&mut self) -> Result<BTreeMap<String, f64>, LabError> {
+        let before = self.lab.elapsed();
+        let figures = self.lab.watch_baseline()?;
+        self.watched = self.lab.elapsed().saturating_sub(before);
+        Ok(figures)
+    }
+
+    /// Fails where the time is too short to try one candidate and confirm it.
+    pub(super) fn check_time(&self) -> Result<(), SearchError> {
+        let needed = self.lab.elapsed() + self.time_for(self.fewest_trials());
+        if needed <= self.limits.budget {
+            return Ok(());
+        }
+        Err(SearchError::TooShort { budget_s: self.limits.budget.as_secs(), needed_s: needed.as_secs() + 1 })
+    }
+
+    /// Trials of one candidate beside the baseline, and of its confirmation.
+    fn fewest_trials(&self) -> u32 {
+        2 * self.limits.screen + self.trials_to_confirm()
     }
 
     /// The time that this number of trials takes, by those so far.
     pub(super) fn time_for(&self, trials: u32) -> Duration {
-        self.lab.elapsed().mul_f64(f64::from(trials) / self.trials.max(1) as f64)
+        let under_trial = self.lab.elapsed().saturating_sub(self.watched);
+        under_trial.mul_f64(f64::from(trials) / self.trials.max(1) as f64)
     }
 
     /// The time until what comes after screening and race must begin.

@@ -51,7 +51,8 @@ fn placebos_are_never_kept_and_planted_gains_are() {
 #[test]
 fn candidates_are_chosen_by_what_trials_record_and_by_what_the_server_says_of_itself() {
     let mut lab = ScriptedLab::new(1, &[]);
-    lab.watched = [("statistics.evictions".to_owned(), 7.0), ("server.cpu_per_op".to_owned(), 0.0)].into();
+    lab.watched =
+        Some([("statistics.evictions".to_owned(), 7.0), ("server.cpu_per_op".to_owned(), 0.0)].into());
     let mut chosen_by = BTreeMap::new();
     let limits = SearchLimits::of(Duration::from_mins(20), 1e10);
     search(&mut lab, &limits, &mut |_, figures| {
@@ -61,6 +62,29 @@ fn candidates_are_chosen_by_what_trials_record_and_by_what_the_server_says_of_it
     .unwrap();
     assert_eq!(chosen_by["statistics.evictions"], 7.0);
     assert!(chosen_by["server.cpu_per_op"] > 0.0, "that of the trials: {chosen_by:?}");
+}
+
+#[test]
+fn the_time_in_which_the_baseline_is_watched_makes_no_trial_dearer() {
+    let candidates: Vec<Candidate> = (0..10).map(|at| candidate(&format!("c{at}"))).collect();
+    let tried = |watching_s: f64, budget: Duration| {
+        let mut lab = ScriptedLab::new(11, &[]);
+        lab.watching_s = watching_s;
+        let limits = SearchLimits::of(budget, 1e10);
+        search(&mut lab, &limits, &mut |_, _| (candidates.clone(), Vec::new())).map(|found| found.tried.len())
+    };
+    let minutes = Duration::from_mins;
+    assert!(tried(60.0, minutes(11)).unwrap() >= tried(0.0, minutes(10)).unwrap());
+    assert!(tried(0.0, minutes(3)).unwrap() > 0);
+    assert!(matches!(tried(100.0, minutes(3)), Err(SearchError::TooShort { needed_s: 253.., .. })));
+}
+
+#[test]
+fn a_search_that_is_interrupted_while_it_watches_keeps_the_equal_servers() {
+    let mut lab = ScriptedLab::new(1, &[("good", 0.2)]);
+    lab.watched = None;
+    let found = run(&mut lab, &[candidate("good")]);
+    assert!(found.is_interrupted && found.tried.is_empty() && found.stages.len() == 1);
 }
 
 #[test]

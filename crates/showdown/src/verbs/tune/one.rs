@@ -130,7 +130,7 @@ pub fn tune(
         context,
         &mut observe,
     )
-    .with_statistics(!server.definition.observe.is_empty());
+    .asking_server(depend_on_statistics(tunings, &server.definition));
     let found = search::search(&mut lab, &limits, &mut |equal, figures| {
         candidates(args, tunings, &server.definition, &scratch.path().join(&equal.run), figures)
     });
@@ -182,6 +182,13 @@ pub fn tune(
         is_interrupted: found.is_interrupted,
         unrestored,
     })
+}
+
+/// Whether the server can be asked what it says of itself, and a tuning for it depends on the answer.
+fn depend_on_statistics(tunings: &[Tuning], server: &ServerDefinition) -> bool {
+    let for_it = tunings.iter().filter(|tuning| tune::why_not_fit(tuning, server).is_none());
+    let mut conditions = for_it.flat_map(|tuning| tuning.when.iter().chain(&tuning.unless));
+    !server.observe.is_empty() && conditions.any(|condition| explain::is_of_statistics(&condition.figure))
 }
 
 /// Writes what was found into the run, and its report.
