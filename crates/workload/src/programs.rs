@@ -6,16 +6,21 @@ use std::path::Path;
 use host::Host;
 use host::packages::{Dependency, Error};
 
-use crate::definition::{ServerDefinition, TypedValue, Workload, named_program};
+use crate::definition::{
+    PreloadedAllocator, ServerDefinition, TypedValue, Workload, named_program, own_build,
+};
 use crate::instance::{InstanceError, certificate};
 use crate::variant::ServerVariant;
 
 impl ServerDefinition {
-    /// What it needs of the system where these knobs are set: its program, unless it starts one by its path, and its needs.
+    /// What it needs of the system where these knobs are set: its program, its needs, and the library of an allocator. A program
+    /// that is started by its path, or that is a build of the user's own, is there.
     pub fn dependencies(&self, knobs: &BTreeMap<String, TypedValue>) -> Vec<Dependency> {
-        let program = named_program(&self.start).map(|name| Dependency::program(name, self.packages.clone()));
+        let program = named_program(&self.start).filter(|_| own_build(knobs).is_none());
+        let program = program.map(|name| Dependency::program(name, self.packages.clone()));
         let needs = self.needs.iter().filter(|need| need.applies(&self.knobs, knobs));
-        program.into_iter().chain(needs.map(|need| need.dependency.clone())).collect()
+        let allocator = PreloadedAllocator::of(knobs).and_then(|allocator| allocator.library());
+        program.into_iter().chain(needs.map(|need| need.dependency.clone())).chain(allocator).collect()
     }
 
     /// What is missing of that, with all knobs as they are by default.
@@ -35,13 +40,12 @@ impl Workload {
         Ok(())
     }
 
-    /// What a variant needs of the system. A build of one's own is there, with what it needs.
+    /// What a variant needs of the system.
     pub fn dependencies(&self, variant: &ServerVariant) -> Vec<Dependency> {
         let of_load = self.load.is_tls.then(certificate::program);
-        let is_its =
-            |server: &&ServerDefinition| server.name == variant.server && variant.own_build().is_none();
-        let of_server = self.servers.iter().find(is_its).map(|server| server.dependencies(&variant.knobs));
-        of_load.into_iter().chain(of_server.into_iter().flatten()).collect()
+        let server = self.servers.iter().find(|server| server.name == variant.server);
+        let of_server = server.into_iter().flat_map(|server| server.dependencies(&variant.knobs));
+        of_load.into_iter().chain(of_server).collect()
     }
 
     /// Installs what these variants need and what is missing, with the installer's output in `log`. Where this user may not

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::dependency::Dependency;
 use super::error::Error;
 use super::name::PackageName;
 use super::services::{INSTALL_VARIABLE, ServiceStartBlock};
@@ -18,21 +19,19 @@ const LOCK_TIMEOUT: &str = "DPkg::Lock::Timeout=300";
 
 /// Installs a package as root. If that fails, it updates the package lists and tries again: a fresh container has no
 /// lists, and old lists name versions that no longer exist.
-pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<(), Error> {
+pub(super) fn install(
+    root: &Root,
+    dependency: &Dependency,
+    package: &PackageName,
+    log: &Path,
+) -> Result<(), Error> {
     let failed = |what, source| Error::Io { package: package.clone(), what, source };
     let _block = ServiceStartBlock::install(root)
         .map_err(|e| failed("cannot prevent its service from starting", e))?;
     let run = |arguments: &[&str]| {
         apt_get(arguments, log).map_err(|e| failed("cannot run apt-get", e)).map(|ok| {
             let command = format!("apt-get {}", arguments.join(" "));
-            let (log, package) = (LogTail::read(log), package.clone());
-            if ok {
-                Ok(())
-            } else if log.lines().iter().any(|line| line.contains(REMOVE_DISABLED)) {
-                Err(Error::WouldRemove { package })
-            } else {
-                Err(Error::Failed { package, command, log })
-            }
+            if ok { Ok(()) } else { Err(why_failed(dependency, package, command, LogTail::read(log))) }
         })
     };
     // apt-get must not remove other packages: by default it replaces one mail server with another.
@@ -47,12 +46,22 @@ pub(super) fn install(root: &Root, package: &PackageName, log: &Path) -> Result<
         package.as_str(),
     ];
     let done = run(&install)?;
-    // New lists would not change the latter.
+    // Newer package lists would not change a refusal to remove.
     if matches!(done, Ok(()) | Err(Error::WouldRemove { .. })) {
         return done;
     }
     run(&["update", "-o", LOCK_TIMEOUT])??;
     run(&install)?
+}
+
+/// Why this command failed, by its log.
+fn why_failed(dependency: &Dependency, package: &PackageName, command: String, log: LogTail) -> Error {
+    let package = package.clone();
+    if log.lines().iter().any(|line| line.contains(REMOVE_DISABLED)) {
+        let Dependency { name, kind, .. } = dependency;
+        return Error::WouldRemove { name: name.clone(), package, place: kind.place() };
+    }
+    Error::Failed { package, command, log }
 }
 
 /// Runs apt-get and returns whether it succeeded. It continues if this process is killed: an incomplete installation
@@ -88,6 +97,31 @@ pub(crate) fn installed_version(package: &PackageName) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_that_would_remove_another_one_is_said_to_do_so() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("log");
+        let why = |printed: &str| {
+            std::fs::write(&path, printed).map(|()| {
+                let package: PackageName = "exim4-daemon-light".parse().expect("a package name");
+                let exim = Dependency::program("exim4", [].into());
+                why_failed(&exim, &package, "apt-get install".to_owned(), LogTail::read(&path)).to_string()
+            })
+        };
+        let refused = why(
+            "The following packages will be REMOVED:\n  postfix\nE: Packages need to be removed but remove is disabled.\n",
+        )?;
+        assert_eq!(
+            refused,
+            "exim4 is not installed, because exim4-daemon-light would remove another package of this machine: unpack it with \
+             dpkg-deb --extract, and put exim4 in a directory of PATH"
+        );
+        assert!(
+            why("E: Unable to locate package exim4-daemon-light\n")?.contains("Unable to locate package")
+        );
+        Ok(())
+    }
 
     #[test]
     fn dpkg_is_installed_and_a_made_up_package_is_not() -> Result<(), super::super::InvalidName> {

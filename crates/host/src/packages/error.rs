@@ -38,12 +38,16 @@ pub enum Error {
     },
     /// Its installation would remove another package, as one mail server replaces another.
     #[error(
-        "{package} is not installed, because that would remove another package of this machine: unpack it with dpkg-deb --extract, \
-         and put what is needed of it in /usr/local"
+        "{name} is not installed, because {package} would remove another package of this machine: unpack it with \
+         dpkg-deb --extract, and put {name} {place}"
     )]
     WouldRemove {
+        /// What is missing.
+        name: String,
         /// The package.
         package: PackageName,
+        /// Where it is looked for.
+        place: &'static str,
     },
     /// The package is installed, but does not contain it.
     #[error("{package} is installed, but {name} is not {place}: correct the package name")]

@@ -31,10 +31,25 @@ fn find_program(root: &Root, name: &str) -> Option<PathBuf> {
 /// The directories of shared libraries, in which distributions have further ones, such as `x86_64-linux-gnu`.
 const LIBRARIES: [&str; 4] = ["/usr/local/lib", "/usr/lib", "/usr/lib64", "/lib"];
 
+/// Files with further directories of shared libraries, a line each (`ldconfig(8)`).
+const MORE_LIBRARIES: [&str; 2] = ["/etc/ld.so.conf", "/etc/ld.so.conf.d"];
+
+/// The directories that the administrator has added.
+fn added_directories(root: &Root) -> Vec<String> {
+    let files = MORE_LIBRARIES.iter().map(|path| root.path(path)).flat_map(|path| {
+        let below = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
+        below.chain([path]).collect::<Vec<_>>()
+    });
+    let lines = files.filter_map(|file| std::fs::read_to_string(file).ok());
+    let lines = lines.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>());
+    lines.filter(|line| line.starts_with('/')).collect()
+}
+
 /// Finds a shared library by the name of its file.
 fn find_library(root: &Root, name: &str) -> Option<PathBuf> {
-    LIBRARIES.iter().find_map(|directory| {
-        let directory = root.path(directory);
+    let directories = LIBRARIES.iter().map(|directory| (*directory).to_owned());
+    directories.chain(added_directories(root)).find_map(|directory| {
+        let directory = root.path(&directory);
         let below = std::fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let below = below.filter(|path| path.extension().is_none()).collect::<Vec<_>>();
         std::iter::once(directory)
@@ -66,6 +81,6 @@ pub(crate) fn ensure(root: &Root, dependency: &Dependency, log: &Path) -> Result
     if !manager.is_apt() || !rustix::process::geteuid().is_root() {
         return Err(Error::Missing { name, command: manager.command(package) });
     }
-    apt::install(root, package, log)?;
+    apt::install(root, dependency, package, log)?;
     find(root, dependency).ok_or_else(|| Error::NotInPackage { name, package: package.clone(), place })
 }

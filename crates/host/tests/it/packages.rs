@@ -21,6 +21,22 @@ fn an_installed_program_is_found_without_an_installation() -> Result<(), Error> 
 }
 
 #[test]
+fn a_library_is_found_where_the_loader_finds_it() -> Result<(), Box<dyn std::error::Error>> {
+    let dir = tempfile::tempdir()?;
+    for directory in ["usr/lib/x86_64-linux-gnu", "opt/rocksdb/lib", "etc/ld.so.conf.d"] {
+        std::fs::create_dir_all(dir.path().join(directory))?;
+    }
+    std::fs::write(dir.path().join("etc/ld.so.conf.d/rocksdb.conf"), "# added\n/opt/rocksdb/lib\n")?;
+    let host = host::Host::below(dir.path(), "/bin/true");
+    for file in ["usr/lib/x86_64-linux-gnu/libone.so", "opt/rocksdb/lib/libtwo.so", "opt/libthree.so"] {
+        std::fs::write(dir.path().join(file), "")?;
+    }
+    let has = |name| host.has(&Dependency::library(name, [].into()));
+    assert_eq!(["libone.so", "libtwo.so", "libthree.so"].map(has), [true, true, false]);
+    Ok(())
+}
+
+#[test]
 fn on_a_distribution_without_apt_the_error_contains_the_command() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     std::fs::create_dir(dir.path().join("etc"))?;

@@ -110,7 +110,7 @@ fn a_workload_that_others_control_is_refused_and_an_own_one_is_named() {
 #[test]
 fn a_plan_from_elsewhere_is_shown_and_needs_consent() {
     let home = TestHome::new();
-    let plan = home.small_plan(&["memcached:net.core.no_such=1,threads=2", "memcached"]);
+    let plan = home.small_plan(&["memcached:allocator=jemalloc,net.core.no_such=1,threads=2", "memcached"]);
     let run = |args: &[&str]| home.run(&[&["run", &plan], args].concat());
     // Without a question this plan is an error of its own: nothing is run.
     let why = refused(&run(&[]));
@@ -125,8 +125,8 @@ fn a_plan_from_elsewhere_is_shown_and_needs_consent() {
         "use                the built-in workload cache\n",
         "execute            memcached {% if user %}",
         "memcached -V\n",
-        "install            memcached\n",
-        "start              memcached:threads=2,net.core.no_such=1\n",
+        "install            libjemalloc2\n                     memcached\n",
+        "start              memcached:allocator=jemalloc,threads=2,net.core.no_such=1\n",
         "set in the kernel  net.core.no_such=1\n",
         "run                6 trials\n",
     ] {

@@ -52,6 +52,10 @@ impl Need {
                 return Err(refuse(format!("only_with: the server has no knob {knob:?}")));
             };
             known.parse(value).map_err(|error| refuse(format!("only_with: {knob}: {error}")))?;
+            // A template has its value at each start, and what is needed is asked before.
+            known
+                .parse(&known.default)
+                .map_err(|_| refuse(format!("only_with: {knob}: its default is a template")))?;
         }
         Ok(Self { dependency: Dependency { kind, name, packages }, only_with })
     }

@@ -155,9 +155,6 @@ impl ServerDefinition {
         let knobs: Result<Vec<Knob>, DefinitionError> =
             raw.knobs.into_iter().map(|(name, knob)| Knob::check(&name, knob, source)).collect();
         let knobs = knobs?;
-        let needs: Result<Vec<Need>, DefinitionError> =
-            raw.needs.into_iter().map(|raw| Need::check(raw, &knobs, source)).collect();
-        let needs = needs?;
 
         let mut templates = TemplateCheck::new(&knobs, &knob_spans, raw.password, is_tls, source)?;
         templates.argv(&raw.start)?;
@@ -196,6 +193,9 @@ impl ServerDefinition {
         let instances_knobs = instances_knobs.into_iter().flatten();
         let added = tls_knobs.into_iter().flatten().chain(instances_knobs).chain(of_every_server);
         let knobs: Vec<Knob> = knobs.into_iter().chain(added).collect();
+        let needs: Result<Vec<Need>, DefinitionError> =
+            raw.needs.into_iter().map(|raw| Need::check(raw, &knobs, source)).collect();
+        let needs = needs?;
         let concurrency = ConcurrencyKnobs::check(raw.concurrency, &knobs, source)?;
         Ok(Self {
             name: name.to_owned(),

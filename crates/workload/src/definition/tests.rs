@@ -170,6 +170,7 @@ fn a_need_that_cannot_be_looked_for_is_refused() {
             "only_with: the server has no knob \"worker\"",
         ),
         ("{ program = \"x\", only_with = { workers = \"many\" } }", "only_with: workers: "),
+        ("{ program = \"x\", only_with = { allocator = \"x\" } }", "only_with: allocator: "),
     ] {
         let error = refused("ready ", &format!("needs = [{needs}]\nready "));
         assert!(error.starts_with(&format!("workload.toml:5: needs: {expected}")), "{error}");
@@ -193,7 +194,15 @@ ready "#;
     assert_eq!(needed(&[])?, ["my-api", "make", "libtwo.so"], "the default is 2");
     assert_eq!(needed(&[("workers", "2")])?, ["my-api", "make", "libtwo.so"]);
     assert_eq!(needed(&[("workers", "3")])?, ["my-api", "make"]);
-    assert!(needed(&[("binary", "/bin/sh")])?.is_empty(), "a build of one's own is there");
+    assert_eq!(
+        needed(&[("binary", "/bin/sh"), ("workers", "3")])?,
+        ["make"],
+        "a build of one's own is there"
+    );
+    assert_eq!(
+        needed(&[("allocator", "jemalloc"), ("workers", "3")])?,
+        ["my-api", "make", "libjemalloc.so.2"]
+    );
     Ok(())
 }
 
