@@ -16,10 +16,9 @@ use bakeoff::plan_request;
 use host::CpuSet;
 use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 
-use crate::figures::{self, CPU_IN_KERNEL, CPU_PER_OPERATION, Plain};
+use crate::figures::{self, CPU_IN_KERNEL, CPU_PER_OPERATION};
 use crate::held_server::{LoopFacts, SliceReading};
 use crate::study::glance;
-use crate::watched::Watched;
 
 /// The share of a closed loop at its beginning that is not evidence: the server is cold.
 const COLD: f64 = 0.3;
@@ -55,8 +54,7 @@ fn figures_of_closed_loop(run: &Run, trial: &Trial) -> BTreeMap<String, f64> {
         let reading = reading(trial, closed_loop(trial)?, telemetry.as_ref(), plan.load.connections);
         let server_cpus = server_cpus(plan, variant, &reading);
         let facts = LoopFacts::of_record(&variant.name, plan.load.connections, server_cpus);
-        let watched = Watched::default();
-        Some(figures::of(&Plain { facts: &facts, readings: &[reading], watched: &watched }).values())
+        Some(figures::of_slices(&facts, &[reading]).values())
     });
     found.unwrap_or_default()
 }

@@ -131,9 +131,8 @@ pub struct PlainFigures {
 /// The figures of a server that is warm, from plain slices. Nothing is suspected or tried.
 pub fn plain_figures(server: &mut dyn HeldServer, lengths: &PlannedStudy) -> Result<PlainFigures, HoldError> {
     let readings = plain_slices(server, lengths, &mut |_| ())?.readings;
-    let (facts, watched) = (server.facts(), Watched::default());
     Ok(PlainFigures {
-        values: figures::of(&Plain { facts: &facts, readings: &readings, watched: &watched }).values(),
+        values: figures::of_slices(&server.facts(), &readings).values(),
         statistics_problem: readings.into_iter().find_map(|reading| reading.statistics_problem),
     })
 }

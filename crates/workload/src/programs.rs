@@ -18,7 +18,7 @@ impl ServerDefinition {
     pub fn dependencies(&self, knobs: &BTreeMap<String, TypedValue>) -> Vec<Dependency> {
         let program = named_program(&self.start).filter(|_| own_build(knobs).is_none());
         let program = program.map(|name| Dependency::program(name, self.packages.clone()));
-        let needs = self.needs.iter().filter(|need| need.applies(&self.knobs, knobs));
+        let needs = self.needs.iter().filter(|need| need.applies(knobs));
         let allocator = PreloadedAllocator::of(knobs).and_then(|allocator| allocator.library());
         program.into_iter().chain(needs.map(|need| need.dependency.clone())).chain(allocator).collect()
     }

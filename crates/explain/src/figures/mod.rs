@@ -20,6 +20,9 @@ pub(crate) use set::Figures;
 pub use statistics::is_of_statistics;
 pub(crate) use text::with_unit;
 
+use crate::held_server::{LoopFacts, SliceReading};
+use crate::watched::Watched;
+
 /// All figures of plain slices.
 pub(crate) fn of(plain: &Plain<'_>) -> Figures {
     let mut figures = Figures::default();
@@ -32,13 +35,18 @@ pub(crate) fn of(plain: &Plain<'_>) -> Figures {
     figures
 }
 
+/// All figures of plain slices during which nothing was profiled and no wait was watched.
+pub(crate) fn of_slices(facts: &LoopFacts, readings: &[SliceReading]) -> Figures {
+    of(&Plain { facts, readings, watched: &Watched::default() })
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use archive::model::Figure;
 
-    use super::{Plain, of};
+    use super::of_slices;
     use crate::held_server::HeldServer;
     use crate::scripted::Scripted;
 
@@ -49,8 +57,7 @@ mod tests {
             let columns = std::mem::take(&mut server.columns).into_iter();
             server.columns = columns.filter_map(|(name, value)| Some((rename(&name)?, value))).collect();
             let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
-            let (facts, watched) = (server.facts.clone(), server.watched.clone());
-            of(&Plain { facts: &facts, readings: &[reading], watched: &watched }).value("network.bytes")
+            of_slices(&server.facts, &[reading]).value("network.bytes")
         };
         assert_eq!(network_bytes(|name| Some(name.to_owned())), Some(2e6), "the busier direction");
         assert_eq!(network_bytes(|name| Some(name.replace("net.eth0", "net.lo"))), Some(0.0));

@@ -35,7 +35,7 @@ pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, I
 pub use self::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
 pub use self::load::LoadDefinition;
 pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
-pub use self::need::Need;
+pub use self::need::{Need, NeededValue};
 pub use self::observation::{Observation, ObservedDefinition, number as limit_number};
 pub use self::server::{NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, VersionCommand};
 pub use self::source_text::{DefinitionError, SourceText};

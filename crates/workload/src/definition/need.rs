@@ -12,12 +12,21 @@ use super::raw::RawNeed;
 use super::source_text::{DefinitionError, SourceText};
 
 /// Something that a server needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     /// What it is.
     pub dependency: Dependency,
-    /// Knobs with the values without which it is not needed.
-    pub only_with: BTreeMap<String, String>,
+    /// The values of knobs without which it is not needed, by the names of these.
+    pub only_with: BTreeMap<String, NeededValue>,
+}
+
+/// A value of a knob without which something is not needed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NeededValue {
+    /// The value.
+    pub value: TypedValue,
+    /// Whether the knob has it where nobody sets it.
+    pub is_default: bool,
 }
 
 impl Need {
@@ -47,26 +56,26 @@ impl Need {
             }
             _ => {}
         }
-        for (knob, value) in &only_with {
-            let Some(known) = knobs.iter().find(|known| known.name == *knob) else {
-                return Err(refuse(format!("only_with: the server has no knob {knob:?}")));
-            };
-            known.parse(value).map_err(|error| refuse(format!("only_with: {knob}: {error}")))?;
+        let needed = only_with.into_iter().map(|(name, text)| {
+            let knob = knobs.iter().find(|knob| knob.name == name);
+            let knob = knob.ok_or_else(|| refuse(format!("only_with: the server has no knob {name:?}")))?;
+            let value = knob.parse(&text);
+            let value = value.map_err(|error| refuse(format!("only_with: {name}: {error}")))?;
             // A template has its value at each start, and what is needed is asked before.
-            known
-                .parse(&known.default)
-                .map_err(|_| refuse(format!("only_with: {knob}: its default is a template")))?;
-        }
+            let default = knob.parse(&knob.default);
+            let default =
+                default.map_err(|_| refuse(format!("only_with: {name}: its default is a template")))?;
+            let is_default = value == default;
+            Ok((name, NeededValue { value, is_default }))
+        });
+        let only_with = needed.collect::<Result<_, DefinitionError>>()?;
         Ok(Self { dependency: Dependency { kind, name, packages }, only_with })
     }
 
-    /// Whether it is needed with these values of the server's knobs; the others have their defaults.
-    pub(crate) fn applies(&self, knobs: &[Knob], set: &BTreeMap<String, TypedValue>) -> bool {
-        let has = |(name, wanted): (&String, &String)| {
-            knobs.iter().find(|knob| knob.name == *name).is_some_and(|knob| {
-                let value = set.get(name).cloned().or_else(|| knob.parse(&knob.default).ok());
-                value.is_some() && value == knob.parse(wanted).ok()
-            })
+    /// Whether it is needed where these knobs are set; the others have their defaults.
+    pub(crate) fn applies(&self, set: &BTreeMap<String, TypedValue>) -> bool {
+        let has = |(name, needed): (&String, &NeededValue)| {
+            set.get(name).map_or(needed.is_default, |value| *value == needed.value)
         };
         self.only_with.iter().all(has)
     }
