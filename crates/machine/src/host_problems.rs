@@ -3,7 +3,7 @@
 use host::CpuSet;
 
 use crate::error::MachineError;
-use crate::hosts_file::HostEntry;
+use crate::host_entry::HostEntry;
 use crate::protocol::CallError;
 
 /// What is wrong with the entry, if anything: whether the host has the address and the CPUs. `address` is whether it could

@@ -34,6 +34,7 @@ mod connection;
 mod end_all;
 mod error;
 pub mod frame;
+mod host_entry;
 mod host_problems;
 pub mod hosts_file;
 pub mod load_client;
@@ -54,9 +55,8 @@ pub mod transport;
 pub use connection::Connection;
 pub use end_all::end_all;
 pub use error::MachineError;
-pub use hosts_file::{
-    HostEntry, Hosts, HostsFileError, OtherLoopback, PlannedHostError, check_is_one_machine,
-};
+pub use host_entry::{HostEntry, OtherLoopback, PlannedHostError, check_is_one_machine};
+pub use hosts_file::{Hosts, HostsFileError};
 pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalError, LocalMachine, knob_value};
 pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, ServerSqueeze};

@@ -12,8 +12,9 @@ use load::engine::RunContext;
 
 use crate::connection::Connection;
 use crate::error::MachineError;
+use crate::host_entry::HostEntry;
 use crate::host_problems::host_problems;
-use crate::hosts_file::{HostEntry, Hosts};
+use crate::hosts_file::Hosts;
 use crate::program_channel::{ProgramInput, ProgramOutput};
 use crate::protocol::{AgentProgram, DescribeClient};
 use crate::reach::ReachOptions;

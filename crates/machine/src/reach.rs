@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::hosts_file::HostEntry;
+use crate::host_entry::HostEntry;
 use crate::program::{ProgramError, Programs};
 use crate::transport::Transport;
 
