@@ -65,7 +65,8 @@ pub enum Event {
         /// Why.
         why: String,
     },
-    /// The run begins again with its first block, and measures something else: the client was the limit.
+    /// The run begins again with its first block, and measures something else: the client was the limit, or a server carries too
+    /// little for the rate.
     MeasureReplaced {
         /// The measure from here on, and why it replaces the planned one, in one sentence.
         sentence: String,

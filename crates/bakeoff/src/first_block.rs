@@ -1,10 +1,10 @@
 //! What a plan leaves to its first block: the rate at which CPU time is measured, whether CPU time takes the place of a
 //! measure for which the client is the limit, and whether servers run one at a time. Its trials are the only input, so a
-//! resumed run decides alike.
+//! resumed run decides alike. What follows for the run is left to `run_progress`.
 
 use archive::model::{
     Facts, FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, RunKind, Trial,
-    TrialStatus, TrialTurns, Vary,
+    TrialStatus, TrialTurns, Vary, thousands,
 };
 use load::validity::MAX_UTILISATION;
 use workload::Workload;
@@ -27,15 +27,34 @@ const MAX_UTILISATION_IN_FIRST_BLOCK: f64 = 0.85;
 /// the lines of the README's table it was 0.67 at most. 0 to 1.
 const MAX_UTILISATION_AT_CAPACITY: f64 = 0.8;
 
-/// The measure with the rate at which these trials of the first block were measured; none where the plan has one, or varies
-/// it.
-pub fn measure_with_rate<'t>(plan: &Plan, trials: impl IntoIterator<Item = &'t Trial>) -> Option<Measure> {
-    let is_open = plan.measure == (Measure::CpuTime { rate_per_s: None });
-    if !is_open || plan.sweep.iter().any(|axis| axis.vary == Vary::Rate) {
+/// Least closed loop of a server as a multiple of the rate at which its CPU time is measured. Servers that are up together get a rate
+/// with a multiple of three. One that is up alone gets the rate of the server before it, which may be too much for it.
+const MIN_CLOSED_LOOP_TO_RATE: f64 = 2.0;
+
+/// Whether the plan leaves the rate at which CPU time is measured to its first block.
+pub fn leaves_rate(plan: &Plan) -> bool {
+    let varies_rate = plan.sweep.iter().any(|axis| axis.vary == Vary::Rate);
+    plan.measure == (Measure::CpuTime { rate_per_s: None }) && !varies_rate
+}
+
+/// The rate at which the first of these trials measured CPU time, operations a second; none where none has.
+pub fn measured_rate<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Option<f64> {
+    trials.into_iter().find_map(|trial| Some(trial.cpu_time.as_ref()?.rate_per_s))
+}
+
+/// The measure at a lower rate, and why, where a server in these trials of the first block would hardly keep up with this one;
+/// none where all have room for it.
+pub fn at_lower_rate(rate: f64, trials: &[&Trial]) -> Option<(Measure, ReplacedMeasure)> {
+    let closed_loops =
+        || trials.iter().filter_map(|trial| Some((closed_loop_per_s(trial)?, trial.variant.as_str())));
+    let (slowest, name) = closed_loops().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    if slowest >= MIN_CLOSED_LOOP_TO_RATE * rate {
         return None;
     }
-    let rate = trials.into_iter().find_map(|trial| Some(trial.cpu_time.as_ref()?.rate_per_s))?;
-    Some(Measure::CpuTime { rate_per_s: Some(rate) })
+    let lower = cpu_rate::for_closed_loops([slowest]).filter(|lower| *lower < rate)?;
+    let metric = wording(&Measure::CpuTime { rate_per_s: Some(rate) }).what;
+    let why = format!("{name} carries only {}/s in a closed loop", thousands(slowest));
+    Some((Measure::CpuTime { rate_per_s: Some(lower) }, ReplacedMeasure { metric, why }))
 }
 
 /// The measure that takes the place of the planned one, and why; none where the client was neither the limit of these trials,

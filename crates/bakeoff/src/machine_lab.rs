@@ -199,7 +199,7 @@ impl Lab for MachineLab<'_> {
     }
 
     fn run_one_at_a_time(&mut self, why: &str) {
-        // The rate is in the plan: the first trials that measured at it have put it there.
+        // The trials that were kept have the rate.
         self.one_at_a_time = Some(OneAtATime { why: why.to_owned(), rate_per_s: None });
     }
 

@@ -1,5 +1,5 @@
 //! A run under way: its trials in order, each written to the run directory as soon as it has ended, and the verdict. What it
-//! tells about its length and precision is in [`telling`].
+//! tells about its length and precision is in [`telling`], and what its first block decides in [`deciding`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 use archive::model::{
     Facts, Gate, GateOutcome, Plan, QuantileCurve, Trial, TrialStatus, TrialTurns, VariantFacts,
 };
-use archive::{ArchiveError, RunWriter, TrialWriter};
+use archive::{RunWriter, TrialWriter};
 use load::record::Micros;
 
 use crate::changes;
 use crate::event::{Event, Observer};
 use crate::fact_check::FactCheck;
-use crate::first_block;
 use crate::gates;
 use crate::hint::Hint;
 use crate::interrupted_run::ResumeError;
@@ -29,8 +28,8 @@ use crate::variant_point::VariantPoint;
 use crate::verdict::{comparisons_so_far, verdict};
 use crate::verdict_input::VerdictInput;
 use crate::warm_up_loop::next_loop;
-use crate::wording;
 
+mod deciding;
 mod telling;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
@@ -130,7 +129,7 @@ impl<'a> RunProgress<'a> {
     ) -> Result<RunEnd, RunPlanError> {
         let mut block = self.replay.next_block;
         loop {
-            if self.begin_one_at_a_time(observe)? || (block > 1 && self.replace_measure(observe)?) {
+            if block > 1 && self.begins_again(observe)? {
                 block = 1;
             }
             let due = due(block, &self.plan, &self.variant_points, &self.replay.kept);
@@ -164,67 +163,6 @@ impl<'a> RunProgress<'a> {
             block += 1;
         }
         Ok(RunEnd::Complete)
-    }
-
-    fn mixes_turns(&self) -> bool {
-        first_block::mixes_turns(&self.replay.kept.all().collect::<Vec<_>>())
-    }
-
-    /// Begins again if only some servers of the first block ran in turns: the two ways to measure do not give the same values, so
-    /// that no sweep may have both. By now the lab runs them one at a time.
-    fn begin_one_at_a_time(&mut self, observe: &mut Observer<'_>) -> Result<bool, RunPlanError> {
-        let is_interrupted = |trial: &Trial| trial.status == TrialStatus::Interrupted;
-        if !self.mixes_turns() || self.replay.kept.all().any(is_interrupted) {
-            return Ok(false);
-        }
-        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
-        self.discard_trials().map_err(cut_off)?;
-        self.tell_beginning(observe);
-        Ok(true)
-    }
-
-    /// Removes all trials, so that the run begins again with its first block.
-    fn discard_trials(&mut self) -> Result<(), ArchiveError> {
-        let folders = self.replay.kept.indexed().map(|(index, trial)| {
-            archive::layout::trial_folder(trial.number, &self.variant_points[index].name(&self.plan))
-        });
-        self.writer.discard(&folders.collect::<Vec<_>>())?;
-        self.replay = Replay::of_new_run(&self.plan, &self.variant_points);
-        self.merged.fill(None);
-        Ok(())
-    }
-
-    /// Once the first block is complete: whether the client was the limit of the planned measure, so that the run begins
-    /// again with its fallback. The plan then has no fallback any more, whatever the answer.
-    fn replace_measure(&mut self, observe: &mut Observer<'_>) -> Result<bool, RunPlanError> {
-        let first: Vec<&Trial> = self.replay.kept.all().filter(|trial| trial.block == 1).collect();
-        if self.plan.fallback.is_none() || first.iter().any(|trial| trial.status == TrialStatus::Interrupted)
-        {
-            return Ok(false);
-        }
-        let cut_off = |source| RunPlanError::CutOff { dir: self.writer.dir().to_owned(), source };
-        let replacement = first_block::replacement(&self.plan, &self.facts, &first);
-        let is_replaced = replacement.is_some();
-        if let Some((measure, replaced)) = replacement {
-            observe(Event::MeasureReplaced { sentence: wording::replaced(&measure, &replaced) });
-            // The trials go before the plan changes: a run that is killed in between begins with its first block.
-            self.discard_trials().map_err(cut_off)?;
-            (self.plan.measure, self.plan.replaced) = (measure, Some(replaced));
-        }
-        self.plan.fallback = None;
-        self.writer.plan(&self.plan).map_err(cut_off)?;
-        Ok(is_replaced)
-    }
-
-    /// Keeps the rate that the first trials of CPU time have chosen, for all others.
-    fn keep_rate<'t>(
-        &mut self,
-        finished: impl IntoIterator<Item = &'t FinishedTrial>,
-    ) -> Result<(), ArchiveError> {
-        let trials = finished.into_iter().map(|finished| &finished.trial);
-        let Some(measure) = first_block::measure_with_rate(&self.plan, trials) else { return Ok(()) };
-        self.plan.measure = measure;
-        self.writer.plan(&self.plan)
     }
 
     fn verdict_input<'s>(&'s self, look: Option<u32>, curves: &'s [QuantileCurve]) -> VerdictInput<'s> {
@@ -269,8 +207,7 @@ impl<'a> RunProgress<'a> {
             let warm_up_loop = next_loop(&self.plan, kept.of(scheduled.variant_point));
             TrialSlot { scheduled, variant_point, writer, hint, warm_up_loop }
         });
-        let finished = lab.run_trials(&self.plan, &slots.collect::<Vec<_>>(), observe);
-        self.keep_rate(finished.iter().flatten()).map_err(cut_off)?;
+        let finished = lab.run_trials(&self.plan_of_trials(), &slots.collect::<Vec<_>>(), observe);
         let mut cannot_be_measured = None;
         for ((scheduled, writer), finished) in together.iter().zip(&writers).zip(finished) {
             // Trials before one that cannot be written have their records.

@@ -40,7 +40,7 @@ impl FinishedTrials {
     }
 
     /// All trials, each with the index of its variant and point.
-    pub fn indexed(&self) -> impl Iterator<Item = (usize, &Trial)> {
+    pub fn indexed(&self) -> impl DoubleEndedIterator<Item = (usize, &Trial)> {
         self.0.iter().map(|(index, trial)| (*index, trial))
     }
 

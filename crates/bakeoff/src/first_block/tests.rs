@@ -7,7 +7,10 @@ use archive::model::{
     PhaseKind, Plan, SweepPoint, Times, Trial, TrialPhase, TrialStatus, TrialTurns,
 };
 
-use super::{measure_with_rate, mixes_turns, one_at_a_time, replacement, replacement_before_gains};
+use super::{
+    at_lower_rate, leaves_rate, measured_rate, mixes_turns, one_at_a_time, replacement,
+    replacement_before_gains,
+};
 use crate::testing::plan::PLAN;
 use crate::trial::blank;
 use crate::trial_order::ScheduledTrial;
@@ -152,7 +155,7 @@ fn a_measure_that_the_user_named_and_valid_trials_stay() {
 }
 
 #[test]
-fn the_first_trials_of_cpu_time_give_the_plan_its_rate() {
+fn the_first_trial_of_cpu_time_has_the_rate() {
     let cpu_time = CpuTimePerOperation {
         rate_per_s: 20_000.0,
         cpu_s: 1.0,
@@ -162,19 +165,35 @@ fn the_first_trials_of_cpu_time_give_the_plan_its_rate() {
         between_s: 0.0,
     };
     let measured = Trial { cpu_time: Some(cpu_time), ..refused(0, 1e5, 0.3) };
+    let empty = refused(1, 0.0, 0.3);
+    assert_eq!(measured_rate([&empty, &measured]), Some(20_000.0));
+    assert_eq!(measured_rate([&empty]), None, "nothing was measured");
+}
+
+#[test]
+fn a_plan_leaves_its_rate_to_the_first_block_where_it_neither_has_nor_varies_one() {
     let with_measure = |measure: &str| {
         PLAN.replace(r#"{ metric = "max_throughput" }"#, measure).parse::<Plan>().expect("a plan")
     };
     let open = with_measure(r#"{ metric = "cpu_time" }"#);
-    let chosen = Some(Measure::CpuTime { rate_per_s: Some(20_000.0) });
-    assert_eq!(measure_with_rate(&open, [&measured]), chosen);
-    assert_eq!(measure_with_rate(&open, [&refused(0, 1e5, 0.3)]), None, "nothing was measured");
-    let given = with_measure(r#"{ metric = "cpu_time", rate_per_s = 5000.0 }"#);
-    assert_eq!(measure_with_rate(&given, [&measured]), None);
-    let mut swept = open;
-    let values = vec![KnobValue::Integer(5_000)];
-    swept.sweep = vec![archive::model::Axis { vary: archive::model::Vary::Rate, values }];
-    assert_eq!(measure_with_rate(&swept, [&measured]), None, "each point has its rate");
+    assert!(leaves_rate(&open));
+    assert!(!leaves_rate(&plan()), "a capacity has no rate");
+    assert!(!leaves_rate(&with_measure(r#"{ metric = "cpu_time", rate_per_s = 5000.0 }"#)));
+    let axis =
+        archive::model::Axis { vary: archive::model::Vary::Rate, values: vec![KnobValue::Integer(5_000)] };
+    assert!(!leaves_rate(&Plan { sweep: vec![axis], ..open }), "each point has its rate");
+}
+
+#[test]
+fn a_server_that_carries_less_than_twice_the_rate_lowers_it() {
+    let (nginx, apache) = (valid(refused(0, 90_000.0, 0.5)), valid(refused(1, 59_000.0, 0.5)));
+    assert_eq!(at_lower_rate(29_000.0, &[&nginx, &apache]), None, "both have room");
+    let (measure, replaced) = at_lower_rate(30_000.0, &[&nginx, &apache]).expect("another rate");
+    assert_eq!(measure, Measure::CpuTime { rate_per_s: Some(19_000.0) });
+    assert_eq!(replaced.metric, "CPU time an operation at 30,000/s");
+    assert_eq!(replaced.why, "apache carries only 59,000/s in a closed loop");
+    let without_operations = refused(1, 0.0, 0.5);
+    assert_eq!(at_lower_rate(30_000.0, &[&nginx, &without_operations]), None, "no rate suits it");
 }
 
 #[test]

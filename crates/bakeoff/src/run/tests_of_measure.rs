@@ -35,11 +35,14 @@ impl Recorded {
 }
 
 fn recorded(plan: &Plan, client_is_limit: bool) -> Recorded {
+    recorded_in(&mut ScriptedLab::of_client(client_is_limit), plan)
+}
+
+fn recorded_in(lab: &mut ScriptedLab, plan: &Plan) -> Recorded {
     let runs = tempfile::tempdir().expect("a directory");
     let mut events = Vec::new();
-    let mut lab = ScriptedLab::of_client(client_is_limit);
     let finished =
-        run_blocks(plan, &mut lab, runs.path(), &AtomicBool::new(false), &mut |event| events.push(event));
+        run_blocks(plan, lab, runs.path(), &AtomicBool::new(false), &mut |event| events.push(event));
     let finished = finished.expect("a run");
     let run = Run::open(&finished.dir).expect("a run directory");
     Recorded { _runs: runs, finished, events, run }
@@ -84,12 +87,70 @@ fn a_measure_that_was_asked_for_is_not_replaced() {
     assert_eq!(recorded.finished.verdict.replaced, None);
 }
 
+/// A plan that leaves the rate of CPU time to its first block.
+fn plan_without_rate() -> Plan {
+    Plan { fallback: None, ..plan_with(r#"{ metric = "cpu_time" }"#) }
+}
+
 #[test]
 fn a_rate_that_the_first_block_chose_is_in_the_plan() {
-    let recorded = recorded(&Plan { fallback: None, ..plan_with(r#"{ metric = "cpu_time" }"#) }, true);
+    let recorded = recorded(&plan_without_rate(), true);
     assert_eq!(recorded.plan().measure, Measure::CpuTime { rate_per_s: Some(20_000.0) });
     assert_eq!(recorded.finished.verdict.metric, "CPU time an operation at 20,000/s");
-    assert_eq!(recorded.run.trials.len(), 8);
+    assert_eq!((recorded.run.trials.len(), &recorded.plan().replaced), (8, &None));
+}
+
+/// The rates at which the trials of a run measured CPU time.
+fn rates(run: &Run) -> Vec<f64> {
+    run.trials.iter().filter_map(|record| Some(record.trial.cpu_time.as_ref()?.rate_per_s)).collect()
+}
+
+#[test]
+fn a_rate_that_is_too_high_for_a_later_server_of_the_first_block_is_replaced() {
+    // Servers that are up alone: the first one knows nothing of the second one. The seed says which of them is first.
+    for closed_loops in [[90_000.0, 12_000.0, 0.0], [12_000.0, 90_000.0, 0.0]] {
+        let mut lab = ScriptedLab { closed_loops, ..ScriptedLab::new([]) };
+        let recorded = recorded_in(&mut lab, &plan_without_rate());
+        assert_eq!(rates(&recorded.run), [4_000.0; 8]);
+        assert_eq!(recorded.plan().measure, Measure::CpuTime { rate_per_s: Some(4_000.0) });
+        let begun_again = recorded.events.iter().any(|event| matches!(event, Event::MeasureReplaced { .. }));
+        assert_eq!(recorded.plan().replaced.is_some(), begun_again);
+        if begun_again {
+            let slower = if closed_loops[0] < closed_loops[1] { "nginx" } else { "apache" };
+            assert_eq!(
+                recorded.finished.verdict.replaced,
+                Some(format!(
+                    "CPU time an operation at 4,000/s was measured instead of CPU time an operation at 30,000/s, because \
+                     {slower} carries only 12,000/s in a closed loop"
+                ))
+            );
+        }
+    }
+}
+
+#[test]
+fn a_later_server_that_carries_twice_the_rate_keeps_it() {
+    let mut lab = ScriptedLab { closed_loops: [60_000.0, 41_000.0, 0.0], ..ScriptedLab::new([]) };
+    let recorded = recorded_in(&mut lab, &plan_without_rate());
+    let kept = rates(&recorded.run);
+    assert!(kept == [20_000.0; 8] || kept == [13_000.0; 8], "the rate of the first trial: {kept:?}");
+    assert_eq!(recorded.plan().replaced, None);
+}
+
+#[test]
+fn a_run_without_rate_that_was_killed_after_its_first_block_chooses_it_when_it_is_resumed() {
+    let mut lab = ScriptedLab { closed_loops: [90_000.0, 12_000.0, 0.0], ..ScriptedLab::new([]) };
+    // The first block before the decision: all at the rate of nginx, which was first.
+    let rate_per_s = Some(30_000.0);
+    let first_block = Plan { measure: Measure::CpuTime { rate_per_s }, blocks: 1, ..plan_without_rate() };
+    let recorded = recorded_in(&mut lab, &first_block);
+    assert_eq!(rates(&recorded.run), [30_000.0; 2]);
+    cut(&recorded, 3, &plan_without_rate());
+    let run = InterruptedRun::open(&recorded.finished.dir).expect("an interrupted run");
+    resume_blocks(run, false, &mut lab, &AtomicBool::new(false), &mut |_| {}).expect("a run");
+    let run = Run::open(&recorded.finished.dir).expect("a run directory");
+    assert_eq!(rates(&run), [4_000.0; 8]);
+    assert!(run.plan.is_some_and(|plan| plan.replaced.is_some()));
 }
 
 /// Removes the verdict and these trials, as if the run had been killed, and writes this plan.

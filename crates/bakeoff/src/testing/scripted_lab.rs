@@ -9,6 +9,7 @@ use archive::model::{
     TrialTurns,
 };
 
+use crate::cpu_rate;
 use crate::event::{Event, Observer};
 use crate::first_block::tests::{client_gate, closed_loop};
 use crate::lab::{Lab, TrialSlot};
@@ -27,6 +28,8 @@ pub struct ScriptedLab {
     pub restless: Option<usize>,
     /// Why its servers run one at a time; none while they do not.
     pub one_at_a_time: Option<String>,
+    /// Throughput of the closed loop of each variant, operations a second.
+    pub closed_loops: [f64; 3],
 }
 
 impl Lab for ScriptedLab {
@@ -66,7 +69,14 @@ impl ScriptedLab {
     /// A lab whose trials with these numbers end so.
     pub fn new(outcomes: impl IntoIterator<Item = (u32, TrialStatus)>) -> Self {
         let outcomes = outcomes.into_iter().collect();
-        Self { outcomes, full_at: None, limited: Vec::new(), restless: None, one_at_a_time: None }
+        Self {
+            outcomes,
+            full_at: None,
+            limited: Vec::new(),
+            restless: None,
+            one_at_a_time: None,
+            closed_loops: [60_000.0; 3],
+        }
     }
 
     pub fn of_client(client_is_limit: bool) -> Self {
@@ -80,18 +90,25 @@ impl ScriptedLab {
         let is_limited = self.limited.contains(&variant_point.variant) && !is_of_cpu;
         let status = if is_limited { TrialStatus::Invalid } else { status };
         let gate = || if is_limited { client_gate() } else { steal() };
+        let closed_loop_per_s = self.closed_loops[variant_point.variant];
+        let cpu_rate = match plan.measure {
+            Measure::CpuTime { rate_per_s } => {
+                rate_per_s.or_else(|| cpu_rate::for_closed_loops([closed_loop_per_s]))
+            }
+            _ => None,
+        };
         let wording = wording(&plan.measure);
         let trial = Trial {
             status,
             gates: (status == TrialStatus::Invalid).then(gate).into_iter().collect(),
-            phases: vec![closed_loop(60_000.0, if is_limited { 0.95 } else { 0.5 })],
+            phases: vec![closed_loop(closed_loop_per_s, if is_limited { 0.95 } else { 0.5 })],
             measured: Some(MeasuredValue {
                 metric: wording.what,
                 value: [100.0, 200.0, 300.0][variant_point.variant] + f64::from(scheduled.number),
                 unit: wording.unit.to_owned(),
                 higher_is_better: wording.higher_is_better,
             }),
-            cpu_time: is_of_cpu.then(cpu_time),
+            cpu_time: cpu_rate.map(cpu_time),
             turns: plan.turns.map(|_| self.turns(together)),
             ..blank(plan, scheduled, variant_point)
         };
@@ -108,9 +125,9 @@ impl ScriptedLab {
     }
 }
 
-fn cpu_time() -> CpuTimePerOperation {
+fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
     CpuTimePerOperation {
-        rate_per_s: 20_000.0,
+        rate_per_s,
         cpu_s: 1.0,
         operations: 10_000,
         user_us: 40.0,
