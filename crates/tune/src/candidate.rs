@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use host::CpuSet;
-use workload::definition::{KnobType, ServerDefinition, TypedValue};
+use workload::definition::{
+    ALLOCATOR, BINARY, CERTIFICATE, INSTANCES, ISOLATION, KnobType, MALLOC_ARENAS, RESUMPTION,
+    ServerDefinition, TypedValue,
+};
 use workload::{TemplateVariables, is_kernel_setting};
 
 use crate::condition::{Condition, written};
@@ -268,7 +271,7 @@ fn levels(tuning: &Tuning, situation: &Situation<'_>) -> Result<Vec<LevelHere>, 
 /// another choice.
 pub fn knobs_as_tunings(server: &ServerDefinition, values: &BTreeMap<String, String>) -> Vec<Tuning> {
     const ADDED: [&str; 7] =
-        ["instances", "isolation", "allocator", "malloc_arenas", "binary", "certificate", "resumption"];
+        [INSTANCES, ISOLATION, ALLOCATOR, MALLOC_ARENAS, BINARY, CERTIFICATE, RESUMPTION];
     let tuning = |name: &str, about: &str, source: &str, others: Vec<String>| {
         let level = |value: String| Level {
             take_home: vec![format!("{name} = {value}")],
