@@ -149,6 +149,7 @@ impl Lab for MachineLab<'_> {
             host: self.machines.here().machine.facts()?.flat(),
             hosts: self.machines.facts_of_others()?,
             network: self.machines.paths.facts(),
+            shared_network: self.machines.paths.shared_facts(),
             client,
             workload: self.workload.digests(),
             ..Facts::default()

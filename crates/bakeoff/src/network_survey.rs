@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use archive::model::{Measure, Plan};
 use load::inputs::slo::Slo;
-use machine::{HostEntry, MachineError, measure_path};
+use machine::{HostEntry, MachineError, measure_path, measure_together};
 
 use crate::event::{Event, Observer};
 use crate::machine_draw;
-use crate::network_paths::{Ends, NetworkPaths};
+use crate::network_paths::{Ends, HostName, NetworkPaths, named};
 use crate::open_hosts::OtherMachines;
 use crate::plan_error::PlanError;
 use crate::plan_hosts;
@@ -20,32 +20,60 @@ use crate::run_plan_error::RunPlanError;
 const EACH: Duration = Duration::from_millis(200);
 /// All measurements together take about this long at most.
 const LONGEST: Duration = Duration::from_secs(30);
-/// Throughputs of a path.
+/// Throughputs of a measurement.
 const THROUGHPUTS: u32 = 4;
+/// Most clients that are measured at the same time: each has eight streams, and the server a thread for each.
+const MOST_TOGETHER: usize = 32;
 
-/// Measures the networks of a run, one after the other. A path that cannot be measured is told and left out: the trials need
-/// other ports. An error if the objective of the plan cannot be met over them.
+/// Measures the networks of a run: each client's path to each server, one after the other, and then all paths to a server at the
+/// same time. What cannot be measured is told and left out: the trials need other ports. An error if the objective of the plan cannot
+/// be met over them.
 pub fn measure_networks(
     plan: &Plan,
     others: &OtherMachines,
     observe: &mut Observer<'_>,
 ) -> Result<NetworkPaths, RunPlanError> {
     let ends = ends(plan)?;
-    let each = EACH.min(LONGEST / THROUGHPUTS / (ends.len() as u32).max(1));
-    let machine = |name: &Option<String>| name.as_ref().and_then(|name| others.get(name));
-    let mut paths = BTreeMap::new();
+    let shared = shared(&ends);
+    let measurements = (ends.len() + shared.len()) as u32;
+    let each = EACH.min(LONGEST / THROUGHPUTS / measurements.max(1));
+    let machine = |name: &HostName| name.as_ref().and_then(|name| others.get(name));
+    let mut paths = NetworkPaths::default();
     for (client, server) in ends {
         let between = format!("{} and {}", named(client.as_deref()), named(server.as_deref()));
-        observe(Event::Doing { what: format!("measuring the network between {between}") });
-        match measure_path(machine(&client), machine(&server), each) {
-            Ok(path) => _ = paths.insert((client, server), path),
-            Err(MachineError::Interrupted) => return Err(MachineError::Interrupted.into()),
-            Err(error) => observe(Event::NetworkNotMeasured { between, why: error.to_string() }),
-        }
+        let measured = told(between, observe, || measure_path(machine(&client), machine(&server), each))?;
+        paths.of_pairs.extend(measured.map(|path| ((client, server), path)));
     }
-    let paths = NetworkPaths(paths);
+    for (server, clients) in shared {
+        let between = format!("the clients and {}", named(server.as_deref()));
+        if clients.len() > MOST_TOGETHER {
+            let why = format!("{} clients are more than {MOST_TOGETHER}", clients.len());
+            observe(Event::NetworkNotMeasured { between, why });
+            continue;
+        }
+        let clients: Vec<_> = clients.iter().map(machine).collect();
+        let measured = told(between, observe, || measure_together(&clients, machine(&server), each))?;
+        paths.of_servers.extend(measured.map(|throughput| (server, throughput)));
+    }
     check_objective(plan, &paths)?;
     Ok(paths)
+}
+
+/// Measures a network and tells it; none where it cannot be measured.
+fn told<T>(
+    between: String,
+    observe: &mut Observer<'_>,
+    measure: impl FnOnce() -> Result<T, MachineError>,
+) -> Result<Option<T>, RunPlanError> {
+    observe(Event::Doing { what: format!("measuring the network between {between}") });
+    match measure() {
+        Ok(measured) => Ok(Some(measured)),
+        Err(MachineError::Interrupted) => Err(MachineError::Interrupted.into()),
+        Err(error) => {
+            observe(Event::NetworkNotMeasured { between, why: error.to_string() });
+            Ok(None)
+        }
+    }
 }
 
 /// An objective that the round trip alone exceeds is met at no rate: it is better to say so than to try rates for minutes.
@@ -53,11 +81,11 @@ fn check_objective(plan: &Plan, paths: &NetworkPaths) -> Result<(), RunPlanError
     let Measure::Capacity { slo } = &plan.measure else { return Ok(()) };
     let limit_us = slo.parse::<Slo>().ok().and_then(|slo| slo.latency_limit_us());
     let Some(limit_us) = limit_us else { return Ok(()) };
-    let farthest = paths.0.iter().max_by(|(_, a), (_, b)| a.round_trip_us.total_cmp(&b.round_trip_us));
+    let farthest = paths.of_pairs.iter().max_by(|(_, a), (_, b)| a.round_trip_us.total_cmp(&b.round_trip_us));
     match farthest {
         Some(((client, server), path)) if path.round_trip_us >= limit_us => Err(RunPlanError::TooFar {
-            client: named(client.as_deref()),
-            server: named(server.as_deref()),
+            client: named(client.as_deref()).to_owned(),
+            server: named(server.as_deref()).to_owned(),
             round_trip_ms: path.round_trip_us / 1e3,
             slo: slo.clone(),
             enough_ms: ((path.round_trip_us + limit_us) / 1e3).ceil(),
@@ -66,18 +94,14 @@ fn check_objective(plan: &Plan, paths: &NetworkPaths) -> Result<(), RunPlanError
     }
 }
 
-fn named(machine: Option<&str>) -> String {
-    machine.unwrap_or("this machine").to_owned()
-}
-
 /// Every client with every server on another machine.
 fn ends(plan: &Plan) -> Result<Vec<Ends>, PlanError> {
     let elsewhere = |host: &HostEntry| host.ssh.is_some().then(|| host.name.clone());
-    let mut clients: Vec<Option<String>> = plan_hosts::clients(plan)?.iter().map(elsewhere).collect();
+    let mut clients: Vec<HostName> = plan_hosts::clients(plan)?.iter().map(elsewhere).collect();
     if clients.is_empty() {
         clients.push(None);
     }
-    let mut servers: Vec<Option<String>> = Vec::new();
+    let mut servers: Vec<HostName> = Vec::new();
     for variant in &plan.variants {
         let machines = machine_draw::machines(plan, variant);
         let names = machines.iter().map(|host| host.ssh.is_some().then(|| host.name.clone()));
@@ -85,16 +109,26 @@ fn ends(plan: &Plan) -> Result<Vec<Ends>, PlanError> {
     }
     servers.sort();
     servers.dedup();
-    let of_client = |client: &Option<String>| {
+    let of_client = |client: &HostName| {
         let others = servers.iter().filter(|server| *server != client);
         others.map(|server| (client.clone(), server.clone())).collect::<Vec<_>>()
     };
     Ok(clients.iter().flat_map(of_client).collect())
 }
 
+/// The servers with several clients on other machines, and these clients.
+fn shared(ends: &[Ends]) -> BTreeMap<HostName, Vec<HostName>> {
+    let mut of_servers: BTreeMap<HostName, Vec<HostName>> = BTreeMap::new();
+    for (client, server) in ends {
+        of_servers.entry(server.clone()).or_default().push(client.clone());
+    }
+    of_servers.retain(|_, clients| clients.len() > 1);
+    of_servers
+}
+
 #[cfg(test)]
 mod tests {
-    use machine::PathCapacity;
+    use machine::{PathCapacity, Throughput};
 
     use super::*;
     use crate::testing::plan::{PLAN, planned_host};
@@ -102,13 +136,11 @@ mod tests {
     #[test]
     fn an_objective_below_the_round_trip_is_refused_with_one_that_is_not() {
         let mut plan: Plan = PLAN.parse().expect("a plan");
-        let path = |round_trip_us| PathCapacity {
-            round_trip_us,
-            to_client_bytes_per_s: 1e9,
-            to_server_bytes_per_s: 1e9,
-        };
+        let throughput = Throughput { to_clients: 1e9, to_server: 1e9 };
+        let path = |round_trip_us| PathCapacity { round_trip_us, throughput };
         let ends = |client: &str| (Some(client.to_owned()), Some("a".to_owned()));
-        let paths = NetworkPaths([(ends("near"), path(80.0)), (ends("far"), path(102_300.0))].into());
+        let of_pairs = [(ends("near"), path(80.0)), (ends("far"), path(102_300.0))].into();
+        let paths = NetworkPaths { of_pairs, ..NetworkPaths::default() };
         plan.measure = Measure::Capacity { slo: "p99<5ms".to_owned() };
         let refused = check_objective(&plan, &paths).expect_err("5 ms are not enough").to_string();
         assert_eq!(
@@ -131,7 +163,9 @@ mod tests {
         let name = |name: &str| Some(name.to_owned());
         assert_eq!(ends(&plan)?, [(None, name("a"))]);
         plan.clients = vec!["b".to_owned(), "a".to_owned()];
-        assert_eq!(ends(&plan)?, [(name("b"), None), (name("b"), name("a")), (name("a"), None)]);
+        let both = ends(&plan)?;
+        assert_eq!(both, [(name("b"), None), (name("b"), name("a")), (name("a"), None)]);
+        assert_eq!(shared(&both), [(None, vec![name("b"), name("a")])].into(), "a has one client elsewhere");
         Ok(())
     }
 }

@@ -15,7 +15,7 @@
 //! - [`Connection`]: the controller's end; [`agent`]: the other one.
 //! - [`clock`]: how far the clocks of two machines differ.
 //! - [`load_client`]: hosts as the clients of one load.
-//! - [`measure_path`]: what the network between two machines of a run carries.
+//! - [`measure_path`], [`measure_together`]: what the network between the machines of a run carries.
 //! - [`survey`]: asks all hosts at the same time, and measures the network between them.
 //!
 //! **Goals.**
@@ -42,6 +42,7 @@ mod local;
 mod lock;
 mod machine;
 mod network_path;
+mod open_port;
 pub mod program;
 mod program_channel;
 pub mod protocol;
@@ -60,7 +61,7 @@ pub use hosts_file::{Hosts, HostsFileError};
 pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalError, LocalMachine, knob_value};
 pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, ServerSqueeze};
-pub use network_path::{PathCapacity, measure_path};
+pub use network_path::{PathCapacity, Throughput, measure_path, measure_together};
 pub use program_channel::{ProgramInput, ProgramOutput};
 pub use reach::ReachOptions;
 pub use remote::RemoteMachine;

@@ -1,49 +1,46 @@
-//! The network between a client and a server of a run: what it carries, measured before the trials. Whether a trial needed that
+//! The network between the clients and a server of a run: what it carries, measured before the trials. Whether a trial needed that
 //! much is left to the gates of a run. For a table of all hosts, see [`survey`](crate::survey).
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::thread;
 use std::time::Duration;
 
-use crate::agent::measure_network;
 use crate::error::MachineError;
-use crate::protocol::{CallError, CloseProbe, Connect, MeasureNetwork, NetworkPath, OpenProbe, system_text};
+use crate::open_port::{MeasurementSize, OpenPort};
+use crate::protocol::{NetworkPath, ROUND_TRIPS};
 use crate::remote::RemoteMachine;
-
-/// How long an agent may take to open or close a port.
-const SHORT: Duration = Duration::from_secs(30);
-/// How long a measurement may take beside its throughputs.
-const BESIDE: Duration = Duration::from_mins(1);
-/// The number of throughputs that are measured.
-const THROUGHPUTS: u32 = 4;
 
 /// What a network carries between a client and a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathCapacity {
     /// Median round trip, microseconds.
     pub round_trip_us: f64,
-    /// From the server to the client, bytes a second.
-    pub to_client_bytes_per_s: f64,
-    /// From the client to the server, bytes a second.
-    pub to_server_bytes_per_s: f64,
+    /// Its throughput.
+    pub throughput: Throughput,
 }
 
-impl PathCapacity {
-    /// Of a path that was measured from the client.
-    fn from_client(path: &NetworkPath) -> Self {
+/// Bytes a second between clients and a server.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Throughput {
+    /// From the server to the clients.
+    pub to_clients: f64,
+    /// From the clients to the server.
+    pub to_server: f64,
+}
+
+impl Throughput {
+    /// Of paths that were measured from the clients at the same time.
+    fn from_clients(paths: &[NetworkPath]) -> Self {
+        let sum = |part: fn(&NetworkPath) -> f64| paths.iter().map(part).sum::<f64>();
         Self {
-            round_trip_us: path.median_us,
-            to_client_bytes_per_s: path.one_stream_back_bytes_per_s.max(path.eight_streams_back_bytes_per_s),
-            to_server_bytes_per_s: path.one_stream_bytes_per_s.max(path.eight_streams_bytes_per_s),
+            to_clients: sum(|path| path.one_stream_back_bytes_per_s)
+                .max(sum(|path| path.eight_streams_back_bytes_per_s)),
+            to_server: sum(|path| path.one_stream_bytes_per_s)
+                .max(sum(|path| path.eight_streams_bytes_per_s)),
         }
     }
 
     fn reversed(self) -> Self {
-        Self {
-            to_client_bytes_per_s: self.to_server_bytes_per_s,
-            to_server_bytes_per_s: self.to_client_bytes_per_s,
-            ..self
-        }
+        Self { to_clients: self.to_server, to_server: self.to_clients }
     }
 }
 
@@ -54,72 +51,105 @@ pub fn measure_path(
     server: Option<&RemoteMachine>,
     each: Duration,
 ) -> Result<PathCapacity, MachineError> {
-    match (client, server) {
-        (from, Some(to)) => measured(from, to, each).map(|path| PathCapacity::from_client(&path)),
-        (Some(to), None) => measured(None, to, each).map(|path| PathCapacity::from_client(&path).reversed()),
-        (None, None) => unreachable!("no network is between a machine and itself"),
-    }
+    let paths = measured(&[client], server, MeasurementSize { round_trips: ROUND_TRIPS, each })?;
+    let round_trip_us = paths.iter().map(|path| path.median_us).fold(0.0, f64::max);
+    Ok(PathCapacity { round_trip_us, throughput: throughput(&paths, server) })
 }
 
-fn measured(
-    from: Option<&RemoteMachine>,
-    to: &RemoteMachine,
+/// Measures what all these clients move to and from a server at the same time. Each of them must be on another machine than the
+/// server; none stands for this machine. Each throughput takes this long.
+pub fn measure_together(
+    clients: &[Option<&RemoteMachine>],
+    server: Option<&RemoteMachine>,
     each: Duration,
-) -> Result<NetworkPath, MachineError> {
-    let there = to.connection();
-    let token = format!("{:032x}", rand::random::<u128>());
-    let port = there.call(OpenProbe { address: to.address(), token: token.clone() }, SHORT)?.port;
-    let to_port = SocketAddr::new(to.address(), port);
-    let result = match from {
-        Some(from) => {
-            let connect = Connect { from: from.address(), to: to_port, token };
-            from.connection().call(MeasureNetwork { connect, each }, BESIDE + each * THROUGHPUTS * 2)
-        }
-        None => own_address_towards(to_port)
-            .map_err(|error| CallError::Broken { why: system_text(&error) })
-            .and_then(|from| {
-                measure_network(&MeasureNetwork { connect: Connect { from, to: to_port, token }, each })
-            })
-            .map_err(|source| MachineError::Call { host: "this machine".to_owned(), source }),
-    };
-    there.call(CloseProbe {}, SHORT)?;
-    result
+) -> Result<Throughput, MachineError> {
+    let paths = measured(clients, server, MeasurementSize { round_trips: 0, each })?;
+    Ok(throughput(&paths, server))
 }
 
-/// The address of this machine from which packets to another one leave. Nothing is sent.
-fn own_address_towards(to: SocketAddr) -> io::Result<IpAddr> {
-    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let socket = UdpSocket::bind((any, 0))?;
-    socket.connect(to)?;
-    Ok(socket.local_addr()?.ip())
+/// This machine has no agent that could open a port: where it is the server, it connects to its clients.
+fn throughput(paths: &[NetworkPath], server: Option<&RemoteMachine>) -> Throughput {
+    let from_clients = Throughput::from_clients(paths);
+    if server.is_some() { from_clients } else { from_clients.reversed() }
+}
+
+/// Measures from each client to the server, all at the same time; from this machine to each client where it is the server.
+fn measured<'m>(
+    clients: &[Option<&'m RemoteMachine>],
+    server: Option<&'m RemoteMachine>,
+    size: MeasurementSize,
+) -> Result<Vec<NetworkPath>, MachineError> {
+    let way = |client: Option<&'m RemoteMachine>| {
+        let (from, to) = match (client, server) {
+            (from, Some(to)) => (from, to),
+            (Some(to), None) => (None, to),
+            (None, None) => unreachable!("no network is between a machine and itself"),
+        };
+        (from, to.connection(), to.address())
+    };
+    let ways: Vec<_> = clients.iter().copied().map(way).collect();
+    let mut ports = Vec::new();
+    let mut measured = Ok(Vec::new());
+    for (from, there, address) in &ways {
+        match OpenPort::on(there, *address) {
+            Ok(port) => ports.push((*from, port)),
+            Err(error) => {
+                measured = Err(error);
+                break;
+            }
+        }
+    }
+    if measured.is_ok() {
+        measured = thread::scope(|scope| {
+            let threads: Vec<_> =
+                ports.iter().map(|(from, port)| scope.spawn(move || from_one(*from, port, size))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a path does not panic")).collect()
+        });
+    }
+    let closed: Vec<_> = ports.into_iter().map(|(_, port)| port.close()).collect();
+    let measured = measured?;
+    closed.into_iter().collect::<Result<(), _>>()?;
+    Ok(measured)
+}
+
+fn from_one(
+    from: Option<&RemoteMachine>,
+    port: &OpenPort<'_>,
+    size: MeasurementSize,
+) -> Result<NetworkPath, MachineError> {
+    match from {
+        Some(from) => port.measure(&from.connection(), from.address(), size),
+        None => port.measure_from_here(size),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_two_directions_are_those_of_client_and_server() {
-        let path = NetworkPath {
+    fn path(one: f64, one_back: f64, eight: f64, eight_back: f64) -> NetworkPath {
+        NetworkPath {
             round_trips: 200,
             median_us: 80.0,
             p99_us: 120.0,
-            one_stream_bytes_per_s: 1e8,
-            one_stream_back_bytes_per_s: 3e8,
-            eight_streams_bytes_per_s: 2e8,
-            eight_streams_back_bytes_per_s: 2.5e8,
-        };
-        let from_client = PathCapacity::from_client(&path);
-        let expected =
-            PathCapacity { round_trip_us: 80.0, to_client_bytes_per_s: 3e8, to_server_bytes_per_s: 2e8 };
-        assert_eq!(from_client, expected);
-        assert_eq!(from_client.reversed().reversed(), expected);
-        assert!((from_client.reversed().to_client_bytes_per_s - 2e8).abs() < 1.0);
+            one_stream_bytes_per_s: one,
+            one_stream_back_bytes_per_s: one_back,
+            eight_streams_bytes_per_s: eight,
+            eight_streams_back_bytes_per_s: eight_back,
+        }
     }
 
     #[test]
-    fn packets_to_loopback_leave_from_it() {
-        let address = own_address_towards(([127, 0, 0, 1], 9).into()).expect("an address");
-        assert!(address.is_loopback());
+    fn the_two_directions_are_those_of_client_and_server() {
+        let from_client = Throughput::from_clients(&[path(1e8, 3e8, 2e8, 2.5e8)]);
+        assert_eq!(from_client, Throughput { to_clients: 3e8, to_server: 2e8 });
+        assert_eq!(from_client.reversed(), Throughput { to_clients: 2e8, to_server: 3e8 });
+    }
+
+    #[test]
+    fn the_throughput_of_several_clients_is_their_sum_in_one_measurement() {
+        // One stream each is the better way back: the best of each client would be of two moments.
+        let paths = [path(1e8, 3e8, 2e8, 1e8), path(1e8, 1e8, 2e8, 2e8)];
+        assert_eq!(Throughput::from_clients(&paths), Throughput { to_clients: 4e8, to_server: 4e8 });
     }
 }

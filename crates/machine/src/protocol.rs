@@ -38,7 +38,7 @@ pub use self::programs::{
 };
 
 /// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -279,18 +279,23 @@ pub struct Connect {
 pub struct MeasureNetwork {
     /// How to reach the port.
     pub connect: Connect,
+    /// The most round trips; 0 where only throughputs are measured.
+    pub round_trips: u32,
     /// How long each throughput is measured.
     pub each: Duration,
 }
+
+/// How many round trips tell a median and a 99th percentile.
+pub const ROUND_TRIPS: u32 = 200;
 
 /// A network from one host to another, as TCP gets it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkPath {
     /// Round trips that were timed.
     pub round_trips: u32,
-    /// Their median.
+    /// Their median; 0 without any.
     pub median_us: f64,
-    /// Their 99th percentile.
+    /// Their 99th percentile; 0 without any.
     pub p99_us: f64,
     /// Throughput of one stream in the direction of the connection.
     pub one_stream_bytes_per_s: f64,
@@ -310,7 +315,7 @@ mod tests {
     fn messages_round_trip_and_have_the_form_of_this_version() -> serde_json::Result<()> {
         let connect =
             Connect { from: [10, 1, 0, 1].into(), to: ([10, 1, 0, 2], 7000).into(), token: "t".to_owned() };
-        let measure = MeasureNetwork { connect, each: Duration::from_millis(1500) };
+        let measure = MeasureNetwork { connect, round_trips: ROUND_TRIPS, each: Duration::from_millis(1500) };
         for call in [ReadClocks {}.into(), Request::from(measure), CloseProbe {}.into()] {
             let message = ToAgent::Request { id: 7, call };
             let text = serde_json::to_string(&message)?;

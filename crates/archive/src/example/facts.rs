@@ -88,6 +88,7 @@ pub(super) fn of(variants: &[Variant], taken_unix_ms: u64, first_trial: impl Fn(
     Facts {
         hosts: std::collections::BTreeMap::default(),
         network: Vec::new(),
+        shared_network: Vec::new(),
         format: FORMAT,
         taken_unix_ms,
         host: flat(&[

@@ -25,6 +25,9 @@ pub struct Facts {
     /// The networks between clients and servers, where these are different machines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<NetworkFacts>,
+    /// What several clients on other machines than the server move at the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_network: Vec<SharedNetworkFacts>,
     /// The client: version, threads, CPUs.
     pub client: FlatFacts,
     /// The files of the workload: SHA-256 by name. Empty in runs of versions that did not record it.
@@ -49,6 +52,17 @@ pub struct NetworkFacts {
     /// Throughput from the server to the client, bytes a second.
     pub to_client_bytes_per_s: f64,
     /// Throughput from the client to the server, bytes a second.
+    pub to_server_bytes_per_s: f64,
+}
+
+/// The network between all clients of a run that are on other machines and a server, as TCP got it before the trials.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SharedNetworkFacts {
+    /// The name of the server's host; none for this machine.
+    pub server: Option<String>,
+    /// Throughput from the server to all clients at the same time, bytes a second.
+    pub to_clients_bytes_per_s: f64,
+    /// Throughput from all clients to the server at the same time, bytes a second.
     pub to_server_bytes_per_s: f64,
 }
 

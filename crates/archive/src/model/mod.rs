@@ -45,7 +45,9 @@ pub use explanation::{
     Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis, Figure, HeldLoad,
     PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord, Unknown,
 };
-pub use facts::{ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, VariantFacts};
+pub use facts::{
+    ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, SharedNetworkFacts, VariantFacts,
+};
 pub use fairness::{Caveat, Difference, DifferenceClass, OneSidedTuning};
 pub use format::FORMAT;
 pub use gate::{Gate, GateOutcome};

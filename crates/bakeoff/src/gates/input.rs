@@ -59,9 +59,9 @@ pub struct SeenMachine<'a> {
 pub struct NetworkUse {
     /// Its ends, for messages.
     pub between: String,
-    /// What the client received.
-    pub to_client: DirectionUse,
-    /// What the client sent.
+    /// What the client, or all of them, received.
+    pub to_clients: DirectionUse,
+    /// What it, or all of them, sent.
     pub to_server: DirectionUse,
     /// Share of the segments of the server's machine that were sent again; none where the kernel does not count.
     pub retransmits: Option<f64>,

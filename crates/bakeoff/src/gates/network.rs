@@ -13,9 +13,9 @@ const MAX_RETRANSMITS: f64 = 0.01;
 pub fn network(paths: &[NetworkUse]) -> Gate {
     const ID: &str = "network";
     let share = |direction: &DirectionUse| direction.moved_bytes_per_s / direction.capacity_bytes_per_s;
-    let directions = paths
-        .iter()
-        .flat_map(|path| [(path, "to the client", path.to_client), (path, "to the server", path.to_server)]);
+    let directions = paths.iter().flat_map(|path| {
+        [(path, "from the server", path.to_clients), (path, "to the server", path.to_server)]
+    });
     let Some((worst, way, direction)) = directions.max_by(|(.., a), (.., b)| share(a).total_cmp(&share(b)))
     else {
         return not_applicable(ID, "nothing was measured over a network whose capacity is known");
@@ -52,9 +52,9 @@ mod tests {
     const LINK: f64 = 1.25e8;
 
     fn path(received_bytes_per_s: f64, retransmits: Option<f64>) -> NetworkUse {
-        let [to_client, to_server] = [received_bytes_per_s, 1e6]
+        let [to_clients, to_server] = [received_bytes_per_s, 1e6]
             .map(|moved_bytes_per_s| DirectionUse { moved_bytes_per_s, capacity_bytes_per_s: LINK });
-        NetworkUse { between: "c1 and old".to_owned(), to_client, to_server, retransmits }
+        NetworkUse { between: "c1 and old".to_owned(), to_clients, to_server, retransmits }
     }
 
     #[test]
@@ -69,11 +69,11 @@ mod tests {
         assert_eq!(full, GateOutcome::Failed);
         assert!(
             message.starts_with(
-                "the network between c1 and old was the limit: 960 of 1000 Mbit/s to the client"
+                "the network between c1 and old was the limit: 960 of 1000 Mbit/s from the server"
             ),
             "{message}"
         );
-        let uploads = NetworkUse { to_server: path(1.2e8, None).to_client, ..path(1e6, None) };
+        let uploads = NetworkUse { to_server: path(1.2e8, None).to_clients, ..path(1e6, None) };
         let (full, message) = outcome(&[path(1e7, None), uploads]);
         assert_eq!(full, GateOutcome::Failed);
         assert!(message.contains("960 of 1000 Mbit/s to the server"), "{message}");

@@ -1,10 +1,12 @@
 //! What the gates see of the machines of a trial: telemetry with the times of its load, and the use of the networks between them.
 //! The gates judge it.
 
+use machine::Throughput;
+
 use super::load_windows::LoadWindows;
 use super::measurement::TrialMeasurement;
 use super::recorders::{MachineRecording, RecordedLoad};
-use crate::gates::{DirectionUse, NetworkUse, SeenMachine, WatchedMachine};
+use crate::gates::{NetworkUse, SeenMachine, WatchedMachine};
 use crate::run_machines::{HERE, RunMachines};
 
 /// The machines of the trial with their telemetry: the server's, and those of the clients where they are others.
@@ -51,27 +53,15 @@ pub fn network_use(
     let Some(outcome) = &result.outcome else { return Vec::new() };
     let length = outcome.measured.as_secs_f64().max(f64::MIN_POSITIVE);
     let of_one = |bytes: u64| bytes as f64 / length / machines.clients().len() as f64;
-    let (received, sent) = (of_one(outcome.total.bytes_received()), of_one(outcome.total.bytes_sent()));
+    let moved = Throughput {
+        to_clients: of_one(outcome.total.bytes_received()),
+        to_server: of_one(outcome.total.bytes_sent()),
+    };
     let (from, to) = server.window_us;
     let mean = |name: &str| server.telemetry.mean(name, from..=to);
     let retransmits =
         mean("tcp.retransmits").zip(mean("tcp.segments_sent")).map(|(again, all)| again / all.max(1.0));
-    let to_server = machines.get(on).name.as_deref();
-    let of_client = |client: &usize| {
-        let client = machines.get(*client).name.as_deref();
-        let path = machines.paths.between(client, to_server)?;
-        let direction = |moved_bytes_per_s, capacity_bytes_per_s| DirectionUse {
-            moved_bytes_per_s,
-            capacity_bytes_per_s,
-        };
-        let named = |name: Option<&str>| name.unwrap_or("this machine").to_owned();
-        let between = format!("{} and {}", named(client), named(to_server));
-        Some(NetworkUse {
-            between,
-            to_client: direction(received, path.to_client_bytes_per_s),
-            to_server: direction(sent, path.to_server_bytes_per_s),
-            retransmits,
-        })
-    };
-    machines.clients().iter().filter_map(of_client).collect()
+    let name = |index: usize| machines.get(index).name.as_deref();
+    let clients: Vec<Option<&str>> = machines.clients().iter().map(|client| name(*client)).collect();
+    machines.paths.used(&clients, name(on), moved, retransmits)
 }

@@ -14,10 +14,7 @@ use crate::protocol::{CallError, Connect, ConnectFailure, MeasureNetwork, Networ
 /// How long a host may take to answer a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many round trips are timed.
-const ROUND_TRIPS: usize = 200;
-
-/// On a slow link fewer are timed, in this time.
+/// On a slow link fewer round trips are timed, in this time.
 const ROUND_TRIPS_TIME: Duration = Duration::from_secs(4);
 
 /// The number of streams of the second throughput.
@@ -30,14 +27,13 @@ pub(super) fn connect(call: &Connect) -> Result<(), CallError> {
 
 /// Measures the network to a port of another host.
 pub(crate) fn measure(call: &MeasureNetwork) -> Result<NetworkPath, CallError> {
-    let MeasureNetwork { connect, each } = call;
-    let mut times =
-        round_trips(open(connect, Mode::Echo, Duration::ZERO)?).map_err(|error| broken(&error))?;
+    let MeasureNetwork { connect, round_trips, each } = call;
+    let mut times = timed_round_trips(connect, *round_trips as usize)?;
     times.sort_unstable();
     // Nearest rank.
     let percentile = |share: f64| {
         let rank = (share * times.len() as f64).ceil() as usize;
-        times[rank.clamp(1, times.len()) - 1].as_nanos() as f64 / 1e3
+        times.get(rank.max(1) - 1).map_or(0.0, |time| time.as_nanos() as f64 / 1e3)
     };
     Ok(NetworkPath {
         round_trips: times.len() as u32,
@@ -91,10 +87,18 @@ fn failure(error: &io::Error) -> ConnectFailure {
     }
 }
 
-fn round_trips(mut connection: TcpStream) -> io::Result<Vec<Duration>> {
-    let mut times = Vec::with_capacity(ROUND_TRIPS);
+fn timed_round_trips(call: &Connect, most: usize) -> Result<Vec<Duration>, CallError> {
+    if most == 0 {
+        return Ok(Vec::new());
+    }
+    let connection = open(call, Mode::Echo, Duration::ZERO)?;
+    round_trips(connection, most).map_err(|error| broken(&error))
+}
+
+fn round_trips(mut connection: TcpStream, most: usize) -> io::Result<Vec<Duration>> {
+    let mut times = Vec::new();
     let start = Instant::now();
-    while times.len() < ROUND_TRIPS && (times.is_empty() || start.elapsed() < ROUND_TRIPS_TIME) {
+    while times.len() < most && (times.is_empty() || start.elapsed() < ROUND_TRIPS_TIME) {
         let sent = Instant::now();
         connection.write_all(&[0])?;
         connection.read_exact(&mut [0])?;
@@ -171,7 +175,14 @@ mod tests {
         connect(&call(port, token))?;
         let stranger = connect(&call(port, &token.replace('0', "1"))).expect_err("another token");
         assert!(matches!(stranger, CallError::Broken { .. }), "{stranger:?}");
-        let path = measure(&MeasureNetwork { connect: call(port, token), each: Duration::from_millis(20) })?;
+        let measured = |round_trips| {
+            measure(&MeasureNetwork {
+                connect: call(port, token),
+                round_trips,
+                each: Duration::from_millis(20),
+            })
+        };
+        let path = measured(10)?;
         assert!(path.round_trips > 0 && path.median_us > 0.0 && path.p99_us >= path.median_us, "{path:?}");
         let rates = [
             path.one_stream_bytes_per_s,
@@ -180,6 +191,8 @@ mod tests {
             path.eight_streams_back_bytes_per_s,
         ];
         assert!(rates.iter().all(|rate| *rate > 0.0), "{path:?}");
+        let without_round_trips = measured(0)?;
+        assert_eq!((without_round_trips.round_trips, without_round_trips.median_us), (0, 0.0));
         servers.close();
         let until = Instant::now() + Duration::from_mins(1);
         loop {

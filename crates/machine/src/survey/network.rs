@@ -1,7 +1,7 @@
 //! The network between each two hosts, measured by their agents.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::thread;
@@ -12,15 +12,8 @@ use super::report::NetworkReport;
 use crate::connection::Connection;
 use crate::error::MachineError;
 use crate::lock::lock;
-use crate::protocol::{
-    CallError, CloseProbe, Connect, ConnectFailure, MeasureNetwork, NetworkPath, OpenProbe,
-};
-
-/// How long an agent may take to open or close a port, or to find that there is no way.
-const SHORT: Duration = Duration::from_secs(30);
-
-/// How long a measurement may take beside its throughputs: connections, round trips.
-const BESIDE: Duration = Duration::from_mins(1);
+use crate::open_port::{MeasurementSize, OpenPort};
+use crate::protocol::{CallError, ConnectFailure, NetworkPath, ROUND_TRIPS};
 
 /// A host that is reachable.
 pub(super) struct Node<'a> {
@@ -78,31 +71,28 @@ pub(super) fn measure(
 
 /// Measures between two hosts, from the first to the second where that is possible.
 fn measure_pair(a: &Node<'_>, b: &Node<'_>, each: Duration) -> Result<NetworkReport, MachineError> {
-    let token = format!("{:032x}", rand::random::<u128>());
+    let size = MeasurementSize { round_trips: ROUND_TRIPS, each };
     let mut problems = Vec::new();
     let mut path = None;
     let ways = [(a, b), (b, a)];
     for (from, to) in ways {
-        let open = OpenProbe { address: to.address, token: token.clone() };
-        let port = match to.connection.call(open, SHORT) {
-            Ok(open) => open.port,
+        let port = match OpenPort::on(to.connection, to.address) {
+            Ok(port) => port,
             // Its own examination has said that it cannot listen there.
             Err(MachineError::Call { .. }) => continue,
             Err(error) => return Err(error),
         };
-        let to_port = SocketAddr::new(to.address, port);
-        let connect = Connect { from: from.address, to: to_port, token: token.clone() };
         let result = match &path {
-            None => from
-                .connection
-                .call(MeasureNetwork { connect, each }, BESIDE + each * 8)
+            None => port
+                .measure(from.connection, from.address, size)
                 .map(|measured| path = Some((from.name, to.name, measured))),
-            Some(_) => from.connection.call(connect, SHORT),
+            Some(_) => port.reach(from.connection, from.address),
         };
-        to.connection.call(CloseProbe {}, SHORT)?;
+        let number = port.number();
+        port.close()?;
         match result {
             Ok(()) => {}
-            Err(MachineError::Call { source, .. }) => problems.push(blocked(from, to, port, &source)),
+            Err(MachineError::Call { source, .. }) => problems.push(blocked(from, to, number, &source)),
             Err(error) => return Err(error),
         }
     }

@@ -8,9 +8,9 @@ use archive::model::{
     FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
     IntervalMethod, KnobValue, LevelWatts, MeasuredValue, Mode, NeighbourEffect, Neighbours, NetworkFacts,
     NoFitReason, OperationTimes, PhaseKind, PhaseSlices, PowerLevel, RatioEstimate, ResourceUse, Resumption,
-    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SteadyState, SweepCurve, SweepPoint, Tick,
-    Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue,
-    UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
+    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SharedNetworkFacts, SteadyState, SweepCurve,
+    SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns,
+    TrialValue, UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -47,6 +47,11 @@ pub fn facts() -> Facts {
             server: Some(text()),
             round_trip_us: 1.5,
             to_client_bytes_per_s: 1.5,
+            to_server_bytes_per_s: 1.5,
+        }],
+        shared_network: vec![SharedNetworkFacts {
+            server: Some(text()),
+            to_clients_bytes_per_s: 1.5,
             to_server_bytes_per_s: 1.5,
         }],
         client: map(text()),

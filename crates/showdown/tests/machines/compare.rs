@@ -94,6 +94,11 @@ fn clients_on_other_hosts_load_the_servers_and_are_counted_exactly() {
     for host in ["c1", "c2", "c3"] {
         assert_eq!(facts["hosts"][host]["machine.hostname"], host, "facts of servers and of clients");
     }
+    let shared = &facts["shared_network"][0];
+    assert_eq!(shared["server"], "c1", "what both clients move at the same time was measured");
+    for way in ["to_clients_bytes_per_s", "to_server_bytes_per_s"] {
+        assert!(shared[way].as_f64() > Some(0.0), "{way} {shared}");
+    }
     let trials = comparison.trials();
     assert!(trials.len() >= 6, "{} trials", trials.len());
     for trial in &trials {
