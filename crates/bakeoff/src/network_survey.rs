@@ -22,8 +22,6 @@ const EACH: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
 /// Throughputs of a measurement.
 const THROUGHPUTS: u32 = 4;
-/// Most clients that are measured at the same time: each has eight streams, and the server a thread for each.
-const MOST_TOGETHER: usize = 32;
 
 /// Measures the networks of a run: each client's path to each server, one after the other, and then all paths to a server at the
 /// same time. What cannot be measured is told and left out: the trials need other ports. An error if the objective of the plan cannot
@@ -46,11 +44,6 @@ pub fn measure_networks(
     }
     for (server, clients) in shared {
         let between = format!("the clients and {}", named(server.as_deref()));
-        if clients.len() > MOST_TOGETHER {
-            let why = format!("{} clients are more than {MOST_TOGETHER}", clients.len());
-            observe(Event::NetworkNotMeasured { between, why });
-            continue;
-        }
         let clients: Vec<_> = clients.iter().map(machine).collect();
         let measured = told(between, observe, || measure_together(&clients, machine(&server), each))?;
         paths.of_servers.extend(measured.map(|throughput| (server, throughput)));

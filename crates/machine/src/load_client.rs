@@ -104,7 +104,7 @@ impl HostClient {
 
     /// A machine of the run that makes a part of its load, too.
     pub fn on(host: &HostEntry, machine: &RemoteMachine) -> Result<Self, MachineError> {
-        Self::over(host, machine.connection())
+        Self::over(host, Arc::clone(machine.connection()))
     }
 
     fn over(host: &HostEntry, connection: Arc<Connection>) -> Result<Self, MachineError> {

@@ -4,10 +4,20 @@
 use std::thread;
 use std::time::Duration;
 
+use load::client::ClientClock;
+use load::clock::Nanos;
+
 use crate::error::MachineError;
-use crate::open_port::{MeasurementSize, OpenPort};
-use crate::protocol::{NetworkPath, ROUND_TRIPS};
+use crate::open_port::{OpenPort, Prober};
+use crate::protocol::{NetworkPath, Way};
 use crate::remote::RemoteMachine;
+
+/// How long clients have to open their connections before the data of all of them begins, beside a few exchanges.
+const LEAD: Duration = Duration::from_secs(1);
+/// So many exchanges with the farthest client: the request to it, and its connections.
+const EXCHANGES_BEFORE: u32 = 20;
+/// Streams of all clients together, at least one of each.
+const STREAMS: u32 = 8;
 
 /// What a network carries between a client and a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,15 +38,17 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Of paths that were measured from the clients at the same time.
-    fn from_clients(paths: &[NetworkPath]) -> Self {
-        let sum = |part: fn(&NetworkPath) -> f64| paths.iter().map(part).sum::<f64>();
+    /// Of a path that was measured from its client.
+    fn from_client(path: &NetworkPath) -> Self {
         Self {
-            to_clients: sum(|path| path.one_stream_back_bytes_per_s)
-                .max(sum(|path| path.eight_streams_back_bytes_per_s)),
-            to_server: sum(|path| path.one_stream_bytes_per_s)
-                .max(sum(|path| path.eight_streams_bytes_per_s)),
+            to_clients: path.one_stream_back_bytes_per_s.max(path.eight_streams_back_bytes_per_s),
+            to_server: path.one_stream_bytes_per_s.max(path.eight_streams_bytes_per_s),
         }
+    }
+
+    /// Of a measurement whose connections go to this server, or to its clients where the server is this machine.
+    fn between(self, server: Option<&RemoteMachine>) -> Self {
+        if server.is_some() { self } else { self.reversed() }
     }
 
     fn reversed(self) -> Self {
@@ -51,105 +63,112 @@ pub fn measure_path(
     server: Option<&RemoteMachine>,
     each: Duration,
 ) -> Result<PathCapacity, MachineError> {
-    let paths = measured(&[client], server, MeasurementSize { round_trips: ROUND_TRIPS, each })?;
-    let round_trip_us = paths.iter().map(|path| path.median_us).fold(0.0, f64::max);
-    Ok(PathCapacity { round_trip_us, throughput: throughput(&paths, server) })
+    with_open_ways(&[client], server, |ways| {
+        let [way] = ways else { unreachable!("one client has one way") };
+        let path = way.port.measure(way.prober(), each)?;
+        let throughput = Throughput::from_client(&path).between(server);
+        Ok(PathCapacity { round_trip_us: path.median_us, throughput })
+    })
 }
 
 /// Measures what all these clients move to and from a server at the same time. Each of them must be on another machine than the
-/// server; none stands for this machine. Each throughput takes this long.
+/// server; none stands for this machine. Each of the two throughputs takes this long, and some more than a second before it.
 pub fn measure_together(
     clients: &[Option<&RemoteMachine>],
     server: Option<&RemoteMachine>,
     each: Duration,
 ) -> Result<Throughput, MachineError> {
-    let paths = measured(clients, server, MeasurementSize { round_trips: 0, each })?;
-    Ok(throughput(&paths, server))
+    with_open_ways(clients, server, |ways| {
+        let clocks = ways.iter().map(OpenWay::clock).collect::<Result<Vec<_>, _>>()?;
+        let from_clients = Throughput {
+            to_server: together(ways, &clocks, Way::There, each)?,
+            to_clients: together(ways, &clocks, Way::Back, each)?,
+        };
+        Ok(from_clients.between(server))
+    })
 }
 
-/// This machine has no agent that could open a port: where it is the server, it connects to its clients.
-fn throughput(paths: &[NetworkPath], server: Option<&RemoteMachine>) -> Throughput {
-    let from_clients = Throughput::from_clients(paths);
-    if server.is_some() { from_clients } else { from_clients.reversed() }
+/// The sum of the throughputs of all ways, which begin at the same time.
+fn together(
+    ways: &[OpenWay<'_>],
+    clocks: &[ClientClock],
+    way: Way,
+    each: Duration,
+) -> Result<f64, MachineError> {
+    let streams = STREAMS.div_ceil(ways.len() as u32);
+    let slowest = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or(0);
+    let begin = Nanos::now().after(LEAD + Duration::from_nanos(slowest) * EXCHANGES_BEFORE);
+    thread::scope(|scope| {
+        let one = |(open, clock): (&OpenWay<'_>, &ClientClock)| {
+            let begin = clock.there(begin);
+            open.port.throughput(open.prober(), way, streams, begin, each)
+        };
+        let threads: Vec<_> =
+            ways.iter().zip(clocks).map(|one_way| scope.spawn(move || one(one_way))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a way does not panic")).sum()
+    })
 }
 
-/// Measures from each client to the server, all at the same time; from this machine to each client where it is the server.
-fn measured<'m>(
-    clients: &[Option<&'m RemoteMachine>],
-    server: Option<&'m RemoteMachine>,
-    size: MeasurementSize,
-) -> Result<Vec<NetworkPath>, MachineError> {
-    let way = |client: Option<&'m RemoteMachine>| {
-        let (from, to) = match (client, server) {
+/// A way between a client and a server.
+struct OpenWay<'m> {
+    /// The connecting machine; none is this one.
+    from: Option<&'m RemoteMachine>,
+    /// Where it connects to.
+    port: OpenPort<'m>,
+}
+
+impl OpenWay<'_> {
+    fn prober(&self) -> Prober<'_> {
+        self.from.map_or(Prober::Here, |from| Prober::There(from.connection(), from.address()))
+    }
+
+    /// The clock of the connecting machine.
+    fn clock(&self) -> Result<ClientClock, MachineError> {
+        self.from.map_or(Ok(ClientClock::default()), |from| Ok(from.connection().clock_offset()?.into()))
+    }
+}
+
+/// Measures while ports are open for the ways of these clients to the server. This machine has no agent that could open a port: where
+/// it is the server, it connects to its clients.
+fn with_open_ways<T>(
+    clients: &[Option<&RemoteMachine>],
+    server: Option<&RemoteMachine>,
+    measure: impl FnOnce(&[OpenWay<'_>]) -> Result<T, MachineError>,
+) -> Result<T, MachineError> {
+    let mut ways = Vec::new();
+    let opened = clients.iter().try_for_each(|client| {
+        let (from, to) = match (*client, server) {
             (from, Some(to)) => (from, to),
             (Some(to), None) => (None, to),
             (None, None) => unreachable!("no network is between a machine and itself"),
         };
-        (from, to.connection(), to.address())
-    };
-    let ways: Vec<_> = clients.iter().copied().map(way).collect();
-    let mut ports = Vec::new();
-    let mut measured = Ok(Vec::new());
-    for (from, there, address) in &ways {
-        match OpenPort::on(there, *address) {
-            Ok(port) => ports.push((*from, port)),
-            Err(error) => {
-                measured = Err(error);
-                break;
-            }
-        }
-    }
-    if measured.is_ok() {
-        measured = thread::scope(|scope| {
-            let threads: Vec<_> =
-                ports.iter().map(|(from, port)| scope.spawn(move || from_one(*from, port, size))).collect();
-            threads.into_iter().map(|thread| thread.join().expect("a path does not panic")).collect()
-        });
-    }
-    let closed: Vec<_> = ports.into_iter().map(|(_, port)| port.close()).collect();
+        let port = OpenPort::on(to.connection(), to.address())?;
+        ways.push(OpenWay { from, port });
+        Ok(())
+    });
+    let measured = opened.and_then(|()| measure(&ways));
+    let closed = ways.into_iter().try_for_each(|way| way.port.close());
     let measured = measured?;
-    closed.into_iter().collect::<Result<(), _>>()?;
-    Ok(measured)
-}
-
-fn from_one(
-    from: Option<&RemoteMachine>,
-    port: &OpenPort<'_>,
-    size: MeasurementSize,
-) -> Result<NetworkPath, MachineError> {
-    match from {
-        Some(from) => port.measure(&from.connection(), from.address(), size),
-        None => port.measure_from_here(size),
-    }
+    closed.map(|()| measured)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn path(one: f64, one_back: f64, eight: f64, eight_back: f64) -> NetworkPath {
-        NetworkPath {
+    #[test]
+    fn the_two_directions_are_those_of_client_and_server() {
+        let from_client = Throughput::from_client(&NetworkPath {
             round_trips: 200,
             median_us: 80.0,
             p99_us: 120.0,
-            one_stream_bytes_per_s: one,
-            one_stream_back_bytes_per_s: one_back,
-            eight_streams_bytes_per_s: eight,
-            eight_streams_back_bytes_per_s: eight_back,
-        }
-    }
-
-    #[test]
-    fn the_two_directions_are_those_of_client_and_server() {
-        let from_client = Throughput::from_clients(&[path(1e8, 3e8, 2e8, 2.5e8)]);
+            one_stream_bytes_per_s: 1e8,
+            one_stream_back_bytes_per_s: 3e8,
+            eight_streams_bytes_per_s: 2e8,
+            eight_streams_back_bytes_per_s: 2.5e8,
+        });
         assert_eq!(from_client, Throughput { to_clients: 3e8, to_server: 2e8 });
-        assert_eq!(from_client.reversed(), Throughput { to_clients: 2e8, to_server: 3e8 });
-    }
-
-    #[test]
-    fn the_throughput_of_several_clients_is_their_sum_in_one_measurement() {
-        // One stream each is the better way back: the best of each client would be of two moments.
-        let paths = [path(1e8, 3e8, 2e8, 1e8), path(1e8, 1e8, 2e8, 2e8)];
-        assert_eq!(Throughput::from_clients(&paths), Throughput { to_clients: 4e8, to_server: 4e8 });
+        let this_is_the_server = Throughput { to_clients: 2e8, to_server: 3e8 };
+        assert_eq!(from_client.between(None), this_is_the_server);
     }
 }

@@ -5,25 +5,30 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use crate::agent::measure_network;
+use load::clock::Nanos;
+
+use crate::agent::{measure_network, measure_throughput};
 use crate::connection::Connection;
 use crate::error::MachineError;
-use crate::protocol::{CallError, CloseProbe, Connect, MeasureNetwork, NetworkPath, OpenProbe, system_text};
+use crate::protocol::{
+    Call, CallError, CloseProbe, Connect, MeasureNetwork, MeasureThroughput, NetworkPath, OpenProbe, Way,
+    system_text,
+};
 
 /// How long an agent may take to open or close a port, or to find that there is no way.
 const SHORT: Duration = Duration::from_secs(30);
 /// How long a measurement may take beside its throughputs: connections, round trips.
 const BESIDE: Duration = Duration::from_mins(1);
-/// Throughputs of a measurement.
+/// Throughputs of the measurement of a network.
 const THROUGHPUTS: u32 = 4;
 
-/// How much is measured of a network.
-#[derive(Debug, Clone, Copy)]
-pub struct MeasurementSize {
-    /// The most round trips.
-    pub round_trips: u32,
-    /// How long each throughput is measured.
-    pub each: Duration,
+/// Who connects to an open port.
+#[derive(Clone, Copy)]
+pub enum Prober<'a> {
+    /// This machine.
+    Here,
+    /// The agent of another host, from one of its addresses.
+    There(&'a Connection, IpAddr),
 }
 
 /// A port that is open on a host.
@@ -51,22 +56,23 @@ impl<'c> OpenPort<'c> {
         from.call(self.connect(address), SHORT)
     }
 
-    /// Measures the network from this address of another host.
-    pub fn measure(
-        &self,
-        from: &Connection,
-        address: IpAddr,
-        size: MeasurementSize,
-    ) -> Result<NetworkPath, MachineError> {
-        from.call(self.measurement(address, size), BESIDE + size.each * THROUGHPUTS * 2)
+    /// Measures the network. Each of its throughputs takes this long.
+    pub fn measure(&self, from: Prober<'_>, each: Duration) -> Result<NetworkPath, MachineError> {
+        let call = |connect| MeasureNetwork { connect, each };
+        self.ask(from, BESIDE + each * THROUGHPUTS * 2, call, measure_network)
     }
 
-    /// Measures the network from this machine.
-    pub fn measure_from_here(&self, size: MeasurementSize) -> Result<NetworkPath, MachineError> {
-        own_address_towards(self.to)
-            .map_err(|error| CallError::Broken { why: system_text(&error) })
-            .and_then(|from| measure_network(&self.measurement(from, size)))
-            .map_err(|source| MachineError::Call { host: "this machine".to_owned(), source })
+    /// Measures a throughput that begins at a moment of the clock of the connecting side, in bytes a second.
+    pub fn throughput(
+        &self,
+        from: Prober<'_>,
+        way: Way,
+        streams: u32,
+        begin: Nanos,
+        each: Duration,
+    ) -> Result<f64, MachineError> {
+        let call = |connect| MeasureThroughput { connect, way, streams, begin, each };
+        self.ask(from, BESIDE + each * 2, call, measure_throughput)
     }
 
     /// Closes all ports of its host.
@@ -78,9 +84,21 @@ impl<'c> OpenPort<'c> {
         Connect { from, to: self.to, token: self.token.clone() }
     }
 
-    fn measurement(&self, from: IpAddr, size: MeasurementSize) -> MeasureNetwork {
-        let MeasurementSize { round_trips, each } = size;
-        MeasureNetwork { connect: self.connect(from), round_trips, each }
+    /// Asks the connecting side, which may be this process.
+    fn ask<C: Call>(
+        &self,
+        from: Prober<'_>,
+        longest: Duration,
+        call: impl FnOnce(Connect) -> C,
+        here: impl FnOnce(&C) -> Result<C::Answer, CallError>,
+    ) -> Result<C::Answer, MachineError> {
+        match from {
+            Prober::There(connection, address) => connection.call(call(self.connect(address)), longest),
+            Prober::Here => own_address_towards(self.to)
+                .map_err(|error| CallError::Broken { why: system_text(&error) })
+                .and_then(|address| here(&call(self.connect(address))))
+                .map_err(|source| MachineError::Call { host: "this machine".to_owned(), source }),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use host::doctor::HostFinding;
 use host::facts::HostFacts;
 use host::process::CpuUsed;
 use host::telemetry::TelemetrySample;
+use load::clock::Nanos;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -175,6 +176,7 @@ requests! {
     CloseProbe => (),
     Connect => (),
     MeasureNetwork => NetworkPath,
+    MeasureThroughput => f64,
     Interrupt => (),
     Reserve => Reserved,
     ReadFacts => HostFacts,
@@ -279,23 +281,44 @@ pub struct Connect {
 pub struct MeasureNetwork {
     /// How to reach the port.
     pub connect: Connect,
-    /// The most round trips; 0 where only throughputs are measured.
-    pub round_trips: u32,
     /// How long each throughput is measured.
     pub each: Duration,
 }
 
-/// How many round trips tell a median and a 99th percentile.
-pub const ROUND_TRIPS: u32 = 200;
+/// Measures a throughput to or from a port of another host's [`OpenProbe`], from a moment on: several hosts do so at the same time. The
+/// answer has bytes a second.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureThroughput {
+    /// How to reach the port.
+    pub connect: Connect,
+    /// The direction.
+    pub way: Way,
+    /// The number of its streams.
+    pub streams: u32,
+    /// When the data begins, on the clock of the host that is asked. By then, all connections must be open.
+    pub begin: Nanos,
+    /// How long it is measured.
+    pub each: Duration,
+}
+
+/// A direction of a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// That of the connection.
+    There,
+    /// The other one.
+    Back,
+}
 
 /// A network from one host to another, as TCP gets it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkPath {
     /// Round trips that were timed.
     pub round_trips: u32,
-    /// Their median; 0 without any.
+    /// Their median.
     pub median_us: f64,
-    /// Their 99th percentile; 0 without any.
+    /// Their 99th percentile.
     pub p99_us: f64,
     /// Throughput of one stream in the direction of the connection.
     pub one_stream_bytes_per_s: f64,
@@ -315,7 +338,7 @@ mod tests {
     fn messages_round_trip_and_have_the_form_of_this_version() -> serde_json::Result<()> {
         let connect =
             Connect { from: [10, 1, 0, 1].into(), to: ([10, 1, 0, 2], 7000).into(), token: "t".to_owned() };
-        let measure = MeasureNetwork { connect, round_trips: ROUND_TRIPS, each: Duration::from_millis(1500) };
+        let measure = MeasureNetwork { connect, each: Duration::from_millis(1500) };
         for call in [ReadClocks {}.into(), Request::from(measure), CloseProbe {}.into()] {
             let message = ToAgent::Request { id: 7, call };
             let text = serde_json::to_string(&message)?;

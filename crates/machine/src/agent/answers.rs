@@ -85,6 +85,7 @@ pub(super) fn answer(agent: &Agent, request: Request) -> Result<Value, CallError
         }
         Request::Connect(call) => probe::connect(&call).map(value),
         Request::MeasureNetwork(call) => probe::measure(&call).map(value),
+        Request::MeasureThroughput(call) => probe::measure_throughput(&call).map(value),
         Request::DescribeClient(call) => describe_client(&call).map(value),
         Request::StartProgram(call) => agent.programs.start(&call).map(value),
         Request::Reserve(call) => {

@@ -26,7 +26,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde_json::Value;
 
-pub(crate) use self::probe::measure as measure_network;
+pub(crate) use self::probe::{measure as measure_network, measure_throughput};
 use crate::frame::{FrameDecoder, FrameError, encode};
 use crate::protocol::{CONTROLLER_SILENCE, CallError, FromAgent, Hello, Request, ToAgent, marker};
 use answers::{Agent, answer, clocks};

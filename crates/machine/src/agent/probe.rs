@@ -5,20 +5,29 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use load::clock::Nanos;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::count::count;
 use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
-use crate::protocol::{CallError, Connect, ConnectFailure, MeasureNetwork, NetworkPath, system_text};
+use crate::protocol::{
+    CallError, Connect, ConnectFailure, MeasureNetwork, MeasureThroughput, NetworkPath, Way, system_text,
+};
 
 /// How long a host may take to answer a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// On a slow link fewer round trips are timed, in this time.
+/// How many round trips are timed.
+const ROUND_TRIPS: usize = 200;
+
+/// On a slow link fewer are timed, in this time.
 const ROUND_TRIPS_TIME: Duration = Duration::from_secs(4);
 
 /// The number of streams of the second throughput.
 const STREAMS: usize = 8;
+
+/// The data of a throughput begins at most this much later than it is asked for.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Opens a connection to a port of another host, and closes it.
 pub(super) fn connect(call: &Connect) -> Result<(), CallError> {
@@ -27,23 +36,30 @@ pub(super) fn connect(call: &Connect) -> Result<(), CallError> {
 
 /// Measures the network to a port of another host.
 pub(crate) fn measure(call: &MeasureNetwork) -> Result<NetworkPath, CallError> {
-    let MeasureNetwork { connect, round_trips, each } = call;
-    let mut times = timed_round_trips(connect, *round_trips as usize)?;
+    let MeasureNetwork { connect, each } = call;
+    let mut times =
+        round_trips(open(connect, Mode::Echo, Duration::ZERO)?).map_err(|error| broken(&error))?;
     times.sort_unstable();
     // Nearest rank.
     let percentile = |share: f64| {
         let rank = (share * times.len() as f64).ceil() as usize;
-        times.get(rank.max(1) - 1).map_or(0.0, |time| time.as_nanos() as f64 / 1e3)
+        times[rank.clamp(1, times.len()) - 1].as_nanos() as f64 / 1e3
     };
     Ok(NetworkPath {
         round_trips: times.len() as u32,
         median_us: percentile(0.5),
         p99_us: percentile(0.99),
-        one_stream_bytes_per_s: throughput(connect, Mode::Swallow, 1, *each)?,
-        one_stream_back_bytes_per_s: throughput(connect, Mode::Send, 1, *each)?,
-        eight_streams_bytes_per_s: throughput(connect, Mode::Swallow, STREAMS, *each)?,
-        eight_streams_back_bytes_per_s: throughput(connect, Mode::Send, STREAMS, *each)?,
+        one_stream_bytes_per_s: throughput(connect, Way::There, 1, None, *each)?,
+        one_stream_back_bytes_per_s: throughput(connect, Way::Back, 1, None, *each)?,
+        eight_streams_bytes_per_s: throughput(connect, Way::There, STREAMS, None, *each)?,
+        eight_streams_back_bytes_per_s: throughput(connect, Way::Back, STREAMS, None, *each)?,
     })
+}
+
+/// Measures a throughput to or from a port of another host from a moment on, in bytes a second.
+pub(crate) fn measure_throughput(call: &MeasureThroughput) -> Result<f64, CallError> {
+    let MeasureThroughput { connect, way, streams, begin, each } = call;
+    throughput(connect, *way, *streams as usize, Some(*begin), *each)
 }
 
 fn broken(error: &io::Error) -> CallError {
@@ -87,18 +103,10 @@ fn failure(error: &io::Error) -> ConnectFailure {
     }
 }
 
-fn timed_round_trips(call: &Connect, most: usize) -> Result<Vec<Duration>, CallError> {
-    if most == 0 {
-        return Ok(Vec::new());
-    }
-    let connection = open(call, Mode::Echo, Duration::ZERO)?;
-    round_trips(connection, most).map_err(|error| broken(&error))
-}
-
-fn round_trips(mut connection: TcpStream, most: usize) -> io::Result<Vec<Duration>> {
-    let mut times = Vec::new();
+fn round_trips(mut connection: TcpStream) -> io::Result<Vec<Duration>> {
+    let mut times = Vec::with_capacity(ROUND_TRIPS);
     let start = Instant::now();
-    while times.len() < most && (times.is_empty() || start.elapsed() < ROUND_TRIPS_TIME) {
+    while times.len() < ROUND_TRIPS && (times.is_empty() || start.elapsed() < ROUND_TRIPS_TIME) {
         let sent = Instant::now();
         connection.write_all(&[0])?;
         connection.read_exact(&mut [0])?;
@@ -107,13 +115,27 @@ fn round_trips(mut connection: TcpStream, most: usize) -> io::Result<Vec<Duratio
     Ok(times)
 }
 
-/// The throughput of several streams together, in bytes per second. The receiving side counts.
-fn throughput(call: &Connect, mode: Mode, streams: usize, each: Duration) -> Result<f64, CallError> {
+/// The throughput of several streams together, in bytes per second. The receiving side counts. The data begins at once, or at this
+/// moment.
+fn throughput(
+    call: &Connect,
+    way: Way,
+    streams: usize,
+    begin: Option<Nanos>,
+    each: Duration,
+) -> Result<f64, CallError> {
+    let mode = match way {
+        Way::There => Mode::Swallow,
+        Way::Back => Mode::Send,
+    };
     // All connections are open before the first byte of data.
     let open: Vec<TcpStream> = (0..streams).map(|_| open(call, mode, each)).collect::<Result<_, _>>()?;
-    let one = |connection: TcpStream| match mode {
-        Mode::Swallow => send_until_counted(connection),
-        _ => receive(connection, each),
+    if let Some(begin) = begin {
+        wait_until(begin)?;
+    }
+    let one = |connection: TcpStream| match way {
+        Way::There => send_until_counted(connection),
+        Way::Back => receive(connection, each),
     };
     let rates: io::Result<Vec<f64>> = thread::scope(|scope| {
         let threads: Vec<_> = open.into_iter().map(|connection| scope.spawn(|| one(connection))).collect();
@@ -121,6 +143,17 @@ fn throughput(call: &Connect, mode: Mode, streams: usize, each: Duration) -> Res
         joined.collect()
     });
     Ok(rates.map_err(|error| broken(&error))?.into_iter().sum())
+}
+
+/// Waits for a moment at which other hosts begin as well. Data that begins later would meet less of theirs.
+fn wait_until(begin: Nanos) -> Result<(), CallError> {
+    let now = Nanos::now();
+    let left = Duration::from(begin.since(now));
+    if now > begin || left > LONGEST_WAIT {
+        return Err(CallError::Broken { why: "connections were not open in time".to_owned() });
+    }
+    thread::sleep(left);
+    Ok(())
 }
 
 /// Sends until the other side has counted enough, and returns its rate.
@@ -139,6 +172,7 @@ fn send_until_counted(mut connection: TcpStream) -> io::Result<f64> {
 }
 
 fn receive(mut connection: TcpStream, each: Duration) -> io::Result<f64> {
+    connection.write_all(&[0])?;
     let (bytes, took) = count(&mut connection, each)?;
     close(&connection)?;
     Ok(rate(bytes, took))
@@ -175,14 +209,7 @@ mod tests {
         connect(&call(port, token))?;
         let stranger = connect(&call(port, &token.replace('0', "1"))).expect_err("another token");
         assert!(matches!(stranger, CallError::Broken { .. }), "{stranger:?}");
-        let measured = |round_trips| {
-            measure(&MeasureNetwork {
-                connect: call(port, token),
-                round_trips,
-                each: Duration::from_millis(20),
-            })
-        };
-        let path = measured(10)?;
+        let path = measure(&MeasureNetwork { connect: call(port, token), each: Duration::from_millis(20) })?;
         assert!(path.round_trips > 0 && path.median_us > 0.0 && path.p99_us >= path.median_us, "{path:?}");
         let rates = [
             path.one_stream_bytes_per_s,
@@ -191,8 +218,16 @@ mod tests {
             path.eight_streams_back_bytes_per_s,
         ];
         assert!(rates.iter().all(|rate| *rate > 0.0), "{path:?}");
-        let without_round_trips = measured(0)?;
-        assert_eq!((without_round_trips.round_trips, without_round_trips.median_us), (0, 0.0));
+        for way in [Way::There, Way::Back] {
+            // A busy machine opens the connections in this time, too.
+            let begin = Nanos::now().after(Duration::from_secs(5));
+            let (connect, each) = (call(port, token), Duration::from_millis(20));
+            let from_then = MeasureThroughput { connect, way, streams: 2, begin, each };
+            let late = MeasureThroughput { begin: Nanos(1), ..from_then.clone() };
+            assert!(measure_throughput(&late).is_err(), "its moment is over");
+            assert!(measure_throughput(&from_then)? > 0.0);
+            assert!(Nanos::now() > begin, "no data before its moment");
+        }
         servers.close();
         let until = Instant::now() + Duration::from_mins(1);
         loop {

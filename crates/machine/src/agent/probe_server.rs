@@ -1,6 +1,6 @@
 //! The passive side of measurements between hosts: a port that echoes, swallows or sends bytes for whoever knows its token.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -110,8 +110,9 @@ fn swallow(mut connection: TcpStream, each: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Sends until the reader has had enough.
+/// Sends from the reader's first byte on, until it has had enough.
 fn send(mut connection: TcpStream) -> std::io::Result<()> {
+    connection.read_exact(&mut [0])?;
     let bytes = random_bytes();
     while connection.write_all(&bytes).is_ok() {}
     connection.shutdown(Shutdown::Both)

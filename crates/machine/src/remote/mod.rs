@@ -79,8 +79,8 @@ impl RemoteMachine {
     }
 
     /// What reaches its agent.
-    pub(crate) fn connection(&self) -> Arc<Connection> {
-        Arc::clone(&self.asked.connection)
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.asked.connection
     }
 
     /// The CPUs of its servers.

@@ -12,8 +12,8 @@ use super::report::NetworkReport;
 use crate::connection::Connection;
 use crate::error::MachineError;
 use crate::lock::lock;
-use crate::open_port::{MeasurementSize, OpenPort};
-use crate::protocol::{CallError, ConnectFailure, NetworkPath, ROUND_TRIPS};
+use crate::open_port::{OpenPort, Prober};
+use crate::protocol::{CallError, ConnectFailure, NetworkPath};
 
 /// A host that is reachable.
 pub(super) struct Node<'a> {
@@ -71,7 +71,6 @@ pub(super) fn measure(
 
 /// Measures between two hosts, from the first to the second where that is possible.
 fn measure_pair(a: &Node<'_>, b: &Node<'_>, each: Duration) -> Result<NetworkReport, MachineError> {
-    let size = MeasurementSize { round_trips: ROUND_TRIPS, each };
     let mut problems = Vec::new();
     let mut path = None;
     let ways = [(a, b), (b, a)];
@@ -84,7 +83,7 @@ fn measure_pair(a: &Node<'_>, b: &Node<'_>, each: Duration) -> Result<NetworkRep
         };
         let result = match &path {
             None => port
-                .measure(from.connection, from.address, size)
+                .measure(Prober::There(from.connection, from.address), each)
                 .map(|measured| path = Some((from.name, to.name, measured))),
             Some(_) => port.reach(from.connection, from.address),
         };
