@@ -46,12 +46,12 @@ pub fn measured_rate<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Option<
 /// none where all have room for it.
 pub fn at_lower_rate(rate: f64, trials: &[&Trial]) -> Option<(Measure, ReplacedMeasure)> {
     let closed_loops =
-        || trials.iter().filter_map(|trial| Some((closed_loop_per_s(trial)?, trial.variant.as_str())));
-    let (slowest, name) = closed_loops().min_by(|a, b| a.0.total_cmp(&b.0))?;
+        trials.iter().filter_map(|trial| Some((closed_loop_per_s(trial)?, trial.variant.as_str())));
+    let (slowest, name) = closed_loops.min_by(|a, b| a.0.total_cmp(&b.0))?;
     if slowest >= MIN_CLOSED_LOOP_TO_RATE * rate {
         return None;
     }
-    let lower = cpu_rate::for_closed_loops([slowest]).filter(|lower| *lower < rate)?;
+    let lower = cpu_rate::for_closed_loops([slowest])?;
     let metric = wording(&Measure::CpuTime { rate_per_s: Some(rate) }).what;
     let why = format!("{name} carries only {}/s in a closed loop", thousands(slowest));
     Some((Measure::CpuTime { rate_per_s: Some(lower) }, ReplacedMeasure { metric, why }))

@@ -8,6 +8,7 @@ use archive::model::{
 };
 
 use crate::caveats::are_on_different_machines;
+use crate::network_paths::named_host;
 use crate::shared_cpus::clients_on_cpus_of;
 
 /// The begins of facts that are the machine itself.
@@ -104,7 +105,7 @@ pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
 fn shared_cpus(plan: &Plan, facts: &Facts) -> Option<Difference> {
     let names = |variant: &Variant| {
         let clients = clients_on_cpus_of(plan, facts, variant).into_iter();
-        let names: Vec<&str> = clients.map(|client| client.unwrap_or("this machine")).collect();
+        let names: Vec<&str> = clients.map(named_host).collect();
         if names.is_empty() { "no client".to_owned() } else { names.join(", ") }
     };
     let values: BTreeMap<String, String> =

@@ -38,12 +38,11 @@ impl NetworkPaths {
         let shared = self.of_servers.get(&host(server)).map(|capacity| {
             let all = elsewhere.clone().count() as f64;
             let moved = Throughput { to_clients: moved.to_clients * all, to_server: moved.to_server * all };
-            network_use(format!("the clients and {}", named(server)), moved, *capacity, retransmits)
+            network_use(between_all(server), moved, *capacity, retransmits)
         });
         let own = elsewhere.filter_map(|client| {
             let path = self.of_pairs.get(&(host(*client), host(server)))?;
-            let between = format!("{} and {}", named(*client), named(server));
-            Some(network_use(between, moved, path.throughput, retransmits))
+            Some(network_use(between(*client, server), moved, path.throughput, retransmits))
         });
         own.chain(shared).collect()
     }
@@ -72,8 +71,18 @@ impl NetworkPaths {
 }
 
 /// How messages name a host.
-pub fn named(host: Option<&str>) -> &str {
+pub fn named_host(host: Option<&str>) -> &str {
     host.unwrap_or("this machine")
+}
+
+/// How messages name the network between two hosts.
+pub fn between(client: Option<&str>, server: Option<&str>) -> String {
+    format!("{} and {}", named_host(client), named_host(server))
+}
+
+/// How messages name the network between all clients and a server.
+pub fn between_all(server: Option<&str>) -> String {
+    format!("the clients and {}", named_host(server))
 }
 
 fn network_use(

@@ -10,7 +10,7 @@ use machine::{HostEntry, MachineError, measure_path, measure_together};
 
 use crate::event::{Event, Observer};
 use crate::machine_draw;
-use crate::network_paths::{Ends, HostName, NetworkPaths, named};
+use crate::network_paths::{Ends, HostName, NetworkPaths, between, between_all, named_host};
 use crate::open_hosts::OtherMachines;
 use crate::plan_error::PlanError;
 use crate::plan_hosts;
@@ -18,7 +18,8 @@ use crate::run_plan_error::RunPlanError;
 
 /// Length of one throughput.
 const EACH: Duration = Duration::from_millis(200);
-/// All measurements together take about this long at most.
+/// All throughputs together take about this long at most. Clients that are measured together have a second before each, to begin
+/// at one instant.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Throughputs of a measurement.
 const THROUGHPUTS: u32 = 4;
@@ -38,12 +39,12 @@ pub fn measure_networks(
     let machine = |name: &HostName| name.as_ref().and_then(|name| others.get(name));
     let mut paths = NetworkPaths::default();
     for (client, server) in ends {
-        let between = format!("{} and {}", named(client.as_deref()), named(server.as_deref()));
+        let between = between(client.as_deref(), server.as_deref());
         let measured = told(between, observe, || measure_path(machine(&client), machine(&server), each))?;
         paths.of_pairs.extend(measured.map(|path| ((client, server), path)));
     }
     for (server, clients) in shared {
-        let between = format!("the clients and {}", named(server.as_deref()));
+        let between = between_all(server.as_deref());
         let clients: Vec<_> = clients.iter().map(machine).collect();
         let measured = told(between, observe, || measure_together(&clients, machine(&server), each))?;
         paths.of_servers.extend(measured.map(|throughput| (server, throughput)));
@@ -77,8 +78,8 @@ fn check_objective(plan: &Plan, paths: &NetworkPaths) -> Result<(), RunPlanError
     let farthest = paths.of_pairs.iter().max_by(|(_, a), (_, b)| a.round_trip_us.total_cmp(&b.round_trip_us));
     match farthest {
         Some(((client, server), path)) if path.round_trip_us >= limit_us => Err(RunPlanError::TooFar {
-            client: named(client.as_deref()).to_owned(),
-            server: named(server.as_deref()).to_owned(),
+            client: named_host(client.as_deref()).to_owned(),
+            server: named_host(server.as_deref()).to_owned(),
             round_trip_ms: path.round_trip_us / 1e3,
             slo: slo.clone(),
             enough_ms: ((path.round_trip_us + limit_us) / 1e3).ceil(),

@@ -33,12 +33,16 @@ impl RunProgress<'_> {
     /// The plan for the next trials. In the first block, all of them have the rate of the first one.
     pub(super) fn plan_of_trials(&self) -> Cow<'_, Plan> {
         let mut plan = Cow::Borrowed(&self.plan);
-        if first_block::leaves_rate(&self.plan)
-            && let Some(rate) = first_block::measured_rate(self.replay.kept.all())
-        {
+        if let Some(rate) = self.rate_of_first_block() {
             plan.to_mut().measure = Measure::CpuTime { rate_per_s: Some(rate) };
         }
         plan
+    }
+
+    /// The rate of the first trial of CPU time, where the plan leaves it open; none before that trial.
+    fn rate_of_first_block(&self) -> Option<f64> {
+        let measured = || first_block::measured_rate(self.replay.kept.all());
+        first_block::leaves_rate(&self.plan).then(measured).flatten()
     }
 
     /// Begins again if only some servers of the first block ran in turns: the two ways to measure do not give the same values, so
@@ -69,9 +73,8 @@ impl RunProgress<'_> {
 
     /// Keeps the rate of the first trials of CPU time for all others, or begins again at a lower one.
     fn keep_rate(&mut self, observe: &mut Observer<'_>) -> Result<bool, ArchiveError> {
+        let Some(rate) = self.rate_of_first_block() else { return Ok(false) };
         let trials: Vec<&Trial> = self.replay.kept.all().collect();
-        let rate = first_block::measured_rate(trials.iter().copied());
-        let Some(rate) = rate.filter(|_| first_block::leaves_rate(&self.plan)) else { return Ok(false) };
         if let Some((measure, replaced)) = first_block::at_lower_rate(rate, &trials) {
             return self.begin_with(measure, replaced, observe).map(|()| true);
         }
