@@ -16,10 +16,10 @@ use crate::plan_error::PlanError;
 use crate::plan_hosts;
 use crate::run_plan_error::RunPlanError;
 
-/// Length of one throughput.
+/// How long the bytes of one throughput are counted. On a far network it is longer.
 const EACH: Duration = Duration::from_millis(200);
-/// All throughputs together take about this long at most. Clients that are measured together have a second before each, to begin
-/// at one instant.
+/// All throughputs together take about this long at most, beside what far networks need. Clients that are measured together have a
+/// second before each, to begin at one instant.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Throughputs of a measurement.
 const THROUGHPUTS: u32 = 4;
@@ -46,11 +46,20 @@ pub fn measure_networks(
     for (server, clients) in shared {
         let between = between_all(server.as_deref());
         let clients: Vec<_> = clients.iter().map(machine).collect();
-        let measured = told(between, observe, || measure_together(&clients, machine(&server), each))?;
+        let round_trip = longest_round_trip(&paths, &server);
+        let measure = || measure_together(&clients, machine(&server), round_trip, each);
+        let measured = told(between, observe, measure)?;
         paths.of_servers.extend(measured.map(|throughput| (server, throughput)));
     }
     check_objective(plan, &paths)?;
     Ok(paths)
+}
+
+/// The longest round trip between a server and its clients, as far as they could be measured.
+fn longest_round_trip(paths: &NetworkPaths, server: &HostName) -> Duration {
+    let to_server = paths.of_pairs.iter().filter(|((_, other), _)| other == server);
+    let longest_us = to_server.map(|(_, path)| path.round_trip_us).fold(0.0, f64::max);
+    Duration::from_secs_f64(longest_us / 1e6)
 }
 
 /// Measures a network and tells it; none where it cannot be measured.

@@ -51,6 +51,7 @@ mod remote;
 mod sampling;
 pub mod survey;
 mod system_under_test;
+mod throughput_span;
 pub mod transport;
 
 pub use connection::Connection;

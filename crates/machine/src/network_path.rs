@@ -11,10 +11,11 @@ use crate::error::MachineError;
 use crate::open_port::{OpenPort, Prober};
 use crate::protocol::{NetworkPath, Way};
 use crate::remote::RemoteMachine;
+use crate::throughput_span::ThroughputSpan;
 
 /// How long clients have to open their connections before the data of all of them begins, beside a few exchanges.
 const LEAD: Duration = Duration::from_secs(1);
-/// So many exchanges with the farthest client: the request to it, and its connections.
+/// So many round trips of the farthest: the request to a client, and its connections to the server.
 const EXCHANGES_BEFORE: u32 = 20;
 /// Streams of all clients together, at least one of each.
 const STREAMS: u32 = 8;
@@ -56,8 +57,8 @@ impl Throughput {
     }
 }
 
-/// Measures the path between a client and a server; none stands for this machine. Each of its throughputs takes this long. One
-/// of the two must be another machine.
+/// Measures the path between a client and a server; none stands for this machine. Bytes are counted for this long at least for each of
+/// its throughputs. One of the two must be another machine.
 pub fn measure_path(
     client: Option<&RemoteMachine>,
     server: Option<&RemoteMachine>,
@@ -72,17 +73,19 @@ pub fn measure_path(
 }
 
 /// Measures what all these clients move to and from a server at the same time. Each of them must be on another machine than the
-/// server; none stands for this machine. Each of the two throughputs takes this long, and some more than a second before it.
+/// server; none stands for this machine. The longest round trip between them is known. For each of the two throughputs, bytes are
+/// counted for this long at least; connections take some more than a second before it.
 pub fn measure_together(
     clients: &[Option<&RemoteMachine>],
     server: Option<&RemoteMachine>,
+    round_trip: Duration,
     each: Duration,
 ) -> Result<Throughput, MachineError> {
     with_open_ways(clients, server, |ways| {
         let clocks = ways.iter().map(OpenWay::clock).collect::<Result<Vec<_>, _>>()?;
         let from_clients = Throughput {
-            to_server: together(ways, &clocks, Way::There, each)?,
-            to_clients: together(ways, &clocks, Way::Back, each)?,
+            to_server: together(ways, &clocks, Way::There, round_trip, each)?,
+            to_clients: together(ways, &clocks, Way::Back, round_trip, each)?,
         };
         Ok(from_clients.between(server))
     })
@@ -93,15 +96,18 @@ fn together(
     ways: &[OpenWay<'_>],
     clocks: &[ClientClock],
     way: Way,
+    round_trip: Duration,
     each: Duration,
 ) -> Result<f64, MachineError> {
     let streams = STREAMS.div_ceil(ways.len() as u32);
-    let slowest = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or(0);
-    let begin = Nanos::now().after(LEAD + Duration::from_nanos(slowest) * EXCHANGES_BEFORE);
+    let to_clients =
+        clocks.iter().map(|clock| Duration::from_nanos(clock.round_trip_ns)).max().unwrap_or_default();
+    let begin = Nanos::now().after(LEAD + to_clients.max(round_trip) * EXCHANGES_BEFORE);
+    let span = ThroughputSpan::of(round_trip, each);
     thread::scope(|scope| {
         let one = |(open, clock): (&OpenWay<'_>, &ClientClock)| {
             let begin = clock.there(begin);
-            open.port.throughput(open.prober(), way, streams, begin, each)
+            open.port.throughput(open.prober(), way, streams, begin, span)
         };
         let threads: Vec<_> =
             ways.iter().zip(clocks).map(|one_way| scope.spawn(move || one(one_way))).collect();

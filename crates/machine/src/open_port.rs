@@ -14,10 +14,11 @@ use crate::protocol::{
     Call, CallError, CloseProbe, Connect, MeasureNetwork, MeasureThroughput, NetworkPath, OpenProbe, Way,
     system_text,
 };
+use crate::throughput_span::ThroughputSpan;
 
 /// How long an agent may take to open or close a port, or to find that there is no way.
 const SHORT: Duration = Duration::from_secs(30);
-/// How long a measurement may take beside its throughputs: connections, round trips.
+/// How long a measurement may take beside its throughputs: connections, round trips, slow starts.
 const BESIDE: Duration = Duration::from_mins(1);
 /// Throughputs of the measurement of a network.
 const THROUGHPUTS: u32 = 4;
@@ -56,7 +57,7 @@ impl<'c> OpenPort<'c> {
         from.call(self.connect(address), SHORT)
     }
 
-    /// Measures the network. Each of its throughputs takes this long.
+    /// Measures the network. Bytes are counted for this long at least for each of its throughputs.
     pub fn measure(&self, from: Prober<'_>, each: Duration) -> Result<NetworkPath, MachineError> {
         let call = |connect| MeasureNetwork { connect, each };
         self.ask(from, BESIDE + each * THROUGHPUTS * 2, call, measure_network)
@@ -69,10 +70,10 @@ impl<'c> OpenPort<'c> {
         way: Way,
         streams: u32,
         begin: Nanos,
-        each: Duration,
+        span: ThroughputSpan,
     ) -> Result<f64, MachineError> {
-        let call = |connect| MeasureThroughput { connect, way, streams, begin, each };
-        self.ask(from, BESIDE + each * 2, call, measure_throughput)
+        let call = |connect| MeasureThroughput { connect, way, streams, begin, span };
+        self.ask(from, BESIDE + span.whole() * 2, call, measure_throughput)
     }
 
     /// Closes all ports of its host.

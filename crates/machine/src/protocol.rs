@@ -32,6 +32,7 @@ use self::servers::{
 pub use crate::call_error::{CallError, ConnectFailure};
 use crate::machine::{LeftSettings, Room};
 use crate::system_under_test::CpuReading;
+use crate::throughput_span::ThroughputSpan;
 
 pub(crate) use self::programs::WINDOW;
 pub use self::programs::{
@@ -39,7 +40,7 @@ pub use self::programs::{
 };
 
 /// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -281,7 +282,7 @@ pub struct Connect {
 pub struct MeasureNetwork {
     /// How to reach the port.
     pub connect: Connect,
-    /// How long each throughput is measured.
+    /// How long bytes are counted for each throughput, at least. On a far network it is longer: see [`ThroughputSpan::of`].
     pub each: Duration,
 }
 
@@ -298,7 +299,7 @@ pub struct MeasureThroughput {
     /// When the data begins, on the clock of the host that is asked. By then, all connections must be open.
     pub begin: Nanos,
     /// How long it is measured.
-    pub each: Duration,
+    pub span: ThroughputSpan,
 }
 
 /// A direction of a network.

@@ -1,28 +1,31 @@
-//! Counts the bytes of a stream for a time: what the receiving side of a throughput does.
+//! Counts the bytes of a stream after its slow start: what the receiving side of a throughput does.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use rustix::io::{read, retry_on_intr};
 
-/// Counts the bytes that arrive for a time, from the first ones on.
-pub(super) fn count(from: &mut TcpStream, each: Duration) -> std::io::Result<(u64, Duration)> {
+use crate::throughput_span::ThroughputSpan;
+
+/// Counts the bytes that arrive after the slow start, and for how long.
+pub(super) fn count(from: &mut TcpStream, span: ThroughputSpan) -> io::Result<(u64, Duration)> {
     let mut buffer = vec![0; 256 << 10];
-    let mut bytes = 0;
-    // The first bytes start the time, and are not counted.
-    if retry_on_intr(|| read(&*from, &mut buffer))? == 0 {
-        return Err(ErrorKind::UnexpectedEof.into());
+    let mut next = || match retry_on_intr(|| read(&*from, &mut buffer))? {
+        0 => Err(io::Error::from(ErrorKind::UnexpectedEof)),
+        count => Ok(count as u64),
+    };
+    next()?;
+    let first = Instant::now();
+    while first.elapsed() < span.slow_start {
+        next()?;
     }
-    let start = Instant::now();
+    let (start, mut bytes) = (Instant::now(), 0);
     loop {
         let took = start.elapsed();
-        if took >= each && bytes > 0 {
+        if took >= span.counted && bytes > 0 {
             return Ok((bytes, took));
         }
-        match retry_on_intr(|| read(&*from, &mut buffer))? {
-            0 => return Err(ErrorKind::UnexpectedEof.into()),
-            count => bytes += count as u64,
-        }
+        bytes += next()?;
     }
 }

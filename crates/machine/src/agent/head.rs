@@ -3,10 +3,12 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
 
+use crate::throughput_span::ThroughputSpan;
+
 /// The reply to a head with the right token.
 pub(super) const ACCEPTED: u8 = b'+';
 
-/// How long either side waits for the other.
+/// How long either side waits for the other, beside the span of a throughput.
 pub(super) const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The length of a token.
@@ -25,11 +27,11 @@ pub(super) enum Mode {
     Send,
 }
 
-/// Token, mode, and how long to count.
+/// Token, mode, and when to count.
 pub(super) struct RequestHead {
     pub token: String,
     pub mode: Mode,
-    pub each: Duration,
+    pub span: ThroughputSpan,
 }
 
 impl RequestHead {
@@ -37,19 +39,23 @@ impl RequestHead {
         let mut head = self.token.clone().into_bytes();
         head.resize(TOKEN, 0);
         head.push(self.mode as u8);
-        head.extend_from_slice(&(self.each.as_millis() as u32).to_le_bytes());
+        for part in [self.span.slow_start, self.span.counted] {
+            head.extend_from_slice(&(part.as_micros() as u64).to_le_bytes());
+        }
         to.write_all(&head)
     }
 
     pub fn read(from: &mut impl Read) -> io::Result<Self> {
-        let (mut token, mut mode, mut each) = ([0; TOKEN], [0], [0; 4]);
+        let (mut token, mut mode, mut slow_start, mut counted) = ([0; TOKEN], [0], [0; 8], [0; 8]);
         from.read_exact(&mut token)?;
         from.read_exact(&mut mode)?;
-        from.read_exact(&mut each)?;
+        from.read_exact(&mut slow_start)?;
+        from.read_exact(&mut counted)?;
         let modes = [Mode::Connect, Mode::Echo, Mode::Swallow, Mode::Send];
         let mode = modes.into_iter().find(|known| *known as u8 == mode[0]).ok_or(ErrorKind::InvalidData)?;
-        let each = Duration::from_millis(u32::from_le_bytes(each).into());
-        Ok(Self { token: String::from_utf8_lossy(&token).into_owned(), mode, each })
+        let part = |micros| Duration::from_micros(u64::from_le_bytes(micros));
+        let span = ThroughputSpan { slow_start: part(slow_start), counted: part(counted) };
+        Ok(Self { token: String::from_utf8_lossy(&token).into_owned(), mode, span })
     }
 }
 

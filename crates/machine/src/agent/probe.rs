@@ -13,6 +13,7 @@ use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
 use crate::protocol::{
     CallError, Connect, ConnectFailure, MeasureNetwork, MeasureThroughput, NetworkPath, Way, system_text,
 };
+use crate::throughput_span::ThroughputSpan;
 
 /// How long a host may take to answer a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,35 +32,38 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Opens a connection to a port of another host, and closes it.
 pub(super) fn connect(call: &Connect) -> Result<(), CallError> {
-    open(call, Mode::Connect, Duration::ZERO).map(drop)
+    open(call, Mode::Connect, ThroughputSpan::default()).map(drop)
 }
 
 /// Measures the network to a port of another host.
 pub(crate) fn measure(call: &MeasureNetwork) -> Result<NetworkPath, CallError> {
     let MeasureNetwork { connect, each } = call;
     let mut times =
-        round_trips(open(connect, Mode::Echo, Duration::ZERO)?).map_err(|error| broken(&error))?;
+        round_trips(open(connect, Mode::Echo, ThroughputSpan::default())?).map_err(|error| broken(&error))?;
     times.sort_unstable();
     // Nearest rank.
     let percentile = |share: f64| {
         let rank = (share * times.len() as f64).ceil() as usize;
-        times[rank.clamp(1, times.len()) - 1].as_nanos() as f64 / 1e3
+        times[rank.clamp(1, times.len()) - 1]
     };
+    let microseconds = |time: Duration| time.as_nanos() as f64 / 1e3;
+    let median = percentile(0.5);
+    let span = ThroughputSpan::of(median, *each);
     Ok(NetworkPath {
         round_trips: times.len() as u32,
-        median_us: percentile(0.5),
-        p99_us: percentile(0.99),
-        one_stream_bytes_per_s: throughput(connect, Way::There, 1, None, *each)?,
-        one_stream_back_bytes_per_s: throughput(connect, Way::Back, 1, None, *each)?,
-        eight_streams_bytes_per_s: throughput(connect, Way::There, STREAMS, None, *each)?,
-        eight_streams_back_bytes_per_s: throughput(connect, Way::Back, STREAMS, None, *each)?,
+        median_us: microseconds(median),
+        p99_us: microseconds(percentile(0.99)),
+        one_stream_bytes_per_s: throughput(connect, Way::There, 1, None, span)?,
+        one_stream_back_bytes_per_s: throughput(connect, Way::Back, 1, None, span)?,
+        eight_streams_bytes_per_s: throughput(connect, Way::There, STREAMS, None, span)?,
+        eight_streams_back_bytes_per_s: throughput(connect, Way::Back, STREAMS, None, span)?,
     })
 }
 
 /// Measures a throughput to or from a port of another host from a moment on, in bytes a second.
 pub(crate) fn measure_throughput(call: &MeasureThroughput) -> Result<f64, CallError> {
-    let MeasureThroughput { connect, way, streams, begin, each } = call;
-    throughput(connect, *way, *streams as usize, Some(*begin), *each)
+    let MeasureThroughput { connect, way, streams, begin, span } = call;
+    throughput(connect, *way, *streams as usize, Some(*begin), *span)
 }
 
 fn broken(error: &io::Error) -> CallError {
@@ -67,7 +71,7 @@ fn broken(error: &io::Error) -> CallError {
 }
 
 /// A connection that the other side has accepted for this mode.
-fn open(call: &Connect, mode: Mode, each: Duration) -> Result<TcpStream, CallError> {
+fn open(call: &Connect, mode: Mode, span: ThroughputSpan) -> Result<TcpStream, CallError> {
     let socket = Socket::new(Domain::for_address(call.to), Type::STREAM, Some(Protocol::TCP))
         .map_err(|error| broken(&error))?;
     let from = SocketAddr::new(call.from, 0);
@@ -82,7 +86,7 @@ fn open(call: &Connect, mode: Mode, each: Duration) -> Result<TcpStream, CallErr
         connection.set_nodelay(true)?;
         connection.set_read_timeout(Some(IO_TIMEOUT))?;
         connection.set_write_timeout(Some(IO_TIMEOUT))?;
-        RequestHead { token: call.token.clone(), mode, each }.write(connection)?;
+        RequestHead { token: call.token.clone(), mode, span }.write(connection)?;
         let mut accepted = [0];
         connection.read_exact(&mut accepted)?;
         Ok(accepted[0])
@@ -122,20 +126,20 @@ fn throughput(
     way: Way,
     streams: usize,
     begin: Option<Nanos>,
-    each: Duration,
+    span: ThroughputSpan,
 ) -> Result<f64, CallError> {
     let mode = match way {
         Way::There => Mode::Swallow,
         Way::Back => Mode::Send,
     };
     // All connections are open before the first byte of data.
-    let open: Vec<TcpStream> = (0..streams).map(|_| open(call, mode, each)).collect::<Result<_, _>>()?;
+    let open: Vec<TcpStream> = (0..streams).map(|_| open(call, mode, span)).collect::<Result<_, _>>()?;
     if let Some(begin) = begin {
         wait_until(begin)?;
     }
     let one = |connection: TcpStream| match way {
-        Way::There => send_until_counted(connection),
-        Way::Back => receive(connection, each),
+        Way::There => send_until_counted(connection, span),
+        Way::Back => receive(connection, span),
     };
     let rates: io::Result<Vec<f64>> = thread::scope(|scope| {
         let threads: Vec<_> = open.into_iter().map(|connection| scope.spawn(|| one(connection))).collect();
@@ -157,7 +161,8 @@ fn wait_until(begin: Nanos) -> Result<(), CallError> {
 }
 
 /// Sends until the other side has counted enough, and returns its rate.
-fn send_until_counted(mut connection: TcpStream) -> io::Result<f64> {
+fn send_until_counted(mut connection: TcpStream, span: ThroughputSpan) -> io::Result<f64> {
+    connection.set_read_timeout(Some(span.whole() + IO_TIMEOUT))?;
     let mut sender = connection.try_clone()?;
     let sending = thread::spawn(move || {
         let bytes = random_bytes();
@@ -171,9 +176,9 @@ fn send_until_counted(mut connection: TcpStream) -> io::Result<f64> {
     Ok(rate(u64::from_le_bytes(bytes), Duration::from_nanos(u64::from_le_bytes(took_ns))))
 }
 
-fn receive(mut connection: TcpStream, each: Duration) -> io::Result<f64> {
+fn receive(mut connection: TcpStream, span: ThroughputSpan) -> io::Result<f64> {
     connection.write_all(&[0])?;
-    let (bytes, took) = count(&mut connection, each)?;
+    let (bytes, took) = count(&mut connection, span)?;
     close(&connection)?;
     Ok(rate(bytes, took))
 }
@@ -221,8 +226,8 @@ mod tests {
         for way in [Way::There, Way::Back] {
             // A busy machine opens the connections in this time, too.
             let begin = Nanos::now().after(Duration::from_secs(5));
-            let (connect, each) = (call(port, token), Duration::from_millis(20));
-            let from_then = MeasureThroughput { connect, way, streams: 2, begin, each };
+            let span = ThroughputSpan::of(Duration::from_millis(1), Duration::from_millis(20));
+            let from_then = MeasureThroughput { connect: call(port, token), way, streams: 2, begin, span };
             let late = MeasureThroughput { begin: Nanos(1), ..from_then.clone() };
             assert!(measure_throughput(&late).is_err(), "its moment is over");
             assert!(measure_throughput(&from_then)? > 0.0);

@@ -15,6 +15,7 @@ use super::count::count;
 use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
 use crate::lock::lock;
 use crate::protocol::{CallError, OpenProbe, ProbePort, system_text};
+use crate::throughput_span::ThroughputSpan;
 
 /// Connections that a port serves at a time. Strangers can take them for [`IO_TIMEOUT`] each.
 const MOST_CONNECTIONS: usize = 64;
@@ -86,7 +87,7 @@ fn serve(mut connection: TcpStream, token: &str) -> std::io::Result<()> {
     match head.mode {
         Mode::Connect => Ok(()),
         Mode::Echo => echo(connection),
-        Mode::Swallow => swallow(connection, head.each),
+        Mode::Swallow => swallow(connection, head.span),
         Mode::Send => send(connection),
     }
 }
@@ -99,10 +100,10 @@ fn echo(mut connection: TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Counts bytes for a time, and replies with their number and that time. Then it reads on until the sender has seen the
+/// Counts bytes after the slow start, and replies with their number and that time. Then it reads on until the sender has seen the
 /// reply: an early end would reset the connection and lose it.
-fn swallow(mut connection: TcpStream, each: Duration) -> std::io::Result<()> {
-    let (bytes, took) = count(&mut connection, each)?;
+fn swallow(mut connection: TcpStream, span: ThroughputSpan) -> std::io::Result<()> {
+    let (bytes, took) = count(&mut connection, span)?;
     connection.write_all(&bytes.to_le_bytes())?;
     connection.write_all(&(took.as_nanos() as u64).to_le_bytes())?;
     let mut buffer = vec![0; 256 << 10];

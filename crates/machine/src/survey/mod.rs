@@ -39,7 +39,7 @@ const MOST_WALL_OFFSET: Duration = Duration::from_secs(1);
 pub struct SurveyOptions {
     /// How the hosts are reached.
     pub reach: ReachOptions,
-    /// How long each throughput between hosts is measured; none to leave the network out.
+    /// How long the bytes of each throughput between hosts are counted, at least; none to leave the network out.
     pub network: Option<Duration>,
 }
 

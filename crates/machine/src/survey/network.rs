@@ -28,7 +28,7 @@ pub(super) struct Measured {
     pub lost: BTreeMap<String, String>,
 }
 
-/// Measures between all hosts. Throughputs are measured this long `each`.
+/// Measures between all hosts. The bytes of each throughput are counted for this long at least.
 pub(super) fn measure(
     nodes: &[Node<'_>],
     each: Duration,
