@@ -83,27 +83,25 @@ pub fn measure_together(
 ) -> Result<Throughput, MachineError> {
     with_open_ways(clients, server, |ways| {
         let clocks = ways.iter().map(OpenWay::clock).collect::<Result<Vec<_>, _>>()?;
-        let from_clients = Throughput {
-            to_server: together(ways, &clocks, Way::There, round_trip, each)?,
-            to_clients: together(ways, &clocks, Way::Back, round_trip, each)?,
-        };
+        let to_clients = clocks.iter().map(|clock| Duration::from_nanos(clock.round_trip_ns)).max();
+        let lead = LEAD + round_trip.max(to_clients.unwrap_or_default()) * EXCHANGES_BEFORE;
+        let span = ThroughputSpan::of(round_trip, each);
+        let sum = |way| together(ways, &clocks, way, lead, span);
+        let from_clients = Throughput { to_server: sum(Way::There)?, to_clients: sum(Way::Back)? };
         Ok(from_clients.between(server))
     })
 }
 
-/// The sum of the throughputs of all ways, which begin at the same time.
+/// The sum of the throughputs of all ways, which begin at the same time, this long from now.
 fn together(
     ways: &[OpenWay<'_>],
     clocks: &[ClientClock],
     way: Way,
-    round_trip: Duration,
-    each: Duration,
+    lead: Duration,
+    span: ThroughputSpan,
 ) -> Result<f64, MachineError> {
     let streams = STREAMS.div_ceil(ways.len() as u32);
-    let to_clients =
-        clocks.iter().map(|clock| Duration::from_nanos(clock.round_trip_ns)).max().unwrap_or_default();
-    let begin = Nanos::now().after(LEAD + to_clients.max(round_trip) * EXCHANGES_BEFORE);
-    let span = ThroughputSpan::of(round_trip, each);
+    let begin = Nanos::now().after(lead);
     thread::scope(|scope| {
         let one = |(open, clock): (&OpenWay<'_>, &ClientClock)| {
             let begin = clock.there(begin);
