@@ -83,8 +83,8 @@ pub fn measure_together(
 ) -> Result<Throughput, MachineError> {
     with_open_ways(clients, server, |ways| {
         let clocks = ways.iter().map(OpenWay::clock).collect::<Result<Vec<_>, _>>()?;
-        let to_clients = clocks.iter().map(|clock| Duration::from_nanos(clock.round_trip_ns)).max();
-        let lead = LEAD + round_trip.max(to_clients.unwrap_or_default()) * EXCHANGES_BEFORE;
+        let farthest = clocks.iter().map(|clock| Duration::from_nanos(clock.round_trip_ns)).max();
+        let lead = LEAD + round_trip.max(farthest.unwrap_or_default()) * EXCHANGES_BEFORE;
         let span = ThroughputSpan::of(round_trip, each);
         let sum = |way| together(ways, &clocks, way, lead, span);
         let from_clients = Throughput { to_server: sum(Way::There)?, to_clients: sum(Way::Back)? };

@@ -306,6 +306,12 @@ fn instances_with_cpus_of_their_own_are_loaded_alone_and_together() {
     for trial in comparison.trials() {
         let counts = &trial["counts"][0];
         assert_eq!(counts["client"], counts["server"], "also the operations of single instances");
+        // On a busy machine a server may not keep up with the rate. What has no value has nothing beside it.
+        if trial["measured"].is_null() {
+            assert!(trial["reasons"].as_array().is_some_and(|reasons| !reasons.is_empty()), "{trial}");
+            assert_eq!(trial["neighbours"], Value::Null);
+            continue;
+        }
         let instances = trial["neighbours"]["instances"].as_array().expect("each instance");
         assert_eq!(instances.len(), 2);
         for load in instances.iter().flat_map(|instance| [&instance["alone"], &instance["beside"]]) {
