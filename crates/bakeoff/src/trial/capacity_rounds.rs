@@ -3,7 +3,7 @@
 
 use archive::model::{PhaseKind, Plan, RunLength};
 use load::capacity::staircase::{FirstGuess, SlicedCapacity};
-use load::capacity::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
+use load::capacity::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchLength, SearchedCapacity};
 use load::inputs::slo::Slo;
 use load::spec::{Arrivals, Shape};
 
@@ -11,9 +11,6 @@ use super::rounds::{Rounds, in_words};
 use super::turn_taker::TurnTaker;
 use crate::event::{Event, Observer};
 use crate::hint::Hint;
-
-/// Fewest rounds near the capacity.
-const FEWEST_CAPACITY_ROUNDS: u32 = 8;
 
 impl Rounds<'_> {
     /// Searches the capacity of each server under this objective; returns the number of rounds.
@@ -31,8 +28,8 @@ impl Rounds<'_> {
             }
         };
         let guesses: Vec<FirstGuess> = servers.iter().map(guess).collect();
-        let counting = self.rounds_for(self.load()).max(FEWEST_CAPACITY_ROUNDS);
-        let mut search = CapacitySearch::new(slo, &guesses, counting);
+        let length = SearchLength::InAll(self.rounds_for(self.load()));
+        let mut search = CapacitySearch::new(slo, &guesses, length);
         let mut order: Vec<usize> = (0..servers.len()).collect();
         while let Some(rates) = search.next_rates() {
             let has_failed = |server: &TurnTaker<'_, '_>| server.failed.is_some();

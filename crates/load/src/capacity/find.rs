@@ -9,7 +9,7 @@ use stats::confidence::ConfidenceInterval;
 
 use super::closed_loop::NothingSucceeds;
 use super::evaluate::{StepEvaluation, evaluate};
-use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
+use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchLength, SearchedCapacity};
 use super::staircase::{FirstGuess, SlicedCapacity};
 use crate::inputs::slo::Slo;
 use crate::outcome::{LoadEvent, LoadOutcome, RunContext, RunError};
@@ -231,8 +231,8 @@ impl SearchRun<'_> {
         observe: &mut CapacityObserver<'_>,
     ) -> Result<SearchedCapacity, RunError> {
         let counting = self.length.rounds_for(self.load).max(FEWEST_ROUNDS);
-        let mut search =
-            CapacitySearch::new(self.slo, &[FirstGuess::ClosedLoop(closed_loop_per_s)], counting);
+        let guess = [FirstGuess::ClosedLoop(closed_loop_per_s)];
+        let mut search = CapacitySearch::new(self.slo, &guess, SearchLength::Near(counting));
         let curve = self.curve_rounds() * CURVE_SHARES.len() as u32;
         while let Some(rate_per_s) = search.next_rates().and_then(|rates| rates[0]) {
             let Some(slice) = self.slice(rate_per_s)? else { break };

@@ -18,4 +18,4 @@ pub mod staircase;
 pub use closed_loop::NothingSucceeds;
 pub use evaluate::{StepEvaluation, StepOutcome, evaluate};
 pub use find::{Capacity, CapacityError, CapacityEvent, CapacityStep, find};
-pub use search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
+pub use search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchLength, SearchedCapacity};

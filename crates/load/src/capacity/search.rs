@@ -14,6 +14,10 @@ use crate::summary::Summary;
 
 /// Most rounds before the rounds count, for any number of these.
 const MOST_APPROACH_ROUNDS: usize = 40;
+/// Where a search has a time, at least this many tenths of its rounds are near the capacity, and this many rounds, however
+/// long the approach.
+const LEAST_TENTHS_NEAR: u32 = 7;
+const FEWEST_NEAR: u32 = 8;
 /// Width of a bin of rates, as a logarithm: the slices whose rates are in one bin are one point of the curve.
 const BIN: f64 = 0.04;
 /// The response time at the capacity is that of the slices from this many bins below it.
@@ -21,11 +25,38 @@ const BINS_BELOW: i64 = 3;
 /// Rates of the curve, as shares of the capacity. Response time bends in the upper half, so three of four are there.
 pub const CURVE_SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
+/// How many rounds a search has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchLength {
+    /// This many near the capacity.
+    Near(u32),
+    /// This many with the approach; seven tenths of it, and eight, are near the capacity at least.
+    InAll(u32),
+}
+
+impl SearchLength {
+    /// Rounds near the capacity with which the search ends.
+    fn near(self) -> u32 {
+        match self {
+            Self::Near(rounds) => rounds,
+            Self::InAll(rounds) => rounds.max(FEWEST_NEAR),
+        }
+    }
+
+    /// Rounds near the capacity without which it does not end.
+    fn least_near(self) -> u32 {
+        match self {
+            Self::Near(rounds) => rounds,
+            Self::InAll(rounds) => (rounds * LEAST_TENTHS_NEAR).div_ceil(10).max(FEWEST_NEAR),
+        }
+    }
+}
+
 /// A search under way.
 pub struct CapacitySearch<'s> {
     slo: &'s Slo,
     staircase: Staircase,
-    counting: usize,
+    length: SearchLength,
     rounds: usize,
     /// Of the round under way.
     outcomes: Vec<Option<StepOutcome>>,
@@ -59,12 +90,12 @@ pub struct RatedSlices {
 }
 
 impl<'s> CapacitySearch<'s> {
-    /// A search with this many rounds near the capacity, and a server for each guess.
-    pub fn new(slo: &'s Slo, guesses: &[FirstGuess], counting: u32) -> Self {
+    /// A search of this length, with a server for each guess.
+    pub fn new(slo: &'s Slo, guesses: &[FirstGuess], length: SearchLength) -> Self {
         Self {
             slo,
             staircase: Staircase::new(guesses),
-            counting: counting as usize,
+            length,
             rounds: 0,
             outcomes: vec![None; guesses.len()],
             slices: guesses.iter().map(|_| SlicesByRate::default()).collect(),
@@ -74,8 +105,11 @@ impl<'s> CapacitySearch<'s> {
     /// The rate of each server in the next round, operations a second; none for one that meets the objective at no rate.
     /// None at all if the search is over.
     pub fn next_rates(&self) -> Option<Vec<Option<f64>>> {
-        let is_over = self.staircase.rounds() >= self.counting
-            || self.rounds >= 2 * self.counting + MOST_APPROACH_ROUNDS;
+        let (near, least_near) = (self.length.near() as usize, self.length.least_near() as usize);
+        let counted = self.staircase.rounds();
+        let is_over = counted >= near
+            || (counted >= least_near && self.rounds >= near)
+            || self.rounds >= 2 * near + MOST_APPROACH_ROUNDS;
         let rates = self.staircase.rates();
         (!is_over && rates.iter().any(Option::is_some)).then_some(rates)
     }
@@ -85,9 +119,9 @@ impl<'s> CapacitySearch<'s> {
         self.rounds
     }
 
-    /// Rounds near the capacity so far and in all, while the rates are near it.
+    /// Rounds near the capacity so far and at most, while the rates are near it.
     pub fn counted(&self) -> Option<(usize, usize)> {
-        self.staircase.is_near().then_some((self.staircase.rounds(), self.counting))
+        self.staircase.is_near().then_some((self.staircase.rounds(), self.length.near() as usize))
     }
 
     /// Adds a server's slice of this round, at its rate.
@@ -231,10 +265,10 @@ mod tests {
         "p99<5ms".parse().expect("an objective")
     }
 
-    fn search(capacities: &[f64], counting: u32) -> Vec<SearchedCapacity> {
+    fn search(capacities: &[f64], near: u32) -> Vec<SearchedCapacity> {
         let slo = slo();
         let guesses: Vec<_> = capacities.iter().map(|_| FirstGuess::ClosedLoop(1_000.0)).collect();
-        let mut search = CapacitySearch::new(&slo, &guesses, counting);
+        let mut search = CapacitySearch::new(&slo, &guesses, SearchLength::Near(near));
         while let Some(rates) = search.next_rates() {
             for (server, rate) in rates.into_iter().enumerate() {
                 match rate {
@@ -295,7 +329,8 @@ mod tests {
     #[test]
     fn a_capacity_that_the_client_limits_has_no_interval() {
         let slo = slo();
-        let mut search = CapacitySearch::new(&slo, &[FirstGuess::ClosedLoop(1_000.0)], 20);
+        let mut search =
+            CapacitySearch::new(&slo, &[FirstGuess::ClosedLoop(1_000.0)], SearchLength::Near(20));
         while let Some(rates) = search.next_rates() {
             let rate = rates[0].expect("a rate");
             let mut slice = slice(rate, 900.0, search.rounds());
@@ -311,11 +346,36 @@ mod tests {
         assert!(found.interval.is_none() && found.others.iter().any(|slices| slices.client_limited > 0));
     }
 
+    /// Searches one capacity; returns the number of rounds near it, and of all.
+    fn rounds_of(first: FirstGuess, capacity: f64, length: SearchLength) -> (usize, usize) {
+        let slo = slo();
+        let mut search = CapacitySearch::new(&slo, &[first], length);
+        while let Some(rates) = search.next_rates() {
+            let rate = rates[0].expect("a rate");
+            search.add(0, rate, slice(rate, capacity, search.rounds()));
+            search.end_round();
+        }
+        assert!(matches!(search.staircase.capacities()[0], SlicedCapacity::Found(_)));
+        (search.staircase.rounds(), search.rounds())
+    }
+
+    #[test]
+    fn the_approach_takes_up_to_three_tenths_of_a_search_that_has_a_time() {
+        let length = SearchLength::InAll(20);
+        let (counted, all) = rounds_of(FirstGuess::Near(900.0), 900.0, length);
+        assert!((15..20).contains(&counted) && all == 20, "{counted} of {all}");
+        let (counted, all) = rounds_of(FirstGuess::ClosedLoop(900.0), 50.0, length);
+        assert!(counted == 14 && all > 20, "{counted} of {all}");
+        let (counted, all) = rounds_of(FirstGuess::ClosedLoop(900.0), 50.0, SearchLength::Near(20));
+        assert!(counted == 20 && all > 26, "{counted} of {all}");
+    }
+
     #[test]
     fn a_search_ends() {
         assert_eq!(search(&[0.0], 12)[0].capacity, SlicedCapacity::NoRateMeets);
         let slo = slo();
-        let mut search = CapacitySearch::new(&slo, &[FirstGuess::ClosedLoop(1_000.0)], 20);
+        let mut search =
+            CapacitySearch::new(&slo, &[FirstGuess::ClosedLoop(1_000.0)], SearchLength::Near(20));
         let mut rounds = 0;
         // Outcomes that say nothing of a capacity: every other slice misses.
         while let Some(rates) = search.next_rates() {
