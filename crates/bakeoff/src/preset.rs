@@ -127,12 +127,27 @@ impl Preset {
     /// block to spend most of its time under load.
     pub fn blocks_for(&self, time: Duration, servers: u32) -> (u32, Duration) {
         let servers = servers.max(1);
-        let before = START + self.warm_up.min * servers;
-        let block = before + (self.turns * servers).mul_f64(TURN_COST);
+        let before = self.before_turns(servers);
+        let block = self.block(servers, self.turns);
         let blocks = (time.as_secs_f64() / block.as_secs_f64()) as u32;
         let blocks = blocks.clamp(BLOCKS_FOR_RANKS, MOST_BLOCKS);
         let under_load = (time / blocks).saturating_sub(before).div_f64(TURN_COST) / servers;
         (blocks, under_load.max(SHORTEST_TURNS).min(self.turns))
+    }
+
+    /// About how long the shortest run takes that [`Preset::blocks_for`] has for this many servers in a block.
+    pub fn shortest_run(&self, servers: u32) -> Duration {
+        self.block(servers.max(1), SHORTEST_TURNS) * BLOCKS_FOR_RANKS
+    }
+
+    /// About how long a block takes, with each of these servers under load for this long.
+    fn block(&self, servers: u32, turns: Duration) -> Duration {
+        self.before_turns(servers) + (turns * servers).mul_f64(TURN_COST)
+    }
+
+    /// About how long these servers take before they are loaded in turns.
+    fn before_turns(&self, servers: u32) -> Duration {
+        START + self.warm_up.min * servers
     }
 
     /// The preset of a sweep.
@@ -184,6 +199,7 @@ mod tests {
         let (blocks, turns) = default.blocks_for(Duration::from_mins(1), 2);
         assert!(blocks == 7 && turns < default.turns, "{turns:?}");
         assert_eq!(default.blocks_for(Duration::ZERO, 0), (7, SHORTEST_TURNS));
+        assert_eq!(default.blocks_for(default.shortest_run(2), 2), (7, SHORTEST_TURNS));
     }
 
     #[test]

@@ -269,7 +269,12 @@ fn plan_of_sweep(args: &SweepArgs) -> anyhow::Result<Plan> {
 }
 
 fn read_plan(path: &Path) -> anyhow::Result<Plan> {
-    let text = std::fs::read_to_string(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        usage(format!(
+            "cannot read {}: {e}: name a plan, such as `showdown plan compare nginx apache` prints",
+            path.display()
+        ))
+    })?;
     let plan: Plan = text.parse().map_err(|error: PlanParseError| {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         usage(format!("{}{line}: {}", path.display(), error.problem))

@@ -16,6 +16,7 @@ use workload::names_host;
 
 use super::concurrency;
 use crate::exit::usage;
+use crate::print::note;
 
 /// What to compare, and how.
 #[derive(clap::Args, Debug)]
@@ -248,5 +249,22 @@ pub fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         seed: args.seed,
         tags: args.tag.clone(),
     };
-    bakeoff::plan_request::plan(&request, &Host::local()).map_err(usage)
+    let plan = bakeoff::plan_request::plan(&request, &Host::local()).map_err(usage)?;
+    if let Some(time) = args.time {
+        note_if_too_short(time, &plan);
+    }
+    Ok(plan)
+}
+
+/// Says where a verdict takes longer than the user asked for: the run is then as short as it can be.
+fn note_if_too_short(time: Duration, plan: &Plan) {
+    let points = plan.variants.len() * plan.sweep.iter().map(|axis| axis.values.len()).product::<usize>();
+    let shortest = Preset::of(plan.length).shortest_run(points as u32);
+    if time < shortest {
+        note(&format!(
+            "{} is too short for a verdict: the run takes about {}",
+            humantime::format_duration(time),
+            humantime::format_duration(Duration::from_secs(shortest.as_secs()))
+        ));
+    }
 }

@@ -98,6 +98,14 @@ fn a_refused_configuration_is_reported_with_the_message_of_the_server() {
 }
 
 #[test]
+fn a_plan_that_is_not_there_is_named_with_the_command_that_writes_one() {
+    let output = TestHome::new().run(&["run", "no-plan.toml"]);
+    let message = error_line(&output);
+    assert!(message.contains("no-plan.toml") && message.contains("showdown plan compare"), "{message}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
 fn a_plan_with_absurd_numbers_is_refused_in_one_line() {
     let home = TestHome::new();
     let written = home.small_plan(&["nginx", "apache"]);

@@ -186,6 +186,9 @@ fn a_run_takes_about_the_time_that_it_is_given() {
     assert!(as_said.contains("blocks = 7\n") && !as_said.contains("looks"), "{as_said}");
     let precise = plan(&["--for", "10m", "--within", "2%"]);
     assert!(precise.contains("within = 0.02") && !precise.contains("blocks = 20\n"), "{precise}");
+    let short = home.run(&["plan", "compare", "nginx", "lighttpd", "--for", "10s"]);
+    assert!(short.status.success() && text(&short.stderr).contains("10s is too short for a verdict"));
+    assert!(text(&short.stdout).contains("blocks = 7\n"));
     for wrong in [["--within", "0%"], ["--within", "much"], ["--for", "soon"]] {
         let output = home.run(&[&["plan", "compare", "nginx", "lighttpd"], &wrong[..]].concat());
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
