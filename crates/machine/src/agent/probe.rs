@@ -162,7 +162,10 @@ fn wait_until(begin: Nanos) -> Result<(), CallError> {
 
 /// Sends until the other side has counted enough, and returns its rate.
 fn send_until_counted(mut connection: TcpStream, span: ThroughputSpan) -> io::Result<f64> {
+    // The reply comes when all is counted. A host that is lost before then acknowledges nothing, which the kernel would bear for
+    // a quarter of an hour.
     connection.set_read_timeout(Some(span.whole() + IO_TIMEOUT))?;
+    SockRef::from(&connection).set_tcp_user_timeout(Some(IO_TIMEOUT))?;
     let mut sender = connection.try_clone()?;
     let sending = thread::spawn(move || {
         let bytes = random_bytes();

@@ -50,8 +50,9 @@ fn ssh_the_agent_and_showdown_are_killed() {
 #[test]
 fn a_host_that_is_cut_off_is_lost_and_cleans_up_by_itself() {
     let Some(lab) = Lab::up(2) else { return };
-    let child = measuring(&lab);
+    let mut child = measuring(&lab);
     assert!(lab.on("c2", &["ip", "link", "set", "eth0", "down"]).status.success());
+    wait_for("the end of showdown long before the hour", || child.try_wait().expect("its state"));
     let output = child.wait_with_output().expect("it ends");
     let errors = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{errors}");
