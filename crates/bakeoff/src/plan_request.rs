@@ -21,6 +21,7 @@ use crate::plan_variant::plan_variants;
 use crate::preset::{self, Preset, long_enough_for};
 use crate::quick_measure;
 use crate::sweep_axis;
+use crate::variant_point::variant_points;
 
 /// Which measure a request asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -290,6 +291,11 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     }
     check(&plan)?;
     Ok(plan)
+}
+
+/// About how long the shortest run of this plan takes that can end in a verdict: it is what a shorter time gets.
+pub fn shortest_run(plan: &Plan) -> Duration {
+    Preset::of(plan.length).shortest_run(variant_points(plan).len() as u32)
 }
 
 /// The number of blocks follows from a time only where it is known how long a trial takes.

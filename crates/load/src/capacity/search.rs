@@ -36,19 +36,21 @@ pub enum SearchLength {
 
 impl SearchLength {
     /// Rounds near the capacity with which the search ends.
-    fn near(self) -> u32 {
-        match self {
+    fn near(self) -> usize {
+        let rounds = match self {
             Self::Near(rounds) => rounds,
             Self::InAll(rounds) => rounds.max(FEWEST_NEAR),
-        }
+        };
+        rounds as usize
     }
 
     /// Rounds near the capacity without which it does not end.
-    fn least_near(self) -> u32 {
-        match self {
+    fn least_near(self) -> usize {
+        let rounds = match self {
             Self::Near(rounds) => rounds,
             Self::InAll(rounds) => (rounds * LEAST_TENTHS_NEAR).div_ceil(10).max(FEWEST_NEAR),
-        }
+        };
+        rounds as usize
     }
 }
 
@@ -105,10 +107,9 @@ impl<'s> CapacitySearch<'s> {
     /// The rate of each server in the next round, operations a second; none for one that meets the objective at no rate.
     /// None at all if the search is over.
     pub fn next_rates(&self) -> Option<Vec<Option<f64>>> {
-        let (near, least_near) = (self.length.near() as usize, self.length.least_near() as usize);
-        let counted = self.staircase.rounds();
+        let (near, counted) = (self.length.near(), self.staircase.rounds());
         let is_over = counted >= near
-            || (counted >= least_near && self.rounds >= near)
+            || (counted >= self.length.least_near() && self.rounds >= near)
             || self.rounds >= 2 * near + MOST_APPROACH_ROUNDS;
         let rates = self.staircase.rates();
         (!is_over && rates.iter().any(Option::is_some)).then_some(rates)
@@ -121,7 +122,7 @@ impl<'s> CapacitySearch<'s> {
 
     /// Rounds near the capacity so far and at most, while the rates are near it.
     pub fn counted(&self) -> Option<(usize, usize)> {
-        self.staircase.is_near().then_some((self.staircase.rounds(), self.length.near() as usize))
+        self.staircase.is_near().then_some((self.staircase.rounds(), self.length.near()))
     }
 
     /// Adds a server's slice of this round, at its rate.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use archive::model::{Plan, PlannedBackground, RunLength};
 use bakeoff::Preset;
 use bakeoff::limits::MOST_BLOCKS;
-use bakeoff::plan_request::{MeasureRequest, PlanRequest};
+use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
 use clap::ValueEnum;
 use host::Host;
 use load::inputs::slo::Slo;
@@ -249,7 +249,7 @@ pub fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         seed: args.seed,
         tags: args.tag.clone(),
     };
-    let plan = bakeoff::plan_request::plan(&request, &Host::local()).map_err(usage)?;
+    let plan = plan_request::plan(&request, &Host::local()).map_err(usage)?;
     if let Some(time) = args.time {
         note_if_too_short(time, &plan);
     }
@@ -258,8 +258,7 @@ pub fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
 
 /// Says where a verdict takes longer than the user asked for: the run is then as short as it can be.
 fn note_if_too_short(time: Duration, plan: &Plan) {
-    let points = plan.variants.len() * plan.sweep.iter().map(|axis| axis.values.len()).product::<usize>();
-    let shortest = Preset::of(plan.length).shortest_run(points as u32);
+    let shortest = plan_request::shortest_run(plan);
     if time < shortest {
         note(&format!(
             "{} is too short for a verdict: the run takes about {}",
