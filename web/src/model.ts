@@ -291,6 +291,8 @@ export interface Phase {
   tls?: { handshakes: number; resumed: number; handshake_us: Times };
   client: { utilisation: number; delay_p99_us: number; delay_us?: Times; stamped?: number };
   meets_slo: boolean | null;
+  /** What a level of a search for the capacity spent of the objective's budget. */
+  spent?: { rate_per_s: number; late_share: number | null };
   valid: boolean;
   reasons: string[];
 }

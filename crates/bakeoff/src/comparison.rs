@@ -9,11 +9,13 @@ use archive::model::{
 use stats::describe::Sample;
 use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
+use stats::ratio::IntervalMethod;
 use stats::verdict::{InconclusiveReason, RatioVerdict, Side, VerdictRule};
 
 use crate::looks;
 use crate::lower_bound::{self, LowerBound};
 use crate::machine_draw;
+use crate::sustained::{self, SustainedCapacity};
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
 use crate::wording::{bound_sentence, sentence, wording};
@@ -53,8 +55,15 @@ fn comparisons_at(
             second.total_cmp(&first)
         });
     }
-    let blocks = replicates(input, &here, Trial::valid_value);
-    let rule = VerdictRule { confidence: looks::confidence(plan, input.look), ..VerdictRule::default() };
+    let is_of_capacities = sustained::is_of_capacities(plan);
+    let blocks = match is_of_capacities {
+        true => capacity_blocks(input, &here),
+        false => replicates(input, &here, Trial::valid_value),
+    };
+    // A rank of blocks would leave out what few of them have seen.
+    let method = is_of_capacities.then_some(IntervalMethod::StudentT);
+    let rule =
+        VerdictRule { confidence: looks::confidence(plan, input.look), method, ..VerdictRule::default() };
     let pairs = all_pairs(here.len());
     let confidence = rule.confidence.shared_by(pairs.len());
     compare_pairs(&blocks, &pairs, &rule)
@@ -122,6 +131,18 @@ fn sentence_without_ratio(
 /// A pair's names, that of this side first.
 fn in_order<'n>((a, b): (&'n str, &'n str), first: Side) -> (&'n str, &'n str) {
     if first == Side::A { (a, b) } else { (b, a) }
+}
+
+/// What each block says of the capacities of these variants, which are of all blocks together. Trials of earlier versions have
+/// their own values.
+fn capacity_blocks(input: &VerdictInput<'_>, variants: &[usize]) -> Vec<Vec<Option<f64>>> {
+    let of_variant = |index: &usize| -> BTreeMap<u32, f64> {
+        let valid: Vec<&Trial> = input.trials.of(*index).filter(|t| t.valid_value().is_some()).collect();
+        let values = SustainedCapacity::of(&valid).and_then(|capacity| capacity.block_values());
+        valid.iter().map(|trial| trial.number).zip(values.unwrap_or_default()).collect()
+    };
+    let values: BTreeMap<u32, f64> = variants.iter().flat_map(of_variant).collect();
+    replicates(input, variants, |trial| values.get(&trial.number).copied().or(trial.valid_value()))
 }
 
 /// The median of what the servers of a variant carried, at least.

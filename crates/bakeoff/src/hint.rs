@@ -2,44 +2,40 @@
 
 use archive::model::{Measure, Plan, Trial};
 use stats::describe::Sample;
+use stats::error_budget::Spending;
 
 use crate::first_block::closed_loop_per_s;
-use crate::variant_point::VariantPoint;
+use crate::sustained::spendings;
 use crate::verdict_input::FinishedTrials;
 
 /// What is known of a server before its trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Hint {
-    /// The capacity as a share of a closed loop's throughput, of all servers together. Each search then begins at its server's own
-    /// closed loop. If it began at the server's own last capacity, blocks would remember each other (decision 0009).
+    /// About the capacity as a share of a closed loop's throughput, from other runs.
     ShareOfClosedLoop(f64),
+    /// What the same variant and point spent of the objective's budget in the blocks before: for each bound, at each rate. Blocks
+    /// do not depend on each other by it: it chooses the rates that are tried, and not what is found at them.
+    Spent(Vec<Vec<Spending>>),
     /// The last value of the same variant and point.
     LastValue(f64),
 }
 
 impl Hint {
     /// The last value, if that is what is known.
-    pub fn last_value(self) -> Option<f64> {
+    pub fn last_value(&self) -> Option<f64> {
         match self {
-            Self::LastValue(value) => Some(value),
-            Self::ShareOfClosedLoop(_) => None,
+            Self::LastValue(value) => Some(*value),
+            Self::ShareOfClosedLoop(_) | Self::Spent(_) => None,
         }
     }
 
     /// The hint for the next trial of this variant and point. None before its first valid one.
-    pub fn of(
-        plan: &Plan,
-        variant_points: &[VariantPoint],
-        index: usize,
-        trials: &FinishedTrials,
-    ) -> Option<Self> {
-        let last = trials.of(index).filter_map(Trial::valid_value).last()?;
+    pub fn of(plan: &Plan, index: usize, trials: &FinishedTrials) -> Option<Self> {
         if !matches!(plan.measure, Measure::Capacity { .. }) {
-            return Some(Self::LastValue(last));
+            return trials.of(index).filter_map(Trial::valid_value).last().map(Self::LastValue);
         }
-        let point = &variant_points[index].point;
-        let beside = trials.indexed().filter(|(of, _)| variant_points[*of].point == *point);
-        capacity_share(beside.map(|(_, trial)| trial)).map(Self::ShareOfClosedLoop)
+        let bounds = spendings(trials.of(index));
+        (!bounds.is_empty()).then_some(Self::Spent(bounds))
     }
 }
 
@@ -76,13 +72,9 @@ mod tests {
         });
         trials.push(0, trial);
         let throughput = Plan { measure: Measure::MaxThroughput, ..plan.clone() };
-        assert_eq!(Hint::of(&throughput, &points, 1, &trials), None);
-        assert_eq!(Hint::of(&throughput, &points, 0, &trials), Some(Hint::LastValue(800.0)));
+        assert_eq!(Hint::of(&throughput, 1, &trials), None);
+        assert_eq!(Hint::of(&throughput, 0, &trials), Some(Hint::LastValue(800.0)));
         let capacity = Plan { measure: Measure::Capacity { slo: "p99<5ms".to_owned() }, ..plan };
-        assert_eq!(
-            Hint::of(&capacity, &points, 0, &trials),
-            None,
-            "there is no closed loop to take a share of"
-        );
+        assert_eq!(Hint::of(&capacity, 0, &trials), None, "it has no level");
     }
 }

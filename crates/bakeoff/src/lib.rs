@@ -70,6 +70,7 @@ mod run_progress;
 mod shared_cpus;
 mod shared_kernel;
 mod stopping;
+mod sustained;
 mod sweep_axis;
 #[cfg(test)]
 mod testing;

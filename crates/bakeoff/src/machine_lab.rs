@@ -58,7 +58,7 @@ impl MachineLab<'_> {
     }
 
     fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {
-        let TrialSlot { scheduled, variant_point, writer, hint, warm_up_loop } = *slot;
+        let TrialSlot { scheduled, variant_point, writer, ref hint, warm_up_loop } = *slot;
         let place = self.machines.place_of(variant_point.variant, scheduled.block);
         let order = self.order(plan, place, scheduled.variant_point, variant_point, scheduled.number);
         let machine = place.machine;
@@ -66,7 +66,7 @@ impl MachineLab<'_> {
             scheduled,
             variant_point,
             writer,
-            hint: hint.or(self.guess.map(Hint::ShareOfClosedLoop)),
+            hint: hint.clone().or(self.guess.map(Hint::ShareOfClosedLoop)),
             warm_up_loop,
             machine,
             order,
@@ -184,6 +184,11 @@ impl Lab for MachineLab<'_> {
             // All servers were warmed up then: none of these trials knows as much.
             plan.to_mut().measure = Measure::CpuTime { rate_per_s: *rate_per_s };
         }
+        if let Some(OneAtATime { least_load, .. }) = &self.one_at_a_time
+            && !least_load.is_zero()
+        {
+            load_for(plan.to_mut(), (*least_load).min(LONGEST_LOAD));
+        }
         let mut finished = Vec::new();
         for slot in trials {
             let mut one = trial::run_alone(&self.setup(&plan), self.trial_start(&plan, slot), observe);
@@ -201,7 +206,8 @@ impl Lab for MachineLab<'_> {
 
     fn run_one_at_a_time(&mut self, why: &str) {
         // The trials that were kept have the rate.
-        self.one_at_a_time = Some(OneAtATime { why: why.to_owned(), rate_per_s: None });
+        let least_load = Duration::ZERO;
+        self.one_at_a_time = Some(OneAtATime { why: why.to_owned(), rate_per_s: None, least_load });
     }
 
     fn wait_for_cpus(&mut self, longest: Duration, observe: &mut Observer<'_>) {
@@ -230,6 +236,20 @@ fn connections(plan: &Plan, variant_point: &VariantPoint) -> u32 {
     variant_point.connections(plan).saturating_add(background)
 }
 
+/// Makes each load of a plan at least this long.
+fn load_for(plan: &mut Plan, least: Duration) {
+    let phases = &mut plan.phases;
+    for length in [&mut phases.closed_loop, &mut phases.measure] {
+        *length = least.max(*length);
+    }
+    plan.warm_up.max = plan.warm_up.max.max(3 * least);
+    if let Some(turns) = &mut plan.turns {
+        turns.load = least.max(turns.load);
+    }
+}
+
+/// No server is loaded alone for longer because it pauses.
+const LONGEST_LOAD: Duration = Duration::from_secs(30);
 /// Less room than this may be too little for the files of a server at its start.
 const LITTLE_ROOM: u64 = 64 << 20;
 /// How long steal is measured each time, while a trial waits for the CPUs.

@@ -8,6 +8,7 @@ use archive::model::{
     CarriedLoad, Comparison, CpuTimeModes, CpuTimePerOperation, FORMAT, InstanceLoads, Mode, NeighbourEffect,
     Trial, TrialStatus, TrialValue, VariantSummary, Verdict,
 };
+use stats::confidence::Confidence;
 use stats::describe::Sample;
 use stats::modes::{self, Modes};
 
@@ -17,6 +18,7 @@ use crate::counters;
 use crate::curves::curves;
 use crate::fairness;
 use crate::headline::headline;
+use crate::sustained::{self, SustainedCapacity};
 use crate::variant_point::VariantPoint;
 use crate::verdict_input::VerdictInput;
 use crate::wording::{replaced, wording};
@@ -77,12 +79,22 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         Modes::One | Modes::Undetermined { .. } => Vec::new(),
     };
     let sample = Sample::new(&values).ok();
+    let mut median = sample.as_ref().map(Sample::median);
+    let mut interval = sample.as_ref().and_then(Sample::median_interval);
+    // A capacity is of all blocks together.
+    if sustained::is_of_capacities(input.plan) {
+        let valid: Vec<&Trial> =
+            trials.iter().copied().filter(|trial| trial.valid_value().is_some()).collect();
+        if let Some(capacity) = SustainedCapacity::of(&valid) {
+            (median, interval) = (capacity.rate_per_s(), capacity.interval(Confidence::P95));
+        }
+    }
     VariantSummary {
         name: input.plan.variants[*variant].name.clone(),
         point: point.clone(),
         values: trials.iter().filter_map(value).collect(),
-        median: sample.as_ref().map(Sample::median),
-        interval: sample.as_ref().and_then(Sample::median_interval).map(Into::into),
+        median,
+        interval: interval.map(Into::into),
         valid: values.len() as u32,
         invalid: (trials.len() - values.len()) as u32,
         modes,

@@ -57,6 +57,7 @@ pub(crate) fn outcome() -> LoadOutcome {
         began: SystemTime::UNIX_EPOCH,
         measured: length,
         draining: Duration::ZERO,
+        due_before: Duration::ZERO,
         intervals: vec![TimedInterval::new((0, total.compact()), length, (length, Duration::ZERO))],
         total,
         drain: Interval::new(1, 0),

@@ -151,6 +151,8 @@ pub struct LoadOutcome {
     pub measured: Duration,
     /// How long the last operations took to end after that.
     pub draining: Duration,
+    /// For how long operations fell due before the measured part: [`LoadPart::due_before`](crate::spec::LoadPart::due_before).
+    pub due_before: Duration,
     /// The merged record of the measured part, the drain included.
     pub total: Interval,
     /// What ended after the last operation had begun.
@@ -250,6 +252,7 @@ impl LoadOutcome {
     pub fn append(&mut self, later: Self, after: Duration) {
         self.measured += later.measured;
         self.draining += later.draining;
+        self.due_before += later.due_before;
         self.total.append(&later.total);
         self.drain.append(&later.drain);
         self.singles.extend(later.singles);
@@ -268,6 +271,16 @@ impl LoadOutcome {
             let drifts = [client.drift, later.drift].into_iter().flatten();
             client.drift = drifts.max_by_key(ClockDrift::certain_ns);
         }
+    }
+
+    /// For how long the server was loaded or answered what was left: its own time.
+    pub fn own_time(&self) -> Duration {
+        self.measured + self.draining
+    }
+
+    /// For how long the operations fell due.
+    pub fn due_for(&self) -> Duration {
+        self.measured + self.due_before
     }
 
     /// Share of its cores that the client needed for its work in the measured part, 0 to 1.

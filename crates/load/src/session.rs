@@ -258,6 +258,7 @@ impl LoadSession {
             intervals: collector.intervals.into_iter().map(timed).collect(),
             measured,
             draining,
+            due_before: spec.part.due_before,
             began: timing.began,
             spec: spec.clone(),
             operations: self.operations.clone(),

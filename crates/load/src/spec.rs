@@ -157,6 +157,11 @@ pub struct LoadPart {
     /// Single operations that are kept with the times of their steps.
     #[serde(default)]
     pub singles: SingleLimits,
+    /// How long before its begin the operations of an open loop fall due already, without warm-up: the time for which the
+    /// server drained after the part before. They are sent at the begin, and their response time counts from when they
+    /// were due. So the parts of a session are one continuous load in the server's own time (decision 0033).
+    #[serde(with = "humantime_serde", default, skip_serializing_if = "Duration::is_zero")]
+    pub due_before: Duration,
 }
 
 impl LoadPart {
@@ -198,6 +203,7 @@ impl LoadSpec {
                 interval: Self::INTERVAL,
                 seed: 1,
                 singles: SingleLimits::default(),
+                due_before: Duration::ZERO,
             },
         }
     }

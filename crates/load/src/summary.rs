@@ -197,8 +197,13 @@ impl Summary {
         let (total, drain) = (&outcome.total, &outcome.drain);
         let validity = validity::check(outcome);
         let errors = total.errors();
-        // What ended after the end was measured, and is no throughput of the measured time.
-        let a_second = |total: u64, drain: u64| per_second(total - drain, outcome.measured);
+        // What ended after the end was measured, and is no throughput of the measured time. In the server's own time, the
+        // drain is a part of it.
+        let is_own_time = !outcome.due_before.is_zero();
+        let a_second = |total: u64, drain: u64| match is_own_time {
+            true => per_second(total, outcome.own_time()),
+            false => per_second(total - drain, outcome.measured),
+        };
         let operation = |(name, (op, drain)): (&String, (&OperationStats, &OperationStats))| {
             let summary = OperationSummary {
                 requests: op.response_time.len(),
@@ -227,7 +232,7 @@ impl Summary {
             duration_s: outcome.measured.as_secs_f64(),
             began: outcome.began,
             throughput_per_s: a_second(total.succeeded(), drain.succeeded()),
-            offered_per_s: per_second(total.client.offered, outcome.measured),
+            offered_per_s: per_second(total.client.offered, outcome.due_for()),
             bytes_per_s: a_second(total.bytes_received(), drain.bytes_received()),
             response_time_us: times(&response),
             server_time_us: times(&total.merged(|op| &op.server_time)),
@@ -287,7 +292,7 @@ fn client_part(client: &ClientOutcome, broken: &[BrokenRule]) -> ClientPart {
         requests: response.len(),
         failed: total.errors().total(),
         throughput_per_s: per_second(total.succeeded() - drain.succeeded(), outcome.measured),
-        offered_per_s: per_second(total.client.offered, outcome.measured),
+        offered_per_s: per_second(total.client.offered, outcome.due_for()),
         response_time_us: times(&response),
         lag_us: times(&total.client.lag),
         utilisation: outcome.utilisation(),

@@ -15,7 +15,7 @@
 //! The caller leaves out blocks with an invalid trial. Sentences, names and units are added later.
 
 use crate::confidence::Confidence;
-use crate::ratio::{RatioError, RatioEstimate, estimate};
+use crate::ratio::{IntervalMethod, RatioError, RatioEstimate, estimate_by};
 
 /// The thresholds of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +30,8 @@ pub struct VerdictRule {
     /// ASPLOS 2009), and no number of blocks averages that away. The zone also keeps the rate of false verdicts
     /// well under `confidence.alpha()` where blocks are quiet.
     pub negligible: f64,
+    /// How the interval is computed; by the number of blocks where it is not said.
+    pub method: Option<IntervalMethod>,
     /// Relative difference that "no difference shown" must exclude, such as 0.10. An interval that shows no difference and
     /// contains a larger one is inconclusive.
     pub useful: f64,
@@ -41,7 +43,7 @@ impl Default for VerdictRule {
     /// 10 % is where a change of machine or server begins to pay off. `docs/decisions/0002-verdict-statistics.md` has the
     /// measured effect of the 0.5 %.
     fn default() -> Self {
-        Self { confidence: Confidence::P95, negligible: 0.005, useful: 0.10 }
+        Self { confidence: Confidence::P95, negligible: 0.005, method: None, useful: 0.10 }
     }
 }
 
@@ -108,7 +110,8 @@ pub struct RatioComparison {
 /// assert!(matches!(found.verdict, RatioVerdict::Difference { higher: Side::A, at_least } if at_least > 0.9));
 /// ```
 pub fn compare(blocks: &[(f64, f64)], rule: &VerdictRule) -> RatioComparison {
-    match estimate(blocks, rule.confidence) {
+    let method = rule.method.unwrap_or_else(|| IntervalMethod::for_blocks(blocks.len(), rule.confidence));
+    match estimate_by(method, blocks, rule.confidence) {
         Ok(estimate) => RatioComparison { verdict: classify(&estimate, rule), estimate: Some(estimate) },
         Err(error) => RatioComparison {
             verdict: RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(error) },

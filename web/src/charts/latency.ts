@@ -1,7 +1,7 @@
 // Response time over offered load: a mark for each phase, a line for each variant, and the limits of the SLO.
 
 import * as Plot from "@observablehq/plot";
-import { number, tick, time, timeTick } from "../derive/format";
+import { number, percent, tick, time, timeTick } from "../derive/format";
 import { loadLine, type LoadPoint } from "../derive/load";
 import type { SeriesStyle } from "../derive/palette";
 import type { Limit } from "../derive/slo";
@@ -14,6 +14,8 @@ export interface LoadSeries {
   name: string;
   style: SeriesStyle;
   points: LoadPoint[];
+  /** The highest rate that is sustained within the objective, operations a second. */
+  capacity: number | null;
 }
 
 export function latencyChart(series: readonly LoadSeries[], limits: readonly Limit[]): HTMLElement {
@@ -24,12 +26,12 @@ export function latencyChart(series: readonly LoadSeries[], limits: readonly Lim
   const ticks = logTicks(low, high);
   const lines = series.map((one) => ({ ...one, line: loadLine(one.points) }));
   const markText = (name: string, point: LoadPoint, statistic: "p50" | "p99"): string =>
-    `${name}, trial ${point.trial}, ${phaseName(point.kind)}: ${statistic} ${time(point[statistic])} at ${number(point.offered)}/s offered, ${number(point.achieved)}/s achieved`;
+    `${name}, trial ${point.trial}, ${phaseName(point.kind)}: ${statistic} ${time(point[statistic])} at ${number(point.offered)}/s offered, ${number(point.achieved)}/s achieved${point.late === null ? "" : `, ${percent(point.late)} late`}`;
   const ranges = series.map(({ name, points }) => `${name}: p99 from ${time(points[0]?.p99)} at ${number(points[0]?.offered)}/s to ${time(points[points.length - 1]?.p99)} at ${number(points[points.length - 1]?.offered)}/s`);
   return figure({
     title: terms`[[Response time]] over [[offered load]]`,
     summary: `${ranges.join(". ")}.${limits.map((limit) => ` Limit: ${limit.text}.`).join("")}`,
-    note: terms`Each mark is one [[open-loop]] [[phase]] of a [[valid trial]]: filled for [[p99]], hollow for [[p50]]. Response times start at the intended start of an operation, so they do not suffer from [[coordinated omission]]. The lines connect the medians of phases at nearly the same load.`,
+    note: terms`Each mark is one [[open-loop]] [[phase]] of a [[valid trial]]: filled for [[p99]], hollow for [[p50]]. Response times start at the intended start of an operation, so they do not suffer from [[coordinated omission]]. The lines connect the medians of phases at nearly the same load. A vertical line is a [[capacity]]: there, all operations of all trials together spend the budget of the [[SLO]]. One trial may spend more or less.`,
     legend: legend([
       ...series.map(({ name, style }) => ({ name, style })),
       { name: "p99", style: { colour: "var(--ink-soft)", symbol: "circle" as const, dash: "" }, line: true },
@@ -38,9 +40,9 @@ export function latencyChart(series: readonly LoadSeries[], limits: readonly Lim
     source: "trials/*/trial.json",
     id: "latency-over-load",
     table: {
-      head: ["Variant", "Trial", "Phase", "Offered", "Achieved", "p50", "p99"],
+      head: ["Variant", "Trial", "Phase", "Offered", "Achieved", "p50", "p99", "Late"],
       rows: series.flatMap(({ name, points }) =>
-        points.map((point) => [name, String(point.trial), phaseName(point.kind), `${number(point.offered)}/s`, `${number(point.achieved)}/s`, time(point.p50), time(point.p99)]),
+        points.map((point) => [name, String(point.trial), phaseName(point.kind), `${number(point.offered)}/s`, `${number(point.achieved)}/s`, time(point.p50), time(point.p99), point.late === null ? "–" : percent(point.late)]),
       ),
     },
     draw: (width) =>
@@ -56,6 +58,14 @@ export function latencyChart(series: readonly LoadSeries[], limits: readonly Lim
             Plot.ruleY([limit.us], { stroke: "var(--bad)", strokeDasharray: "5 4", strokeWidth: 1.5, className: "limit" }),
             Plot.text([limit.us], { y: (us: number) => us, frameAnchor: "left", textAnchor: "start", dx: 4, dy: -8, text: () => limit.text, fill: "var(--bad)", fontWeight: 600 }),
           ]),
+          lines.flatMap(({ name, style, capacity }, row) =>
+            capacity === null
+              ? []
+              : [
+                  Plot.ruleX([capacity], { stroke: style.colour, strokeWidth: 1.5, strokeDasharray: "1 3", className: "capacity" }),
+                  Plot.text([capacity], { x: (rate: number) => rate, frameAnchor: "top", dy: 4 + 14 * row, dx: -4, textAnchor: "end", text: (rate: number) => `${name}: capacity ${number(rate)}/s`, fill: style.colour, fontWeight: 600 }),
+                ],
+          ),
           lines.flatMap(({ name, style, points, line }) => [
             Plot.lineY(line, { x: "offered", y: "p50", stroke: style.colour, strokeWidth: 1.5, strokeDasharray: "3 4" }),
             Plot.lineY(line, { x: "offered", y: "p99", stroke: style.colour, strokeWidth: 2.5 }),

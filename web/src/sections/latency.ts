@@ -26,7 +26,9 @@ function slo(report: Report): string | null | undefined {
 export function loadSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
   const offered = cells.filter((cell) => loadPoints(cell.trials).length > 0);
   const few = offered.length > MAX_LINES ? bestOfEach(offered, mainAxis(report), report.verdict?.higher_is_better ?? true) : offered;
-  const series = few.map((cell) => ({ name: cell.label, style: style(cell), points: loadPoints(cell.trials) }));
+  // Where the value is a capacity, it is a rate on the chart's axis.
+  const capacity = (cell: Cell): number | null => (report.plan?.measure.kind === "capacity" ? cell.summary?.median ?? null : null);
+  const series = few.map((cell) => ({ name: cell.label, style: style(cell), points: loadPoints(cell.trials), capacity: capacity(cell) }));
   return {
     id: "latency",
     title: terms`[[Response time]] under load`,
@@ -47,7 +49,7 @@ export function percentileSection(report: Report, cells: readonly Cell[], style:
   const limit = limits(slo(report)).filter(({ statistic }) => statistic === "p99");
   const note: Child[] = [
     merged.length > 0 ? terms`[[Percentiles]] of the [[response time]] in the [[measured phase]] of all [[valid trials]]. Their histograms are merged. ` : terms`The verdict has no merged distribution, so each line is one [[trial]]: the one with the middle value. `,
-    merged.length > 0 && slo(report) && onlyMet(report) ? terms`The measured phase of a [[capacity]] has the [[slices]] at it, or a little below, that met the [[SLO]]. ` : "",
+    merged.length > 0 && slo(report) ? terms`The measured phase of a [[capacity]] has all operations that fell due at about that rate. ` : "",
     shownCells.length < cells.length ? "For each curve of the sweep, the chart shows the point with the best median. " : "",
     few.length < shown.length ? `The chart shows ${few.length} of ${shown.length} lines. ` : "",
     "Each further nine (90 %, 99 %, 99.9 %) has the same width.",
@@ -59,12 +61,6 @@ export function percentileSection(report: Report, cells: readonly Cell[], style:
     short: "Percentiles",
     body: [few.length > 0 ? percentileChart(few, limit, note, source) : nothing(absence(report, "The run recorded no distribution of response times.")), clientPart(report.trials), handshakes(report.trials), background(report.trials)],
   };
-}
-
-/** Whether the measured phases have only slices that met the objective. Those of older runs have all slices. */
-function onlyMet(report: Report): boolean {
-  const measured = valid(report.trials).flatMap((trial) => (trial.phases ?? []).filter((phase) => phase.kind === "measure"));
-  return measured.length > 0 && measured.every((phase) => phase.slices && phase.meets_slo);
 }
 
 /** The text in place of a chart. */

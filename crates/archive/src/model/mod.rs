@@ -53,7 +53,9 @@ pub use format::FORMAT;
 pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;
 pub use neighbours::{CarriedLoad, InstanceLoads, NeighbourEffect, Neighbours};
-pub use phase::{ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, TrialPhase};
+pub use phase::{
+    ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, SpentBound, SpentBudget, TrialPhase,
+};
 pub use plan::{
     Axis, ClientLoad, CpuSplit, FEWEST_OF_A_KIND, FallbackMeasure, LookSpending, Measure, PhaseLengths, Plan,
     PlanParseError, PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy,

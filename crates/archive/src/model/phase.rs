@@ -60,10 +60,42 @@ pub struct TrialPhase {
     pub client: ClientHealth,
     /// Whether the phase met the objective; `None` without one.
     pub meets_slo: Option<bool>,
+    /// What the phase spent of the objective's budget, where it is a level of a search for the capacity. Absent in runs of
+    /// earlier versions, whose capacities are of single slices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<SpentBudget>,
     /// Whether the measurement is valid.
     pub valid: bool,
     /// Why it is not, one line each.
     pub reasons: Vec<String>,
+}
+
+/// What a load at one rate spent of the error budget of an objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpentBudget {
+    /// Operations per second.
+    pub rate_per_s: f64,
+    /// Each bound of the objective, in its order; a bound on errors of 1 % where it has none.
+    pub bounds: Vec<SpentBound>,
+    /// Share of all operations that fell due and were late or failed, 0 to 1; `None` where the objective has no percentile.
+    pub late_share: Option<f64>,
+}
+
+impl SpentBudget {
+    /// What was spent as a multiple of the budget: 1 where it is exactly the budget. Of the bound with the highest.
+    pub fn burn_rate(&self) -> Option<f64> {
+        let burns = self.bounds.iter().filter(|of| of.budget > 0.0).map(|of| of.spent / of.budget);
+        burns.max_by(f64::total_cmp)
+    }
+}
+
+/// What was spent of one bound of an objective: operations, or microseconds where the bound is on the mean.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SpentBound {
+    /// What was spent.
+    pub spent: f64,
+    /// What may be spent.
+    pub budget: f64,
 }
 
 /// The slices of a phase.

@@ -43,6 +43,7 @@ pub fn closed_loop(throughput_per_s: f64, utilisation: f64) -> TrialPhase {
         counters: BTreeMap::new(),
         client: ClientHealth { utilisation, ..ClientHealth::default() },
         meets_slo: None,
+        spent: None,
         valid: true,
         reasons: Vec::new(),
     }

@@ -36,6 +36,7 @@ pub fn closed_loop_outcome(succeeded: u64, failed: u64) -> LoadOutcome {
         began: SystemTime::UNIX_EPOCH,
         measured: second,
         draining: Duration::ZERO,
+        due_before: Duration::ZERO,
         drain: Interval::new(1, 0),
         total,
         singles: Vec::new(),

@@ -2,15 +2,19 @@
 //! the curve of response time over load.
 
 use archive::model::{PhaseKind, Plan, RunLength};
-use load::capacity::staircase::{FirstGuess, SlicedCapacity};
-use load::capacity::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchLength, SearchedCapacity};
+use load::capacity::levels::{KnownServer, LevelPlan, NextSlice, SustainedCapacity};
+use load::capacity::{CURVE_SHARES, CapacitySearch, SearchedCapacity};
 use load::inputs::slo::Slo;
+use load::slices::SliceLength;
 use load::spec::{Arrivals, Shape};
 
 use super::rounds::{Rounds, in_words};
 use super::turn_taker::TurnTaker;
 use crate::event::{Event, Observer};
 use crate::hint::Hint;
+
+/// Slices of a level where one server is up: its load is continuous, and the slices only say in which the client was the limit.
+const SLICES_OF_LEVEL: u32 = 5;
 
 impl Rounds<'_> {
     /// Searches the capacity of each server under this objective; returns the number of rounds.
@@ -20,44 +24,36 @@ impl Rounds<'_> {
         servers: &mut [TurnTaker<'_, '_>],
         observe: &mut Observer<'_>,
     ) -> u32 {
-        let guess = |server: &TurnTaker<'_, '_>| {
-            let closed_loop = server.result.closed_loop_per_s;
-            match server.hint {
-                Some(Hint::ShareOfClosedLoop(share)) => FirstGuess::Near(share * closed_loop),
-                Some(Hint::LastValue(_)) | None => FirstGuess::ClosedLoop(closed_loop),
-            }
-        };
-        let guesses: Vec<FirstGuess> = servers.iter().map(guess).collect();
-        let length = SearchLength::InAll(self.rounds_for(self.load()));
-        let mut search = CapacitySearch::new(slo, &guesses, length);
+        let plan = LevelPlan::new(self.load(), slo);
+        self.slice = self.slice.in_own_time();
+        if let [_] = servers {
+            let measured = self.slice.measured.max(plan.level() / SLICES_OF_LEVEL);
+            self.slice = SliceLength { measured, ..self.slice };
+        }
+        let known = servers.iter().map(TurnTaker::known).collect();
+        let mut search = CapacitySearch::new(slo, known, plan);
         let mut order: Vec<usize> = (0..servers.len()).collect();
-        while let Some(rates) = search.next_rates() {
-            let has_failed = |server: &TurnTaker<'_, '_>| server.failed.is_some();
-            if servers.iter().zip(&rates).all(|(server, rate)| rate.is_none() || has_failed(server)) {
-                break;
-            }
-            observe(Event::Doing { what: doing(&search, &rates) });
-            let round = search.rounds() as u32;
-            let drawn = self.next_round(&mut order, round);
-            self.renew_connections(round, servers);
+        let mut rounds = 0;
+        while let Some(round) = search.next() {
+            observe(Event::Doing { what: doing(&search, &round) });
+            let drawn = self.next_round(&mut order, rounds);
+            self.renew_connections(rounds, servers);
+            rounds += 1;
             for &index in &order {
-                let Some(rate) = rates[index] else { continue };
-                let shape = Shape::open(rate, Arrivals::Poisson);
-                if let Some(slice) = servers[index].slice(shape, &drawn, observe) {
-                    search.add(index, rate, slice);
+                let Some(next) = round[index] else { continue };
+                let shape = Shape::open(next.rate_per_s, Arrivals::Poisson);
+                if let Some(slice) = servers[index].slice(shape, Some(next.due_before), &drawn, observe) {
+                    search.add(index, next, slice);
                 }
             }
             if Self::end_all_if_interrupted(servers) {
-                return round + 1;
+                return rounds;
             }
-            (0..servers.len())
-                .filter(|index| has_failed(&servers[*index]))
-                .for_each(|index| search.fail(index));
-            search.end_round();
+            let has_failed = |index: &usize| servers[*index].failed.is_some();
+            (0..servers.len()).filter(has_failed).for_each(|index| search.fail(index));
         }
-        let rounds = search.rounds() as u32;
         let found = search.finish();
-        let capacities: Vec<SlicedCapacity> = found.iter().map(|found| found.capacity).collect();
+        let capacities: Vec<SustainedCapacity> = found.iter().map(|found| found.capacity).collect();
         for (server, found) in servers.iter_mut().zip(found) {
             server.take_capacity(self.plan, slo, found);
         }
@@ -69,7 +65,7 @@ impl Rounds<'_> {
     fn curve(
         &mut self,
         slo: &Slo,
-        capacities: &[SlicedCapacity],
+        capacities: &[SustainedCapacity],
         servers: &mut [TurnTaker<'_, '_>],
         observe: &mut Observer<'_>,
     ) {
@@ -90,7 +86,7 @@ impl Rounds<'_> {
                 .map(|rate| rate.map(|rate| Shape::open(rate * share, Arrivals::Poisson)))
                 .collect();
             let what = format!("latency at {:.0} % of the capacity", share * 100.0);
-            let merged = self.merged_rounds(rounds, &what, &shapes, servers, observe);
+            let merged = self.merged_rounds(rounds, &what, (&shapes, true), servers, observe);
             for (server, merged) in servers.iter_mut().zip(merged) {
                 if let Some(merged) = merged.filter(|_| !server.loads.interrupted) {
                     server.loads.keep_slices(PhaseKind::CurveStep, merged, Some(slo));
@@ -101,8 +97,20 @@ impl Rounds<'_> {
 }
 
 impl TurnTaker<'_, '_> {
-    /// Takes a capacity, with the response times of the slices at it that met the objective: those that missed it have a
-    /// queue that grew until their end, as long as a slice. All others are the steps of the search.
+    /// What is known of the server before its search.
+    fn known(&self) -> KnownServer {
+        let closed_loop_per_s = self.result.closed_loop_per_s;
+        let known = KnownServer { closed_loop_per_s, ..KnownServer::default() };
+        match &self.hint {
+            Some(Hint::Spent(spendings)) => KnownServer { spendings: spendings.clone(), ..known },
+            Some(Hint::ShareOfClosedLoop(share)) => {
+                KnownServer { guess_per_s: Some(share * closed_loop_per_s), ..known }
+            }
+            Some(Hint::LastValue(_)) | None => known,
+        }
+    }
+
+    /// Takes a capacity, with all operations of the levels at about it. All other levels are the steps of the search.
     fn take_capacity(&mut self, plan: &Plan, slo: &Slo, found: SearchedCapacity) {
         if self.loads.interrupted {
             return;
@@ -113,23 +121,15 @@ impl TurnTaker<'_, '_> {
             return;
         }
         for slices in found.others {
-            self.loads.keep_slices(PhaseKind::SearchStep, slices.merged(), Some(slo));
+            self.loads.keep_level(PhaseKind::SearchStep, slices, slo);
         }
-        if let Some((rate, RatedSlices { met, not_met, .. })) =
-            found.capacity.rate_per_s().zip(found.at_capacity)
-        {
-            let (central, missed) = if met.is_some() { (met, not_met) } else { (not_met, None) };
-            if let Some(missed) = missed {
-                self.loads.keep_slices(PhaseKind::SearchStep, missed, Some(slo));
-            }
-            if let Some(central) = central {
-                let run = self.loads.keep_slices(PhaseKind::Measure, central, Some(slo));
-                self.result.take(&plan.measure, rate, run);
-            }
+        if let Some((rate, slices)) = found.capacity.rate_per_s().zip(found.at_capacity) {
+            let run = self.loads.keep_level(PhaseKind::Measure, slices, slo);
+            self.result.take(&plan.measure, rate, run);
         }
         let reasons = match found.capacity {
-            SlicedCapacity::AtLeast(_) | SlicedCapacity::Unknown => &mut self.result.client_reasons,
-            SlicedCapacity::Found(_) | SlicedCapacity::NoRateMeets | SlicedCapacity::Unsettled => {
+            SustainedCapacity::AtLeast(_) | SustainedCapacity::Unknown => &mut self.result.client_reasons,
+            SustainedCapacity::Found(_) | SustainedCapacity::NoRateMeets | SustainedCapacity::Unsettled => {
                 &mut self.result.reasons
             }
         };
@@ -137,10 +137,11 @@ impl TurnTaker<'_, '_> {
     }
 }
 
-fn doing(search: &CapacitySearch<'_>, rates: &[Option<f64>]) -> String {
-    let rates = in_words(rates);
-    match search.counted() {
-        Some((rounds, of)) => format!("searching the capacity at {rates}: round {} of {of}", rounds + 1),
+fn doing(search: &CapacitySearch<'_>, round: &[Option<NextSlice>]) -> String {
+    let rates: Vec<Option<f64>> = round.iter().map(|next| next.map(|next| next.rate_per_s)).collect();
+    let rates = in_words(&rates);
+    match search.progress() {
+        Some(done) => format!("searching the capacity at {rates}: {:.0} % done", done * 100.0),
         None => format!("trying {rates}"),
     }
 }

@@ -3,6 +3,9 @@
 use archive::model::CpuTimePerOperation;
 use host::process::CpuUsed;
 
+/// Largest CPU time between a server's slices, as a share of that in them.
+const MAX_BETWEEN: f64 = 0.03;
+
 /// A server's CPU time before and after a slice, with settling and draining.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceCpu {
@@ -35,6 +38,21 @@ impl CpuAccount {
         self.first.get_or_insert(slice.before);
         self.last = slice.after;
         self.operations += slice.operations;
+    }
+
+    /// Why the server must run alone: it works for itself while others are loaded, which takes from their slices and is missing in
+    /// its own. None if it does not.
+    pub fn why_alone(&self, name: &str) -> Option<String> {
+        let used = (self.after - self.before).time;
+        let between = (self.last - self.first?).time.saturating_sub(used);
+        let share = between.as_secs_f64() / used.as_secs_f64().max(1e-9);
+        (share > MAX_BETWEEN).then(|| {
+            format!(
+                "{name} used {:.1} % of its CPU time between its slices, when others were loaded (at most {:.0} %)",
+                share * 100.0,
+                MAX_BETWEEN * 100.0
+            )
+        })
     }
 
     /// The CPU time of each operation; none where the slices had no operation, or the kernel counts no CPU time.

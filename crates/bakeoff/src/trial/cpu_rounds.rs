@@ -32,7 +32,7 @@ impl Rounds<'_> {
             rates.iter().map(|rate| Some(Shape::open((*rate)?, Arrivals::Poisson))).collect();
         let rounds = self.rounds_at_rates(self.load(), &rates);
         let what = format!("CPU time at {}", in_words(&rates));
-        let merged = self.merged_rounds(rounds, &what, &shapes, servers, observe);
+        let merged = self.merged_rounds(rounds, &what, (&shapes, false), servers, observe);
         for ((server, merged), rate) in servers.iter_mut().zip(merged).zip(rates) {
             let Some(rate) = rate else {
                 let why = "no rate is known, because a server had no operation in the closed loop of its warm-up: pass --rate";

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use archive::model::{PhaseKind, PhaseSlices, Plan, Tick, TrialPhase};
 use host::process::CpuUsed;
-use load::capacity::{StepEvaluation, evaluate};
+use load::capacity::{RatedSlices, StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::slices::{DrawnSlice, LoadedServer, MergedSlices, Slice};
@@ -13,7 +13,7 @@ use load::summary::Summary;
 use machine::{CpuMeter, MachineError};
 
 use super::cpu_account::{CpuAccount, SliceCpu};
-use super::phases::{ClientCounts, operations, phase, time_line};
+use super::phases::{ClientCounts, operations, phase, spent_budget, time_line};
 use super::setup::TrialError;
 use crate::event::{Event, Observer};
 use crate::preset::interval_of;
@@ -166,9 +166,24 @@ impl<'a> LoadPhases<'a> {
         drawn: &DrawnSlice,
         observe: &mut Observer<'_>,
     ) -> Result<Slice, TrialError> {
-        let part = self.server.part_of(shape, drawn);
+        self.slice_of(&self.server.part_of(shape, drawn), observe)
+    }
+
+    /// The same of one continuous load in the server's own time, whose operations have fallen due for this long while the slice
+    /// before drained.
+    pub fn slice_in_own_time(
+        &mut self,
+        shape: Shape,
+        due_before: Duration,
+        drawn: &DrawnSlice,
+        observe: &mut Observer<'_>,
+    ) -> Result<Slice, TrialError> {
+        self.slice_of(&self.server.part_in_own_time(shape, due_before, drawn), observe)
+    }
+
+    fn slice_of(&mut self, part: &LoadPart, observe: &mut Observer<'_>) -> Result<Slice, TrialError> {
         let before = self.cpu_used()?;
-        let outcome = self.outcome(&part, observe)?;
+        let outcome = self.outcome(part, observe)?;
         let operations = operations(&outcome);
         let slice = self.server.slice_of(outcome);
         if let Some((before, after)) = before.zip(self.cpu_used()?) {
@@ -190,6 +205,17 @@ impl<'a> LoadPhases<'a> {
         self.keep(kind, start, &run, evaluation.as_ref());
         if let Some(phase) = self.phases.last_mut() {
             phase.slices = Some(PhaseSlices { count, span_s: span.as_secs_f64() });
+        }
+        run
+    }
+
+    /// Keeps the slices of levels at about one rate as a phase, with what they spent of the objective's budget.
+    pub fn keep_level(&mut self, kind: PhaseKind, slices: RatedSlices, slo: &Slo) -> MeasuredRun {
+        let spent = spent_budget(&slices, slo);
+        let run = self.keep_slices(kind, slices.merged(), Some(slo));
+        if let Some(phase) = self.phases.last_mut() {
+            phase.meets_slo = spent.burn_rate().map(|burn| burn <= 1.0);
+            phase.spent = Some(spent);
         }
         run
     }
@@ -233,7 +259,7 @@ impl<'a> LoadPhases<'a> {
         run: &MeasuredRun,
         evaluation: Option<&StepEvaluation>,
     ) {
-        let meets_slo = evaluation.map(|evaluation| evaluation.meets_slo);
+        let meets_slo = evaluation.map(StepEvaluation::meets_slo);
         let mut phase = phase(kind, start, &run.outcome, &run.summary, meets_slo);
         if let Some(evaluation) = evaluation {
             // Where there is an objective, a run is as valid as the search takes it to be.

@@ -7,15 +7,19 @@ use load::capacity::NothingSucceeds;
 use load::engine::LoadOutcome;
 use load::record::{Interval, Micros, RecordedTimes};
 use load::slices::Slice;
+use load::spec::Shape;
 use load::summary::Summary;
 use load::validity::BrokenRule;
 
+use super::drains::Drains;
 use super::load_phases::MeasuredRun;
 use super::steadiness::SteadyQuantity;
 use super::warm_up::WarmedUp;
 use crate::wording::wording;
 
 const MEGABYTE: f64 = 1e6;
+/// Share of the closed loop's throughput below which a server keeps up.
+const MOST_WITHIN_MEANS: f64 = 0.75;
 
 /// The result of a trial's load.
 pub struct TrialMeasurement {
@@ -33,6 +37,8 @@ pub struct TrialMeasurement {
     pub cpu_time: Option<CpuTimePerOperation>,
     /// When the slices that gave the value ran; none if it does not come from slices.
     pub loaded: Option<LoadedTime>,
+    /// How long it answered what was left when slices ended.
+    pub drains: Drains,
     /// Why the client may be the reason for the value.
     pub client_reasons: Vec<String>,
     /// Why there is no value.
@@ -69,6 +75,7 @@ impl TrialMeasurement {
             nothing_succeeds: None,
             cpu_time: None,
             loaded: None,
+            drains: Drains::default(),
             client_reasons: Vec::new(),
             reasons: Vec::new(),
             error_share: 0.0,
@@ -101,6 +108,20 @@ impl TrialMeasurement {
         let loaded = self.loaded.get_or_insert(LoadedTime { begin, end, under_load: Duration::ZERO });
         loaded.end = end;
         loaded.under_load += slice.under_load;
+        if self.is_within_its_means(slice) {
+            self.drains.add(slice.under_load, slice.outcome.draining);
+        }
+    }
+
+    /// Whether a slice had no more load than the server can carry: above, its queue drains for long.
+    fn is_within_its_means(&self, slice: &Slice) -> bool {
+        match &slice.outcome.spec.part.shape {
+            Shape::Closed { .. } => true,
+            Shape::Open { .. } => {
+                let offered = slice.outcome.total.client.offered as f64;
+                offered / slice.outcome.due_for().as_secs_f64() < MOST_WITHIN_MEANS * self.closed_loop_per_s
+            }
+        }
     }
 
     /// Whether a run at this rate, operations a second, had any: without one there is no value, and this is the reason.

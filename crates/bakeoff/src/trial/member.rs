@@ -127,9 +127,10 @@ impl<'a> TrialMember<'a> {
         let spec = self.spec()?;
         self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
         let loads = LoadPhases::new(spec, self.setup.context, self.began);
-        // What an operation costs is the measure, or explains it. A search for a capacity has slices of many rates.
+        // What an operation costs is the measure, or explains it; what a server does between its slices decides about turns.
         let measure = &self.setup.plan.measure;
-        let is_metered = matches!(measure, Measure::CpuTime { .. }) || measure.is_closed_loop();
+        let is_metered =
+            matches!(measure, Measure::CpuTime { .. } | Measure::Capacity { .. }) || measure.is_closed_loop();
         Ok(if is_metered { loads.metering(self.sut.cpu_meter()) } else { loads })
     }
 
@@ -150,7 +151,7 @@ impl<'a> TrialMember<'a> {
         let background = plan.background.map(|load| {
             (BackgroundLoad::start(loads.spec(), load, self.setup.context), self.began.elapsed())
         });
-        let (name, rate, hint) = (self.variant_point.name(plan), self.rate_per_s(), self.hint);
+        let (name, rate, hint) = (self.variant_point.name(plan), self.rate_per_s(), self.hint.clone());
         let rng = &mut self.setup.block_rng(self.trial.block);
         let mut measured = match plan.measure {
             Measure::BreakingPoint => self.measure_break(&mut loads, observe),
@@ -188,7 +189,7 @@ impl<'a> TrialMember<'a> {
             server_cpus: machine.server_cpus.len(),
             client_cpus: setup.machines.client_cpus.len(),
             load: loads.spec().clone(),
-            hint: self.hint.and_then(Hint::last_value),
+            hint: self.hint.as_ref().and_then(Hint::last_value),
             context: setup.context,
         };
         let (result, steps) = measure_break(setup.breaking_point, &server, observe)?;
@@ -255,7 +256,7 @@ impl<'a> TrialMember<'a> {
 
     /// Where its search begins.
     pub fn hint(&self) -> Option<Hint> {
-        self.hint
+        self.hint.clone()
     }
 
     /// Length of a loop of its warm-up.

@@ -12,6 +12,7 @@
 //! | [`warm_up`] | the load before |
 //! | [`rounds`], [`capacity_rounds`], [`cpu_rounds`] | what is measured in slices |
 //! | [`cpu_account`] | the CPU time of the server in its slices |
+//! | [`drains`] | how long it answers what is left when they end |
 //! | [`turn_taker`] | a server that takes turns |
 //! | [`measurement`] | what a load has measured |
 //! | [`load_phases`] | the parts of its load |
@@ -30,6 +31,7 @@ mod breaking;
 mod capacity_rounds;
 mod cpu_account;
 mod cpu_rounds;
+mod drains;
 mod idle;
 mod load_phases;
 mod load_windows;

@@ -3,9 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use archive::model::{ClientHealth, Handshakes, OperationTimes, PhaseKind, QuantileCurve, Tick, TrialPhase};
+use archive::model::{
+    ClientHealth, Handshakes, OperationTimes, PhaseKind, QuantileCurve, SpentBound, SpentBudget, Tick,
+    TrialPhase,
+};
 use load::TimedInterval;
+use load::capacity::RatedSlices;
 use load::engine::LoadOutcome;
+use load::inputs::slo::Slo;
 use load::record::{CompactInterval, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
@@ -73,8 +78,19 @@ pub fn phase(
             stamped: Some(summary.client.stamped),
         },
         meets_slo,
+        spent: None,
         valid: summary.valid,
         reasons: summary.reasons.clone(),
+    }
+}
+
+/// What levels at about one rate spent of an objective's budget.
+pub fn spent_budget(slices: &RatedSlices, slo: &Slo) -> SpentBudget {
+    let bound = |(spent, budget)| SpentBound { spent, budget };
+    SpentBudget {
+        rate_per_s: slices.rate_per_s(),
+        bounds: slices.spent.of_bounds().map(bound).collect(),
+        late_share: slices.spent.late_share(slo),
     }
 }
 

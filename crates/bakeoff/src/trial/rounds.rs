@@ -40,14 +40,11 @@ impl<'r> Rounds<'r> {
         warmed_up: impl IntoIterator<Item = &'w WarmedUp>,
         rng: &'r mut Pcg64Mcg,
     ) -> Self {
-        let slo: Option<Slo> = match &plan.measure {
-            Measure::Capacity { slo } => slo.parse().ok(),
-            _ => None,
-        };
+        let is_search = matches!(plan.measure, Measure::Capacity { .. });
         // A server of which nothing succeeded gets no search, so its slices need no length.
-        let is_loaded = |pace: &LoopPace| slo.is_none() || pace.per_s > 0.0;
+        let is_loaded = |pace: &LoopPace| !is_search || pace.per_s > 0.0;
         let paces = warmed_up.into_iter().map(WarmedUp::pace).filter(is_loaded);
-        Self { plan, slice: SliceLength::for_servers(paces, slo.as_ref(), plan.phases.closed_loop), rng }
+        Self { plan, slice: SliceLength::for_servers(paces, plan.phases.closed_loop), rng }
     }
 
     /// Runs the rounds of the plan's measure; returns their number.
@@ -119,16 +116,18 @@ impl<'r> Rounds<'r> {
         }
     }
 
-    /// Runs rounds of slices of one shape for each server, and merges them by server.
+    /// Runs rounds of slices of one shape for each server, and merges them by server. In their own time, the slices of a server
+    /// are one continuous load: what falls due while one drains is sent when the next one begins.
     pub(super) fn merged_rounds(
         &mut self,
         rounds: u32,
         what: &str,
-        shapes: &[Option<Shape>],
+        (shapes, in_own_time): (&[Option<Shape>], bool),
         servers: &mut [TurnTaker<'_, '_>],
         observe: &mut Observer<'_>,
     ) -> Vec<Option<MergedSlices>> {
         let mut merged: Vec<Option<MergedSlices>> = servers.iter().map(|_| None).collect();
+        let mut drained = vec![Duration::ZERO; servers.len()];
         let mut order: Vec<usize> = (0..servers.len()).collect();
         for round in 0..rounds {
             observe(Event::Doing { what: format!("{what}: round {} of {rounds}", round + 1) });
@@ -136,7 +135,9 @@ impl<'r> Rounds<'r> {
             self.renew_connections(round, servers);
             for &index in &order {
                 let Some(shape) = &shapes[index] else { continue };
-                if let Some(slice) = servers[index].slice(shape.clone(), &drawn, observe) {
+                let due_before = in_own_time.then_some(drained[index]);
+                if let Some(slice) = servers[index].slice(shape.clone(), due_before, &drawn, observe) {
+                    drained[index] = slice.outcome.draining;
                     MergedSlices::add(&mut merged[index], slice);
                 }
             }
@@ -151,13 +152,15 @@ impl<'r> Rounds<'r> {
         self.slice = self.slice.of_closed_loops();
         let rounds = self.rounds_for(self.load());
         let shapes = vec![Some(Shape::closed()); servers.len()];
-        let merged = self.merged_rounds(rounds, "closed loop in turns", &shapes, servers, observe);
+        let merged = self.merged_rounds(rounds, "closed loop in turns", (&shapes, false), servers, observe);
         for (server, merged) in servers.iter_mut().zip(merged) {
             let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };
             let run = server.loads.keep_slices(PhaseKind::Measure, merged, None);
             let outcome = &run.outcome;
             let within = amount_of(self.plan, &outcome.total) - amount_of(self.plan, &outcome.drain);
-            let value = within / outcome.measured.as_secs_f64().max(1e-9);
+            // What a pause took beyond the end of a slice is time, too.
+            let time = outcome.measured + server.result.drains.beyond_usual();
+            let value = within / time.as_secs_f64().max(1e-9);
             server.result.cpu_time = server.loads.cpu.per_operation(run.summary.throughput_per_s);
             server.result.take(&self.plan.measure, value, run);
         }
@@ -183,7 +186,7 @@ impl<'r> Rounds<'r> {
             let rounds = self.rounds_at_rates(self.plan.phases.measure, &rates);
             all_rounds += rounds;
             let what = format!("measuring at {}", in_words(&rates));
-            let merged = self.merged_rounds(rounds, &what, &shapes, servers, observe);
+            let merged = self.merged_rounds(rounds, &what, (&shapes, true), servers, observe);
             for ((server, merged), rate) in servers.iter_mut().zip(merged).zip(rates) {
                 let measured = merged.filter(|_| !server.loads.interrupted).zip(rate);
                 let Some((merged, rate)) = measured else { continue };

@@ -1,5 +1,7 @@
 //! A server that takes turns: its load, the kernel settings that it has meanwhile, and what it has measured so far.
 
+use std::time::Duration;
+
 use load::slices::{DrawnSlice, Slice};
 use load::spec::Shape;
 use machine::Machine;
@@ -44,12 +46,23 @@ pub struct TurnTaker<'s, 'a> {
 }
 
 impl TurnTaker<'_, '_> {
-    /// Runs a slice. None if the server has failed, or the user interrupts.
-    pub fn slice(&mut self, shape: Shape, drawn: &DrawnSlice, observe: &mut Observer<'_>) -> Option<Slice> {
+    /// Runs a slice. With `due_before` it is one of a continuous load in the server's own time, whose operations have fallen due
+    /// for this long while the slice before drained. None if the server has failed, or the user interrupts.
+    pub fn slice(
+        &mut self,
+        shape: Shape,
+        due_before: Option<Duration>,
+        drawn: &DrawnSlice,
+        observe: &mut Observer<'_>,
+    ) -> Option<Slice> {
         if self.failed.is_some() {
             return None;
         }
-        match self.begin_turn().and_then(|()| self.loads.slice(shape, drawn, observe)) {
+        let slice = self.begin_turn().and_then(|()| match due_before {
+            Some(due_before) => self.loads.slice_in_own_time(shape, due_before, drawn, observe),
+            None => self.loads.slice(shape, drawn, observe),
+        });
+        match slice {
             Ok(_) if self.loads.interrupted => None,
             Ok(slice) => {
                 self.result.count_slice(&slice);

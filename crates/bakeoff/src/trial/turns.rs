@@ -5,12 +5,14 @@
 
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use archive::ArchiveError;
 use archive::model::TrialTurns;
 use load::engine::RunError;
 use machine::MachineError;
 
+use super::drains::LOOP_OVER_DRAIN;
 use super::idle::{idle_cores, why_each_time, why_one_at_a_time};
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
@@ -40,6 +42,8 @@ pub struct OneAtATime {
     pub why: String,
     /// The rate for all of them that their warm-ups suggest, if they had one.
     pub rate_per_s: Option<f64>,
+    /// How long each must be loaded at least, because it pauses.
+    pub least_load: Duration,
 }
 
 /// Runs the trials of a block with all servers up.
@@ -118,7 +122,8 @@ fn load_in_turns(
         }
         if let Some(why) = why {
             let closed_loops = turns.iter().filter_map(|turn| turn.closed_loop_per_s());
-            return Some(OneAtATime { why, rate_per_s: cpu_rate::for_closed_loops(closed_loops) });
+            let rate_per_s = cpu_rate::for_closed_loops(closed_loops);
+            return Some(OneAtATime { why, rate_per_s, least_load: Duration::ZERO });
         }
     }
     let mut rng = setup.block_rng(block);
@@ -128,6 +133,12 @@ fn load_in_turns(
     let mut takers: Vec<TurnTaker<'_, '_>> = turns.iter_mut().filter_map(|turn| turn.taker()).collect();
     let count = rounds.run(&mut takers, observe);
     let failures: Vec<Option<TrialError>> = takers.into_iter().map(|taker| taker.failed).collect();
+    if block == 1 && turns.len() > 1 {
+        let pauses = turns.iter().find_map(|turn| turn.why_alone());
+        if pauses.is_some() && !turns.iter().any(|turn| turn.is_interrupted()) {
+            return pauses;
+        }
+    }
     let trials: Vec<u32> = turns.iter().map(|turn| turn.member.number()).collect();
     for (turn, failed) in turns.into_iter().zip(failures) {
         let (trials, idle_cores) = (trials.clone(), turn.idle_cores);
@@ -247,6 +258,16 @@ impl<'a> Turn<'a> {
             TurnState::Loaded(load) => Some(load.1.closed_loop_per_s),
             TurnState::CutOff(_) | TurnState::Ended(_) | TurnState::Failed(_) => None,
         }
+    }
+
+    /// Why it must run alone, by what it did in its slices; none if it may share a machine.
+    fn why_alone(&self) -> Option<OneAtATime> {
+        let TurnState::Loaded(load) = &self.state else { return None };
+        let (loads, result) = load.as_ref();
+        let pauses = result.drains.why_alone(&self.name);
+        let why = pauses.or_else(|| loads.cpu.why_alone(&self.name))?;
+        let rate_per_s = cpu_rate::for_closed_loops([result.closed_loop_per_s]);
+        Some(OneAtATime { why, rate_per_s, least_load: result.drains.longest() * LOOP_OVER_DRAIN })
     }
 
     fn is_interrupted(&self) -> bool {

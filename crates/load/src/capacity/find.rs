@@ -7,10 +7,11 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use stats::confidence::ConfidenceInterval;
 
+use super::budget::BudgetUse;
 use super::closed_loop::NothingSucceeds;
 use super::evaluate::{StepEvaluation, evaluate};
-use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchLength, SearchedCapacity};
-use super::staircase::{FirstGuess, SlicedCapacity};
+use super::levels::{KnownServer, LevelPlan, NextSlice, SustainedCapacity};
+use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
 use crate::inputs::slo::Slo;
 use crate::outcome::{LoadEvent, LoadOutcome, RunContext, RunError};
 use crate::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength, is_renewal_due};
@@ -23,8 +24,8 @@ const CLOSED_LOOP: Duration = Duration::from_secs(2);
 /// Intervals of it, and how long they are: enough for the scatter of slices.
 const INTERVALS: u32 = 100;
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
-/// Fewest rounds near the capacity: with fewer, it has no interval.
-const FEWEST_ROUNDS: u32 = 12;
+/// Slices of a level: with one server, they only say when it has caught up, and in which of them the client was the limit.
+const SLICES_OF_LEVEL: u32 = 5;
 /// Fewest slices of a point of the curve, and its time as a share of the time of the search.
 const FEWEST_CURVE_ROUNDS: u32 = 2;
 const CURVE_SHARE: u32 = 10;
@@ -36,12 +37,10 @@ pub struct CapacityStep {
     pub rate_per_s: f64,
     /// Number of slices.
     pub slices: u32,
-    /// How many of them missed the objective by themselves. In the others the objective was met, or the client was the limit.
-    pub missed: u32,
     /// In how many of them the client was the limit.
     pub client_limited: u32,
-    /// Whether all of them together met the objective.
-    pub evaluation: StepEvaluation,
+    /// What the others spent of the objective's budget.
+    pub spent: BudgetUse,
     /// Their numbers.
     pub summary: Summary,
     /// The slices over time.
@@ -53,11 +52,10 @@ pub struct CapacityStep {
 pub struct Capacity {
     /// The objective.
     pub slo: Slo,
-    /// The rate at which half of the slices miss the objective, operations a second; none if no rate meets it, or if that is
+    /// The highest rate that is sustained within the objective, operations a second; none if no rate meets it, or if that is
     /// not known.
     pub capacity_per_s: Option<f64>,
-    /// The 95 % interval of it over the parts of this search; none where there are too few rounds, or the client was the
-    /// limit.
+    /// The 95 % interval of it over the cycles of this search; none where there are too few, or the client was the limit.
     pub interval: Option<ConfidenceInterval>,
     /// Whether it is valid. It is not if the client was the limit, or the search was interrupted.
     pub valid: bool,
@@ -94,12 +92,12 @@ pub enum CapacityEvent {
     Slice {
         /// Its rate, operations a second.
         rate_per_s: f64,
-        /// Whether it met the objective.
+        /// What it spent of the objective's budget.
         evaluation: StepEvaluation,
         /// Its numbers.
         summary: Box<Summary>,
-        /// Slices near the capacity so far and in all; none while the rates are not near it, and in the curve.
-        counted: Option<(usize, usize)>,
+        /// How much of the search is done, 0 to 1; none while the rates are not near the capacity, and in the curve.
+        progress: Option<f64>,
         /// About how long the rest of the search takes, if nothing disturbs it.
         left: Duration,
     },
@@ -131,11 +129,13 @@ pub fn find(
         Shape::Open { arrivals, .. } => arrivals,
         Shape::Closed { .. } => Arrivals::default(),
     };
+    let plan = LevelPlan::new(load, slo);
+    let length = SliceLength::for_servers([pace], CLOSED_LOOP).in_own_time();
     let mut run = SearchRun {
         slo,
-        load,
+        plan,
         arrivals,
-        length: SliceLength::for_servers([pace], Some(slo), CLOSED_LOOP),
+        length: SliceLength { measured: length.measured.max(plan.level() / SLICES_OF_LEVEL), ..length },
         rng: Pcg64Mcg::seed_from_u64(spec.part.seed),
         slices: 0,
         server,
@@ -143,7 +143,7 @@ pub fn find(
     let found = run.search(closed_loop_per_s, observe)?;
     let capacity_per_s = found.capacity.rate_per_s();
     let mut steps: Vec<CapacityStep> =
-        found.at_capacity.into_iter().chain(found.others).map(|slices| step(slo, slices)).collect();
+        found.at_capacity.into_iter().chain(found.others).map(CapacityStep::of).collect();
     let is_interrupted = || context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
     if let Some(capacity) = capacity_per_s.filter(|_| !is_interrupted()) {
         steps.extend(run.curve(capacity, observe)?);
@@ -163,15 +163,15 @@ pub fn find(
 }
 
 /// Why a result is not valid. That no rate meets the objective is a valid answer.
-fn reasons(capacity: SlicedCapacity, is_interrupted: bool, slo: &Slo) -> Vec<String> {
+fn reasons(capacity: SustainedCapacity, is_interrupted: bool, slo: &Slo) -> Vec<String> {
     let interrupted = is_interrupted.then(|| "interrupted before the search was over".to_owned());
     let of_capacity = match capacity {
-        SlicedCapacity::NoRateMeets => None,
-        SlicedCapacity::Unknown | SlicedCapacity::Unsettled if is_interrupted => None,
-        SlicedCapacity::Found(_)
-        | SlicedCapacity::AtLeast(_)
-        | SlicedCapacity::Unknown
-        | SlicedCapacity::Unsettled => capacity.reason(slo),
+        SustainedCapacity::NoRateMeets => None,
+        SustainedCapacity::Unknown | SustainedCapacity::Unsettled if is_interrupted => None,
+        SustainedCapacity::Found(_)
+        | SustainedCapacity::AtLeast(_)
+        | SustainedCapacity::Unknown
+        | SustainedCapacity::Unsettled => capacity.reason(slo),
     };
     interrupted.into_iter().chain(of_capacity).collect()
 }
@@ -195,27 +195,26 @@ fn closed_loop(
     })
 }
 
-fn step(slo: &Slo, slices: RatedSlices) -> CapacityStep {
-    let rate_per_s = slices.rate_per_s();
-    let RatedSlices { missed, client_limited, .. } = slices;
-    let MergedSlices { count, outcome, .. } = slices.merged();
-    let summary = Summary::of(&outcome);
-    CapacityStep {
-        rate_per_s,
-        slices: count,
-        missed,
-        client_limited,
-        evaluation: evaluate(slo, &outcome, &summary),
-        spans: Spans::of(&outcome),
-        summary,
+impl CapacityStep {
+    fn of(slices: RatedSlices) -> Self {
+        let (rate_per_s, count) = (slices.rate_per_s(), slices.count());
+        let (client_limited, spent) = (slices.client_limited(), slices.spent.clone());
+        let MergedSlices { outcome, .. } = slices.merged();
+        Self {
+            rate_per_s,
+            slices: count,
+            client_limited,
+            spent,
+            spans: Spans::of(&outcome),
+            summary: Summary::of(&outcome),
+        }
     }
 }
 
 /// A search under way.
 struct SearchRun<'s> {
     slo: &'s Slo,
-    /// Time under load near the capacity.
-    load: Duration,
+    plan: LevelPlan,
     arrivals: Arrivals,
     length: SliceLength,
     rng: Pcg64Mcg,
@@ -230,50 +229,50 @@ impl SearchRun<'_> {
         closed_loop_per_s: f64,
         observe: &mut CapacityObserver<'_>,
     ) -> Result<SearchedCapacity, RunError> {
-        let counting = self.length.rounds_for(self.load).max(FEWEST_ROUNDS);
-        let guess = [FirstGuess::ClosedLoop(closed_loop_per_s)];
-        let mut search = CapacitySearch::new(self.slo, &guess, SearchLength::Near(counting));
-        let curve = self.curve_rounds() * CURVE_SHARES.len() as u32;
-        while let Some(rate_per_s) = search.next_rates().and_then(|rates| rates[0]) {
-            let Some(slice) = self.slice(rate_per_s)? else { break };
-            let (evaluation, summary) = search.add(0, rate_per_s, slice);
-            search.end_round();
-            let (counted, summary) = (search.counted(), Box::new(summary));
-            // One round can make several before it count: those were far from the median rate, which has moved.
-            let to_count = counted.map_or(counting as usize, |(rounds, all)| all.saturating_sub(rounds));
-            let left = self.length.under_load() * (to_count as u32 + curve);
-            observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, counted, left });
+        let known = vec![KnownServer { closed_loop_per_s, ..KnownServer::default() }];
+        let mut search = CapacitySearch::new(self.slo, known, self.plan);
+        let curve = self.length.measured * self.curve_slices() * CURVE_SHARES.len() as u32;
+        while let Some(next) = search.next().and_then(|round| round[0]) {
+            let Some(slice) = self.slice(next)? else { break };
+            let (evaluation, summary) = search.add(0, next, slice);
+            let progress = search.progress();
+            let left = self.plan.load.mul_f64(1.0 - progress.unwrap_or(0.0)) + curve;
+            let (rate_per_s, summary) = (next.rate_per_s, Box::new(summary));
+            observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, progress, left });
         }
         let found = search.finish().into_iter().next();
         Ok(found.expect("a search of one server has one result"))
     }
 
-    /// Slices at shares of the capacity. Fewer of them if the user interrupts.
+    /// Slices at shares of the capacity, each share one continuous load in the server's own time. Fewer of them if the user
+    /// interrupts.
     fn curve(
         &mut self,
         capacity_per_s: f64,
         observe: &mut CapacityObserver<'_>,
     ) -> Result<Vec<CapacityStep>, RunError> {
         let mut steps = Vec::new();
-        let rounds = self.curve_rounds();
-        let mut to_run = rounds * CURVE_SHARES.len() as u32;
+        let slices = self.curve_slices();
+        let mut to_run = slices * CURVE_SHARES.len() as u32;
         for share in CURVE_SHARES {
-            let rate_per_s = share * capacity_per_s;
+            let mut next = NextSlice { rate_per_s: share * capacity_per_s, due_before: Duration::ZERO };
             let mut merged: Option<RatedSlices> = None;
             let mut is_cut = false;
-            for _ in 0..rounds {
-                let Some(slice) = self.slice(rate_per_s)? else {
+            for _ in 0..slices {
+                let Some(slice) = self.slice(next)? else {
                     is_cut = true;
                     break;
                 };
+                next.due_before = slice.outcome.draining;
                 let summary = Summary::of(&slice.outcome);
                 let evaluation = evaluate(self.slo, &slice.outcome, &summary);
-                RatedSlices::add(&mut merged, rate_per_s, evaluation.outcome(), slice);
+                RatedSlices::add(&mut merged, next.rate_per_s, &evaluation, slice);
                 to_run -= 1;
-                let (left, summary) = (self.length.under_load() * to_run, Box::new(summary));
-                observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, counted: None, left });
+                let (left, summary) = (self.length.measured * to_run, Box::new(summary));
+                let rate_per_s = next.rate_per_s;
+                observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, progress: None, left });
             }
-            steps.extend(merged.map(|slices| step(self.slo, slices)));
+            steps.extend(merged.map(CapacityStep::of));
             if is_cut {
                 break;
             }
@@ -281,12 +280,12 @@ impl SearchRun<'_> {
         Ok(steps)
     }
 
-    fn curve_rounds(&self) -> u32 {
-        self.length.rounds_for(self.load / CURVE_SHARE).max(FEWEST_CURVE_ROUNDS)
+    fn curve_slices(&self) -> u32 {
+        self.length.rounds_for(self.plan.load / CURVE_SHARE).max(FEWEST_CURVE_ROUNDS)
     }
 
     /// Runs a slice. None if the user interrupts.
-    fn slice(&mut self, rate_per_s: f64) -> Result<Option<Slice>, RunError> {
+    fn slice(&mut self, next: NextSlice) -> Result<Option<Slice>, RunError> {
         let connecting = self.server.connecting();
         if connecting.is_some_and(|time| is_renewal_due(self.slices, time, self.length.under_load())) {
             match self.server.reconnect() {
@@ -296,7 +295,8 @@ impl SearchRun<'_> {
         }
         self.slices += 1;
         let drawn = self.length.draw(&mut self.rng);
-        let part = self.server.part_of(Shape::open(rate_per_s, self.arrivals), &drawn);
+        let shape = Shape::open(next.rate_per_s, self.arrivals);
+        let part = self.server.part_in_own_time(shape, next.due_before, &drawn);
         match self.server.run(&part, &mut |_| ()) {
             Ok(outcome) if outcome.interrupted => Ok(None),
             Ok(outcome) => Ok(Some(self.server.slice_of(outcome))),
@@ -307,7 +307,7 @@ impl SearchRun<'_> {
 
     fn method(&self) -> String {
         format!(
-            "{} slices of open loops ({} arrivals) of {}, at rates that follow whether each met the objective; half of the slices at the capacity miss it",
+            "{} slices of open loops ({} arrivals) of {}, each level of them one continuous load; at the capacity, all operations together spend the budget of the objective",
             self.slices,
             self.arrivals,
             humantime::format_duration(Duration::from_millis(self.length.measured.as_millis() as u64)),
@@ -323,14 +323,14 @@ mod tests {
     fn a_client_limit_and_an_interruption_are_reasons_and_an_objective_that_no_rate_meets_is_none() {
         let slo: Slo = "p99<5ms".parse().expect("an objective");
         let of = |capacity, is_interrupted| reasons(capacity, is_interrupted, &slo).join("; ");
-        assert_eq!(of(SlicedCapacity::Found(1.0), false), "");
-        assert_eq!(of(SlicedCapacity::NoRateMeets, false), "");
-        assert!(of(SlicedCapacity::AtLeast(1.0), false).contains("the client was the limit"));
-        assert!(of(SlicedCapacity::Unknown, false).contains("the client was the limit"));
-        assert!(of(SlicedCapacity::Unsettled, false).contains("measure for longer"));
-        for unknown in [SlicedCapacity::Unknown, SlicedCapacity::Unsettled] {
+        assert_eq!(of(SustainedCapacity::Found(1.0), false), "");
+        assert_eq!(of(SustainedCapacity::NoRateMeets, false), "");
+        assert!(of(SustainedCapacity::AtLeast(1.0), false).contains("the client was the limit"));
+        assert!(of(SustainedCapacity::Unknown, false).contains("the client was the limit"));
+        assert!(of(SustainedCapacity::Unsettled, false).contains("measure for longer"));
+        for unknown in [SustainedCapacity::Unknown, SustainedCapacity::Unsettled] {
             assert_eq!(of(unknown, true), "interrupted before the search was over");
         }
-        assert!(of(SlicedCapacity::AtLeast(1.0), true).starts_with("interrupted"));
+        assert!(of(SustainedCapacity::AtLeast(1.0), true).starts_with("interrupted"));
     }
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::LoadOutput;
 use crate::capacity::{Capacity, CapacityStep};
+use crate::inputs::slo::Slo;
 
 /// A search for the capacity.
 #[derive(Debug, Serialize)]
@@ -31,10 +32,12 @@ struct IntervalOutput {
 struct StepOutput<'a> {
     rate_per_s: f64,
     slices: u32,
-    slices_missed: u32,
     slices_client_limited: u32,
+    /// What was spent of the objective's budget, as a multiple of it.
+    burn_rate: Option<f64>,
+    /// Share of the operations that were late or failed.
+    late_share: Option<f64>,
     meets_slo: bool,
-    client_reasons: &'a [String],
     summary: LoadOutput<'a>,
 }
 
@@ -49,7 +52,7 @@ impl<'a> From<&'a Capacity> for CapacityOutput<'a> {
             method: &capacity.method,
             closed_loop_per_s: capacity.closed_loop_per_s,
             other_measurement: None,
-            curve: capacity.curve.iter().map(StepOutput::from).collect(),
+            curve: capacity.curve.iter().map(|step| StepOutput::of(&capacity.slo, step)).collect(),
         }
     }
 }
@@ -62,15 +65,16 @@ impl<'a> CapacityOutput<'a> {
     }
 }
 
-impl<'a> From<&'a CapacityStep> for StepOutput<'a> {
-    fn from(step: &'a CapacityStep) -> Self {
+impl<'a> StepOutput<'a> {
+    fn of(slo: &Slo, step: &'a CapacityStep) -> Self {
+        let burn_rate = step.spent.burn_rate();
         Self {
+            burn_rate,
+            late_share: step.spent.late_share(slo),
             rate_per_s: step.rate_per_s,
             slices: step.slices,
-            slices_missed: step.missed,
             slices_client_limited: step.client_limited,
-            meets_slo: step.evaluation.meets_slo,
-            client_reasons: &step.evaluation.client_reasons,
+            meets_slo: burn_rate.is_some_and(|burn| burn <= 1.0),
             summary: LoadOutput::of(&step.summary, &step.spans),
         }
     }

@@ -170,7 +170,7 @@ mod tests {
     use stats::confidence::ConfidenceInterval;
 
     use super::*;
-    use crate::capacity::{Capacity, CapacityStep, StepEvaluation};
+    use crate::capacity::{BudgetUse, Capacity, CapacityStep};
     use crate::example;
     use crate::record::ErrorKind;
     use crate::validity::{self, BrokenRule};
@@ -258,10 +258,11 @@ mod tests {
     #[test]
     fn formats_md_documents_every_field_of_a_search() {
         let outcome = example::outcome();
-        let evaluation = StepEvaluation { meets_slo: true, client_reasons: Vec::new() };
+        let slo = "p99<5ms".parse().expect("an objective");
+        let spent = BudgetUse::of(&slo, &outcome);
         let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
         let capacity = Capacity {
-            slo: "p99<5ms".parse().expect("an objective"),
+            slo,
             capacity_per_s: Some(1_000.0),
             interval: Some(ConfidenceInterval { low: 950.0, high: 1_050.0 }),
             valid: true,
@@ -271,9 +272,8 @@ mod tests {
             curve: vec![CapacityStep {
                 rate_per_s: 1_000.0,
                 slices: 10,
-                missed: 4,
                 client_limited: 1,
-                evaluation,
+                spent,
                 summary,
                 spans,
             }],

@@ -7,7 +7,6 @@ use rand_pcg::Pcg64Mcg;
 use stats::allan::best_slice;
 
 use super::merged::DrawnSlice;
-use crate::inputs::slo::Slo;
 use crate::outcome::LoadOutcome;
 use crate::record::{Interval, SingleLimits};
 
@@ -18,12 +17,6 @@ const SHORTEST: Duration = Duration::from_millis(50);
 const OVER_MEDIAN: f64 = 20.0;
 /// Least number of operations of a slice.
 const OPERATIONS: f64 = 200.0;
-/// Length of a slice in multiples of the time limit of an objective: a queue that grows by a twentieth of the time reaches the
-/// limit within it.
-const OVER_LIMIT: f64 = 20.0;
-/// The same where that would be more than [`LONG`].
-const OVER_LONG_LIMIT: f64 = 10.0;
-const LONG: Duration = Duration::from_millis(500);
 /// Least time at the begin of a slice that is not measured, and its length in multiples of the median response time.
 const SETTLE: Duration = Duration::from_millis(8);
 const SETTLE_OVER_MEDIAN: f64 = 4.0;
@@ -78,30 +71,24 @@ pub struct SliceLength {
 }
 
 impl SliceLength {
-    /// The length that suits servers with these closed loops: the longest that one of them needs. Not more than `longest`,
-    /// except where an objective needs more.
-    pub fn for_servers(
-        loops: impl IntoIterator<Item = LoopPace>,
-        slo: Option<&Slo>,
-        longest: Duration,
-    ) -> Self {
-        let least = slo.and_then(Slo::latency_limit_us).map_or(SHORTEST, long_enough_for);
-        let needs = loops.into_iter().map(|pace| Self::for_server(&pace, least));
+    /// The length that suits servers with these closed loops: the longest that one of them needs. Not more than `longest`.
+    pub fn for_servers(loops: impl IntoIterator<Item = LoopPace>, longest: Duration) -> Self {
+        let needs = loops.into_iter().map(|pace| Self::for_server(&pace));
         let all = needs.reduce(|a, b| Self {
             measured: a.measured.max(b.measured),
             settle: a.settle.max(b.settle),
             settle_closed: a.settle_closed.max(b.settle_closed),
         });
-        let all = all.unwrap_or(Self { measured: least, settle: SETTLE, settle_closed: SETTLE_CLOSED });
-        let measured = all.measured.min(longest.max(least));
+        let all = all.unwrap_or(Self { measured: SHORTEST, settle: SETTLE, settle_closed: SETTLE_CLOSED });
+        let measured = all.measured.min(longest.max(SHORTEST));
         Self { measured, settle: all.settle.min(measured / 2), ..all }
     }
 
-    fn for_server(pace: &LoopPace, least: Duration) -> Self {
+    fn for_server(pace: &LoopPace) -> Self {
         let settle = SETTLE.max(pace.median.mul_f64(SETTLE_OVER_MEDIAN));
         let for_operations =
             Duration::try_from_secs_f64(OPERATIONS / pace.per_s.max(1e-3)).unwrap_or(Duration::MAX);
-        let least = least.max(pace.median.mul_f64(OVER_MEDIAN)).max(for_operations);
+        let least = SHORTEST.max(pace.median.mul_f64(OVER_MEDIAN)).max(for_operations);
         let intervals = |time: Duration| time.as_secs_f64() / pace.interval.as_secs_f64();
         // The first intervals may be warm-up.
         let steady = &pace.throughput[pace.throughput.len() / 4..];
@@ -109,6 +96,12 @@ impl SliceLength {
         let measured = least.max(pace.interval.saturating_mul(best as u32));
         let settle_closed = if pace.client_cpu < AWAKE { settle.max(SETTLE_CLOSED) } else { settle };
         Self { measured, settle, settle_closed }
+    }
+
+    /// The same for slices of one continuous load in the server's own time: all of it is measured.
+    #[must_use]
+    pub fn in_own_time(self) -> Self {
+        Self { settle: Duration::ZERO, ..self }
     }
 
     /// The same for closed loops.
@@ -134,11 +127,6 @@ impl SliceLength {
     }
 }
 
-fn long_enough_for(limit_us: f64) -> Duration {
-    let times = |factor: f64| Duration::from_secs_f64(limit_us / 1e6 * factor);
-    times(OVER_LIMIT).min(times(OVER_LONG_LIMIT).max(LONG)).max(SHORTEST)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,30 +137,27 @@ mod tests {
         LoopPace { median: Duration::from_millis(median_ms), per_s, interval, throughput, client_cpu: 1.0 }
     }
 
-    fn measured<const N: usize>(paces: [LoopPace; N], slo: Option<&str>) -> Duration {
-        let slo: Option<Slo> = slo.map(|slo| slo.parse().expect("an objective"));
-        let slices = SliceLength::for_servers(paces, slo.as_ref(), Duration::from_secs(2));
+    fn measured<const N: usize>(paces: [LoopPace; N]) -> Duration {
+        let slices = SliceLength::for_servers(paces, Duration::from_secs(2));
         assert!(slices.settle <= slices.measured / 2, "{slices:?}");
         slices.measured
     }
 
     #[test]
-    fn slices_are_as_long_as_the_slowest_server_and_the_objective_need() {
+    fn slices_are_as_long_as_the_slowest_server_needs() {
         let fast = pace(0, 50_000.0);
-        assert!(measured([fast.clone()], None) < Duration::from_millis(80));
-        assert!(measured([fast.clone(), pace(20, 3_000.0)], None) >= Duration::from_millis(400));
-        assert!(measured([fast.clone(), pace(1, 500.0)], None) >= Duration::from_millis(400));
-        assert!(measured([fast.clone()], Some("p99<5ms")) >= Duration::from_millis(100));
-        assert!(measured([fast], Some("p99<1s")) >= Duration::from_secs(10), "longer than the longest");
-        assert_eq!(measured([pace(10_000, 1.0)], None), Duration::from_secs(2), "not longer than that");
-        assert_eq!(measured([], None), SHORTEST);
+        assert!(measured([fast.clone()]) < Duration::from_millis(80));
+        assert!(measured([fast.clone(), pace(20, 3_000.0)]) >= Duration::from_millis(400));
+        assert!(measured([fast, pace(1, 500.0)]) >= Duration::from_millis(400));
+        assert_eq!(measured([pace(10_000, 1.0)]), Duration::from_secs(2), "not longer than that");
+        assert_eq!(measured([]), SHORTEST);
     }
 
     #[test]
     fn a_closed_loop_settles_for_longer_if_its_client_sleeps() {
         let settle_with = |client_cpu: f64| {
             let paces = [pace(0, 50_000.0), LoopPace { client_cpu, ..pace(0, 50_000.0) }];
-            let slices = SliceLength::for_servers(paces, None, Duration::from_secs(2));
+            let slices = SliceLength::for_servers(paces, Duration::from_secs(2));
             assert_eq!(slices.of_closed_loops().measured, slices.measured);
             slices.of_closed_loops().settle
         };

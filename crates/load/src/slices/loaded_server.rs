@@ -82,6 +82,12 @@ impl<'a> LoadedServer<'a> {
         LoadPart { shape, warmup: settle, duration: Some(length), interval: length, seed, singles, ..part }
     }
 
+    /// The part of a slice of one continuous load in the server's own time, whose operations have fallen due for this long
+    /// while the slice before drained. All of it is measured.
+    pub fn part_in_own_time(&self, shape: Shape, due_before: Duration, drawn: &DrawnSlice) -> LoadPart {
+        LoadPart { warmup: Duration::ZERO, due_before, ..self.part_of(shape, drawn) }
+    }
+
     /// A slice that has just ended, with this outcome.
     pub fn slice_of(&self, outcome: LoadOutcome) -> Slice {
         let start = self.elapsed().saturating_sub(outcome.measured + outcome.draining);

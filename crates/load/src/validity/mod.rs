@@ -208,7 +208,7 @@ fn check_achieved(outcome: &LoadOutcome, response: &Micros, attempts: u64, valid
     // connections to show more. Otherwise the client is the reason.
     let service = outcome.total.merged(|op| &op.service_time);
     let waited_us = response.mean() - service.mean() - outcome.total.client.lag.mean();
-    let (offered_per_s, achieved_per_s) = (offered / seconds, achieved / seconds);
+    let (offered_per_s, achieved_per_s) = (offered / outcome.due_for().as_secs_f64(), achieved / seconds);
     let in_flight_at_end = drained as f64 >= (1.0 - MIN_ACHIEVED) * offered;
     if waited_us > service.mean() || in_flight_at_end {
         validity.notes.push(format!(

@@ -52,8 +52,8 @@ pub(super) struct Meter {
     last_end: Nanos,
     /// Operations that were due before this are not timed.
     timed_from: Nanos,
-    /// When measuring begins.
-    measured_from: Nanos,
+    /// Operations that are due from here on are timed, once measuring has begun.
+    due_from: Nanos,
     /// When CPU time was last added to an interval, and its value then.
     since: Nanos,
     cpu: CpuTimes,
@@ -78,7 +78,7 @@ impl Meter {
             end: Nanos::NEVER,
             last_end: Nanos::NEVER,
             timed_from: Nanos(0),
-            measured_from: Nanos(0),
+            due_from: Nanos(0),
             since: Nanos::now(),
             cpu: CpuTimes::now(),
             to_collector,
@@ -91,8 +91,15 @@ impl Meter {
         self.send_stats();
     }
 
-    /// Intervals of `length`, aligned to `measured_from`, until `last_end`; CPU time counts from `begin`.
-    pub fn start(&mut self, begin: Nanos, measured_from: Nanos, length: Duration, last_end: Nanos) {
+    /// Intervals of `length`, aligned to `measured_from`, until `last_end`; CPU time counts from `begin`. What was due before
+    /// `due_from` is not timed.
+    pub fn start(
+        &mut self,
+        begin: Nanos,
+        (measured_from, due_from): (Nanos, Nanos),
+        length: Duration,
+        last_end: Nanos,
+    ) {
         let warmup_intervals = measured_from.since(begin).0.div_ceil(Nanos::from(length).0);
         self.length = length;
         self.index = -(warmup_intervals.cast_signed());
@@ -103,7 +110,7 @@ impl Meter {
         };
         self.last_end = last_end;
         self.end = first_end.min(last_end);
-        self.measured_from = measured_from;
+        self.due_from = due_from;
         self.since = begin;
         self.cpu = CpuTimes::now();
     }
@@ -183,7 +190,7 @@ impl Meter {
                 self.end = self.end.after(self.length).min(self.last_end);
             }
             if self.index >= 0 {
-                self.timed_from = self.measured_from;
+                self.timed_from = self.due_from;
             }
         }
     }
@@ -243,7 +250,8 @@ mod tests {
         let (_, cleared) = mpsc::channel();
         let mut meter = Meter::new(Box::new(Interval::new(1, 0)), 0, to_collector, cleared);
         let last_end = end_ms.map_or(Nanos::NEVER, |end| Nanos(end * MS));
-        meter.start(Nanos(0), Nanos(warmup_ms * MS), Duration::from_millis(length_ms), last_end);
+        let from = (Nanos(warmup_ms * MS), Nanos(warmup_ms * MS));
+        meter.start(Nanos(0), from, Duration::from_millis(length_ms), last_end);
         let mut now = Nanos(0);
         for &(intended_start, ended) in operations {
             now = Nanos(ended * MS);

@@ -229,13 +229,15 @@ impl<D: Driver> Worker<D> {
         self.operations.reseed(part.seed_of(worker, 0));
         let measured_from = begin.after(part.warmup);
         self.end = part.duration.map_or(Nanos::NEVER, |duration| measured_from.after(duration));
-        let (remaining, measured) = (part.requests_of(worker, workers), measured_from..self.end);
+        let due_from = Nanos(measured_from.0.saturating_sub(Nanos::from(part.due_before).0));
+        let (remaining, measured) = (part.requests_of(worker, workers), due_from..self.end);
         let pacer = match &part.shape {
             Shape::Closed { think } => Pacer::closed(*think, remaining, measured),
             Shape::Open { rate, arrivals } => {
                 let place = (worker, workers);
                 let seed = part.seed_of(worker, 1);
-                let schedule = Schedule::new(rate, *arrivals, part.warmup, begin, place, seed);
+                let first_due = Nanos(begin.0.saturating_sub(Nanos::from(part.due_before).0));
+                let schedule = Schedule::new(rate, *arrivals, part.warmup, first_due, place, seed);
                 Pacer::open(schedule, remaining, measured)
             }
         };
@@ -244,7 +246,7 @@ impl<D: Driver> Worker<D> {
         self.serve(Nanos(0))?;
         std::thread::sleep(begin.since(Nanos::now()).into());
         self.operations.singles = Singles::new(part.singles, measured_from, part.seed_of(worker, 2));
-        self.operations.meter.start(begin, measured_from, part.interval, self.end);
+        self.operations.meter.start(begin, (measured_from, due_from), part.interval, self.end);
         self.operations.pacer = Some(pacer);
         for id in 0..self.operations.slots() {
             self.operations.join(id, begin);

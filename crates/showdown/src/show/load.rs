@@ -75,24 +75,28 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
     };
     let _ = writeln!(out, "  {}\n", color::heading(answer));
     let mut rows = vec![
-        ["offered/s", "achieved/s", "p50", "p90", "p99", "p99.9", "max", "client", "slices", "missed", ""]
+        ["offered/s", "achieved/s", "p50", "p90", "p99", "p99.9", "max", "client", "slices", "late", ""]
             .map(str::to_owned)
             .to_vec(),
     ];
     for step in &found.curve {
         let (summary, response) = (&step.summary, &step.summary.response_time_us);
-        let verdict = match (step.evaluation.client_reasons.is_empty(), step.evaluation.meets_slo) {
-            (false, _) => "client was the limit",
-            (true, true) => "meets",
-            (true, false) => "misses",
+        let verdict = match step.spent.burn_rate() {
+            None => "client was the limit",
+            Some(burn) if burn <= 1.0 => "meets",
+            Some(_) => "misses",
         };
+        let late = step
+            .spent
+            .late_share(&found.slo)
+            .map_or("–".to_owned(), |share| format!("{:.2} %", share * 100.0));
         let mut row = vec![rate(step.rate_per_s), rate(summary.throughput_per_s)];
         row.extend(
             [response.p50, response.p90, response.p99, response.p99_9, response.max]
                 .map(|us| time(us as f64)),
         );
         row.push(format!("{:.0} %", summary.client.utilisation * 100.0));
-        row.extend([count(step.slices.into()), count(step.missed.into()), verdict.to_owned()]);
+        row.extend([count(step.slices.into()), late, verdict.to_owned()]);
         rows.push(row);
     }
     out.push_str(&table(&rows));

@@ -19,9 +19,8 @@ enum SearchLine {
         meets_slo: bool,
         client_was_the_limit: bool,
         p99_us: u64,
-        /// Slices near the capacity so far, and in all.
-        counted: Option<usize>,
-        to_count: Option<usize>,
+        /// How much of the search near the capacity is done, 0 to 1.
+        progress: Option<f64>,
         left_s: f64,
     },
 }
@@ -30,13 +29,12 @@ impl From<&CapacityEvent> for SearchLine {
     fn from(event: &CapacityEvent) -> Self {
         match event {
             CapacityEvent::ClosedLoop { opened } => Self::LoadBegins { connections: *opened },
-            CapacityEvent::Slice { rate_per_s, evaluation, summary, counted, left } => Self::Slice {
+            CapacityEvent::Slice { rate_per_s, evaluation, summary, progress, left } => Self::Slice {
                 rate_per_s: *rate_per_s,
-                meets_slo: evaluation.meets_slo,
+                meets_slo: evaluation.meets_slo(),
                 client_was_the_limit: !evaluation.client_reasons.is_empty(),
                 p99_us: summary.response_time_us.p99,
-                counted: counted.map(|(counted, _)| counted),
-                to_count: counted.map(|(_, all)| all),
+                progress: *progress,
                 left_s: left.as_secs_f64(),
             },
         }
@@ -66,10 +64,10 @@ impl SearchProgress {
                 let open = units::plural(u64::from(*opened), "connection");
                 self.bar.set_message(format!("closed loop  {open} open"));
             }
-            CapacityEvent::Slice { rate_per_s, evaluation, summary, counted, left } => {
-                if let Some((counted, all)) = counted {
-                    self.bar.set_length(*all as u64);
-                    self.bar.set_position(*counted as u64);
+            CapacityEvent::Slice { rate_per_s, evaluation, summary, progress, left } => {
+                if let Some(done) = progress {
+                    self.bar.set_length(100);
+                    self.bar.set_position((done * 100.0) as u64);
                 }
                 self.bar.set_prefix(format!("{} s left", left.as_secs_f64().ceil()));
                 let (rate, p99) =
@@ -86,10 +84,10 @@ impl SearchProgress {
 }
 
 fn in_words(evaluation: &StepEvaluation) -> &'static str {
-    match (evaluation.meets_slo, evaluation.client_reasons.is_empty()) {
-        (true, _) => "meets the objective",
-        (false, true) => "misses the objective",
-        (false, false) => "the client was the limit",
+    match (evaluation.is_client_limited(), evaluation.meets_slo()) {
+        (true, _) => "the client was the limit",
+        (false, true) => "meets the objective",
+        (false, false) => "misses the objective",
     }
 }
 
@@ -107,8 +105,7 @@ mod tests {
                 meets_slo: true,
                 client_was_the_limit: false,
                 p99_us: 1,
-                counted: Some(3),
-                to_count: Some(40),
+                progress: Some(0.3),
                 left_s: 4.5,
             },
         ];

@@ -240,6 +240,7 @@ fn phase(kind: PhaseKind) -> TrialPhase {
             stamped: Some(1.0),
         },
         meets_slo: Some(true),
+        spent: None,
         valid: true,
         reasons: texts(),
     }

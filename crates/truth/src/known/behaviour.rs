@@ -38,6 +38,10 @@ pub struct Behaviour {
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub freeze: Option<Freeze>,
 
+    /// Pause for a time after every Nth reply, such as 30ms/20000: a pause by work, as a collection of garbage is
+    #[arg(long, value_name = "LENGTH/N")]
+    pub pauses: Option<Pauses>,
+
     /// Slow down: add this time for each second since the first request
     #[arg(long, value_name = "TIME", value_parser = parse_duration_or_zero, default_value = "0s")]
     pub slows: Duration,
@@ -85,6 +89,7 @@ impl Behaviour {
             work: Duration::ZERO,
             extra_work: 0.0,
             freeze: None,
+            pauses: None,
             slows: Duration::ZERO,
             warms: None,
             slots: None,
@@ -110,6 +115,7 @@ impl Behaviour {
             format!("--seed={}", self.seed),
         ];
         options.extend(self.freeze.map(|freeze| format!("--freeze={freeze}")));
+        options.extend(self.pauses.map(|pauses| format!("--pauses={pauses}")));
         options.extend(self.warms.map(|warms| format!("--warms={warms}")));
         if let Some(slots) = self.slots {
             options.extend([format!("--slots={slots}"), format!("--queue={}", self.queue)]);
@@ -146,6 +152,38 @@ impl FromStr for Freeze {
 impl fmt::Display for Freeze {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", time(self.length), time(self.period))
+    }
+}
+
+/// The server pauses for `length` after every `replies`th reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pauses {
+    /// Length of a pause.
+    pub length: Duration,
+    /// Replies from one pause to the next.
+    pub replies: u64,
+}
+
+impl FromStr for Pauses {
+    type Err = OptionValueError;
+
+    fn from_str(text: &str) -> Result<Self, OptionValueError> {
+        let pauses = text.split_once('/').and_then(|(length, replies)| {
+            let replies = replies.parse().ok().filter(|replies| *replies > 0)?;
+            Some(Self { length: parse_duration_or_zero(length).ok()?, replies })
+        });
+        pauses.ok_or_else(|| {
+            OptionValueError::new(
+                text,
+                "pauses: give their length and the replies between them, such as 30ms/20000",
+            )
+        })
+    }
+}
+
+impl fmt::Display for Pauses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", time(self.length), self.replies)
     }
 }
 
@@ -198,6 +236,7 @@ mod tests {
         behaviour.work = Duration::from_micros(20);
         behaviour.extra_work = 0.05;
         behaviour.freeze = Some("1s/10s".parse().expect("a freeze"));
+        behaviour.pauses = Some("30ms/20000".parse().expect("pauses"));
         behaviour.warms = Some("5s/4ms".parse().expect("a warm-up"));
         (behaviour.slots, behaviour.queue) = (Some(3), 7);
         (behaviour.errs_every, behaviour.drops_every, behaviour.log) = (Some(50), Some(70), true);
@@ -205,7 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn a_freeze_longer_than_its_period_is_refused() {
+    fn a_freeze_longer_than_its_period_and_pauses_without_a_number_are_refused() {
         assert!("2s/1s".parse::<Freeze>().is_err());
+        assert!(["30ms", "30ms/0", "30ms/x", "x/20"].iter().all(|text| text.parse::<Pauses>().is_err()));
     }
 }

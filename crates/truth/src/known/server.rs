@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::account::{Account, ExactTimes, ServedRequest, csv};
-use super::behaviour::Behaviour;
+use super::behaviour::{Behaviour, Pauses};
 use super::clock::{WallClock, occupy};
 use super::reply::{self, Replies};
 use super::request::{self, Request};
@@ -99,6 +99,8 @@ struct Server {
     accounted: Nanos,
     busy: Duration,
     extra: Duration,
+    /// Replies, where the server pauses after some.
+    replied: u64,
 }
 
 impl Server {
@@ -123,6 +125,7 @@ impl Server {
             accounted: Nanos::now(),
             busy: Duration::ZERO,
             extra: Duration::ZERO,
+            replied: 0,
         })
     }
 
@@ -291,9 +294,20 @@ impl Server {
                     self.log.push(ServedRequest { received: task.received, sent });
                 }
             }
+            if let Some(Pauses { length, replies }) = self.behaviour.pauses
+                && self.is_nth_reply(replies)
+            {
+                std::thread::sleep(length);
+            }
             let next = self.tasks.end(Nanos::now());
             self.schedule(next);
         }
+    }
+
+    /// Counts a reply; returns whether it is one of every so many.
+    fn is_nth_reply(&mut self, every: u64) -> bool {
+        self.replied += 1;
+        self.replied.is_multiple_of(every)
     }
 
     /// Occupies the CPU for a request. Extra work is a share of the CPU time of all requests so far, so that a request

@@ -1,0 +1,68 @@
+//! The capacities of servers from what their trials spent of the objective's error budget: of all blocks together, because
+//! one block alone does not know it (`stats::error_budget`). Which rates were tried is left to the searches of `load`.
+
+use archive::model::{Measure, Plan, SpentBudget, Trial, TrialStatus};
+use stats::confidence::{Confidence, ConfidenceInterval};
+use stats::error_budget::{BudgetCurve, Spending};
+
+use crate::first_block::closed_loop_per_s;
+
+/// Whether the values of a plan's trials are capacities.
+pub fn is_of_capacities(plan: &Plan) -> bool {
+    matches!(plan.measure, Measure::Capacity { .. })
+}
+
+/// What trials spent of each bound of the objective, at each rate. Only of those that count.
+pub fn spendings<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<Vec<Spending>> {
+    let mut bounds: Vec<Vec<Spending>> = Vec::new();
+    for spent in trials.into_iter().filter(|trial| trial.status == TrialStatus::Valid).flat_map(levels) {
+        for (index, bound) in spent.bounds.iter().enumerate() {
+            if bounds.len() <= index {
+                bounds.push(Vec::new());
+            }
+            let ln_rate = spent.rate_per_s.ln();
+            bounds[index].push(Spending { ln_rate, spent: bound.spent, budget: bound.budget });
+        }
+    }
+    bounds
+}
+
+fn levels(trial: &Trial) -> impl Iterator<Item = &SpentBudget> {
+    trial.phases.iter().filter_map(|phase| phase.spent.as_ref())
+}
+
+/// The capacity of a variant from its trials, one a block.
+pub struct SustainedCapacity {
+    curve: BudgetCurve,
+    /// What each block spent of the bound that is spent first.
+    blocks: Vec<Vec<Spending>>,
+}
+
+impl SustainedCapacity {
+    /// The capacity that these trials have. None where none of them has levels, as in runs of earlier versions.
+    pub fn of(trials: &[&Trial]) -> Option<Self> {
+        let closed_loops: Vec<f64> = trials.iter().filter_map(|trial| closed_loop_per_s(trial)).collect();
+        let curve = BudgetCurve::of_closed_loop(closed_loops.iter().copied().fold(0.0, f64::max));
+        let all = spendings(trials.iter().copied());
+        let crossing = |bound: usize| curve.crossing(&all[bound]);
+        let known = (0..all.len()).filter_map(|bound| Some((bound, crossing(bound)?)));
+        let (first, _) = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let of_trial = |trial: &&Trial| spendings([*trial]).into_iter().nth(first).unwrap_or_default();
+        Some(Self { curve, blocks: trials.iter().map(of_trial).collect() })
+    }
+
+    /// The capacity, operations a second.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        self.curve.crossing(&self.blocks.concat()).map(f64::exp)
+    }
+
+    /// Its interval over blocks, operations a second.
+    pub fn interval(&self, confidence: Confidence) -> Option<ConfidenceInterval> {
+        self.curve.interval(&self.blocks, confidence).map(|interval| interval.through(f64::exp))
+    }
+
+    /// What each block says of it, operations a second, in the order of the trials: their geometric mean is the capacity.
+    pub fn block_values(&self) -> Option<Vec<f64>> {
+        Some(self.curve.block_values(&self.blocks)?.into_iter().map(f64::exp).collect())
+    }
+}
