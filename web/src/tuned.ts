@@ -39,5 +39,7 @@ export interface TriedTuning {
   screened: number | null;
   blocks: number;
   own: TuningRatio | null;
+  /** Whether `own` is from the confirmation, and not from the trials that selected the tuning. Missing in old records. */
+  own_confirmed?: boolean;
   mechanism: { figure: string; ratio: number | null; moved: boolean } | null;
 }

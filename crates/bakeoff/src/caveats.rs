@@ -102,6 +102,11 @@ const RULES: &[CaveatRule] = &[
         },
     },
     CaveatRule {
+        id: "points",
+        text: "Each point of a sweep has intervals of 95 % of its own, which its pairs share and the points do not: of 20 points at which two servers are equal, one seems to show a difference. Believe what neighbouring points show as well, or compare at one point.",
+        applies: |plan, _, _| !plan.sweep.is_empty() && plan.variants.len() > 1,
+    },
+    CaveatRule {
         id: "resumed",
         text: "The run was interrupted and resumed. The trials of a block are from one side of the gap, so each ratio is of one time; the values of one variant are from several times.",
         applies: |_, facts, _| facts.resumed.iter().any(|resumption| resumption.kept_trials > 0),

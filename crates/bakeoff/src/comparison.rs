@@ -1,24 +1,31 @@
-//! Compares pairs of variants: the ratio from paired blocks, or why there is none. `lower_bound` has what is known where
-//! the client was the limit, `stats` the statistics, and `wording` the sentences.
+//! Compares pairs of variants: the ratio from paired blocks, or why there is none. [`bounded_pair`] has the verdict where trials
+//! are missing because of what their servers did, `stats` the statistics, and `wording` the sentences.
+
+mod bounded_pair;
+mod bounds;
+pub mod server_failures;
+#[cfg(test)]
+mod simulation;
 
 use std::collections::BTreeMap;
 
 use archive::model::{
-    Comparison, FEWEST_OF_A_KIND, GateOutcome, SweepPoint, Trial, TrialStatus, VariantSummary, plural,
+    Comparison, ComparisonVerdict, FEWEST_OF_A_KIND, GateOutcome, InconclusiveReason, SweepPoint, Trial,
+    TrialStatus, VariantSummary, plural,
 };
 use stats::describe::Sample;
 use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
-use stats::ratio::IntervalMethod;
-use stats::verdict::{InconclusiveReason, RatioVerdict, Side, VerdictRule};
+use stats::ratio::{IntervalMethod, RatioEstimate};
+use stats::verdict::{RatioComparison, VerdictRule};
 
+use self::bounded_pair::{BoundedPair, Pair};
 use crate::looks;
-use crate::lower_bound::{self, LowerBound};
 use crate::machine_draw;
 use crate::sustained::{self, SustainedCapacity};
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
-use crate::wording::{bound_sentence, sentence, wording};
+use crate::wording::{no_verdict_yet, sentence};
 
 /// Power at which the smallest detectable difference is stated.
 const STATED_POWER: f64 = 0.8;
@@ -62,75 +69,78 @@ fn comparisons_at(
     };
     // A rank of blocks would leave out what few of them have seen.
     let method = is_of_capacities.then_some(IntervalMethod::StudentT);
-    let rule =
-        VerdictRule { confidence: looks::confidence(plan, input.look), method, ..VerdictRule::default() };
+    let level = looks::level(input, &here);
+    let rule = VerdictRule { confidence: level.confidence(), method, ..VerdictRule::default() };
     let pairs = all_pairs(here.len());
     let confidence = rule.confidence.shared_by(pairs.len());
     compare_pairs(&blocks, &pairs, &rule)
         .into_iter()
         .map(|pair| {
-            let (a, b) = (here[pair.a], here[pair.b]);
-            let names = (summaries[a].name.as_str(), summaries[b].name.as_str());
-            let mut estimate = pair.comparison.estimate;
-            let mut verdict = pair.comparison.verdict;
-            let mut sentence = sentence(&plan.measure, names, estimate.as_ref(), &verdict);
-            if let RatioVerdict::Inconclusive { why } = &verdict {
-                let rule = VerdictRule { confidence, ..rule };
-                let has_ratio = matches!(why, InconclusiveReason::TooWide { .. });
-                match lower_bound(input, (a, b), &rule) {
-                    Some((higher, LowerBound { at_least: Some(at_least), estimate: of_bound })) => {
-                        verdict = RatioVerdict::Difference { higher, at_least };
-                        sentence = bound_sentence(&plan.measure, in_order(names, higher), &of_bound);
-                        // The ratio of the few valid trials is of the blocks in which the server was slow.
-                        estimate = None;
-                    }
-                    bound if !has_ratio => {
-                        sentence = sentence_without_ratio(input, (a, b), names, sentence, bound);
-                    }
-                    _ => {}
-                }
-            }
-            if !matches!(verdict, RatioVerdict::Inconclusive { why: InconclusiveReason::NoRatio(_) })
-                && let Some(of) = of_machines(input, a, b)
+            let indices = (here[pair.a], here[pair.b]);
+            let names = (summaries[indices.0].name.as_str(), summaries[indices.1].name.as_str());
+            let rule = VerdictRule { confidence, ..rule };
+            let too_early = match level {
+                looks::Level::TooEarly { blocks, needed } => Some((blocks, needed)),
+                looks::Level::Of(_) => None,
+            };
+            let (estimate, verdict, mut sentence) =
+                if let Some(((blocks, needed), so_far)) = too_early.zip(pair.comparison.estimate.as_ref()) {
+                    let reason = InconclusiveReason::NoVerdictYet { blocks, needed };
+                    let sentence = no_verdict_yet(names, blocks, needed, so_far.ratio);
+                    (None, ComparisonVerdict::Inconclusive { reason }, sentence)
+                } else {
+                    let of = Pair { indices, names };
+                    let bounded = BoundedPair::of(input, of, &rule).filter(|_| too_early.is_none());
+                    of_pair(input, of, pair.comparison, bounded)
+                };
+            if !has_no_ratio(&verdict)
+                && let Some(of) = of_machines(input, indices.0, indices.1)
             {
                 sentence = format!("{sentence}; {of}");
             }
-            let smallest = estimate.as_ref().and_then(|e| {
-                smallest_difference(e.blocks, e.log_sd, &VerdictRule { confidence, ..rule }, STATED_POWER)
-            });
+            let smallest =
+                estimate.as_ref().and_then(|e| smallest_difference(e.blocks, e.log_sd, &rule, STATED_POWER));
             Comparison {
                 a: names.0.to_owned(),
                 b: names.1.to_owned(),
                 point: point.clone(),
                 estimate: estimate.map(Into::into),
-                verdict: verdict.into(),
+                verdict,
                 smallest_difference: smallest,
-                sentence,
+                sentence: server_failures::with_starts(input, &[indices.0, indices.1], sentence),
             }
         })
         .collect()
 }
 
-/// The sentence of a pair without a ratio: also why its trials are invalid, and a bound that shows no difference.
-fn sentence_without_ratio(
+/// What follows for a pair: the ratio, the verdict on it, and a sentence. `measured` is what follows from its valid trials alone, and
+/// `bounded` from those of which only a bound is known as well.
+fn of_pair(
     input: &VerdictInput<'_>,
-    (a, b): (usize, usize),
-    names: (&str, &str),
-    sentence: String,
-    bound: Option<(Side, LowerBound)>,
-) -> String {
-    let why = why_not_valid(input, a, b);
-    let bound = bound.map(|(limited, LowerBound { estimate, .. })| {
-        let (limited, other) = in_order(names, limited);
-        format!("{limited} has at least {:.2} × the value of {other}", estimate.low)
-    });
-    let parts: Vec<String> = [Some(sentence), why, bound].into_iter().flatten().collect();
-    parts.join("; ")
+    pair: Pair<'_>,
+    measured: RatioComparison,
+    bounded: Option<BoundedPair>,
+) -> (Option<RatioEstimate>, ComparisonVerdict, String) {
+    let of_valid = sentence(&input.plan.measure, pair.names, measured.estimate.as_ref(), &measured.verdict);
+    let verdict = ComparisonVerdict::from(measured.verdict);
+    match bounded {
+        Some(bounded) if !has_no_ratio(&verdict) || !bounded.verdict.is_inconclusive() => {
+            (bounded.estimate, bounded.verdict, bounded.sentence)
+        }
+        bounded if has_no_ratio(&verdict) => {
+            let bound = bounded.and_then(|bounded| bounded.bound);
+            let why = why_not_valid(input, pair.indices.0, pair.indices.1);
+            let parts: Vec<String> = [Some(of_valid), why, bound].into_iter().flatten().collect();
+            (measured.estimate, verdict, parts.join("; "))
+        }
+        _ => (measured.estimate, verdict, of_valid),
+    }
 }
 
-/// A pair's names, that of this side first.
-fn in_order<'n>((a, b): (&'n str, &'n str), first: Side) -> (&'n str, &'n str) {
-    if first == Side::A { (a, b) } else { (b, a) }
+/// Whether the valid trials of a pair have no ratio: too few of them, or a value without one.
+fn has_no_ratio(verdict: &ComparisonVerdict) -> bool {
+    use InconclusiveReason::{NotPositive, TooFewBlocks};
+    matches!(verdict, ComparisonVerdict::Inconclusive { reason: TooFewBlocks { .. } | NotPositive { .. } })
 }
 
 /// What each block says of the capacities of these variants, which are of all blocks together. Trials of earlier versions have
@@ -147,7 +157,7 @@ fn capacity_blocks(input: &VerdictInput<'_>, variants: &[usize]) -> Vec<Vec<Opti
 
 /// The median of what the servers of a variant carried, at least.
 fn median_reached(input: &VerdictInput<'_>, index: usize) -> Option<f64> {
-    let values: Vec<f64> = input.trials.of(index).filter_map(lower_bound::reached).collect();
+    let values: Vec<f64> = input.trials.of(index).filter_map(bounds::reached).collect();
     Sample::new(&values).ok().map(|sample| sample.median())
 }
 
@@ -219,27 +229,6 @@ fn why_not_valid(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String>
     let (some, all, failed) =
         (invalid.len(), plural(both.len() as u64, "trial"), plural(count as u64, "trial"));
     Some(format!("{some} of {all} {are} invalid; the most frequent reason ({failed}): {why}"))
-}
-
-/// The bound of a pair for one of which the client was the limit. None where that is so for both: neither value bounds the ratio
-/// then; and where all trials are measurements.
-fn lower_bound(
-    input: &VerdictInput<'_>,
-    (a, b): (usize, usize),
-    rule: &VerdictRule,
-) -> Option<(Side, LowerBound)> {
-    if !wording(&input.plan.measure).higher_is_better {
-        return None;
-    }
-    let is_limited = |index: usize| input.trials.of(index).any(lower_bound::is_limited);
-    let (limited, other, side) = match (is_limited(a), is_limited(b)) {
-        (true, false) => (a, b, Side::A),
-        (false, true) => (b, a, Side::B),
-        _ => return None,
-    };
-    let blocks = replicates(input, &[limited, other], lower_bound::reached);
-    let complete: Vec<(f64, f64)> = blocks.iter().filter_map(|block| block[0].zip(block[1])).collect();
-    Some((side, LowerBound::of(&complete, rule)?))
 }
 
 #[cfg(test)]

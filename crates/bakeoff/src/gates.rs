@@ -28,6 +28,7 @@ use load::validity::MAX_ERROR_SHARE;
 pub use host::{MAX_STEAL, STEAL};
 pub use input::{DirectionUse, GateInput, NetworkUse, SeenMachine, WatchedMachine};
 use input::{gate, not_applicable, percent};
+pub use network::NETWORK;
 
 /// Id of the gate [`client`].
 pub const CLIENT: &str = "client";
@@ -35,6 +36,8 @@ pub const CLIENT: &str = "client";
 const ERRORS: &str = "errors";
 /// Id of the gate [`restarts`].
 const RESTARTS: &str = "restarts";
+/// Gates whose failure explains errors of operations without the server.
+const ELSEWHERE: &[&str] = &[CLIENT, NETWORK, STEAL, host::OTHERS, host::SWAP, host::FREQUENCY];
 /// Largest relative difference between the server's count and the client's.
 const MAX_COUNT_DIFFERENCE: f64 = 0.005;
 
@@ -56,13 +59,19 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
     ]
 }
 
-/// Whether a server did its work badly in a trial: it did not run, it was started again, or too many operations failed. Other trials
-/// that do not count are no fault of the server.
+/// Whether a server did its work badly in a trial: it did not start or serve, it was started again, or too many operations failed.
+/// Operations also fail where the client, the network or the machine was the limit, or other programs or the hypervisor took the
+/// CPUs: those are no fault of the server. A process that ended is.
 pub fn is_broken(trial: &Trial) -> bool {
-    let has_failed = |gate: &Gate| gate.outcome == GateOutcome::Failed;
-    let is_of_server = |gate: &Gate| gate.id == ERRORS || gate.id == RESTARTS;
-    trial.status == TrialStatus::Failed
-        || trial.gates.iter().any(|gate| has_failed(gate) && is_of_server(gate))
+    let mut failed = trial.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed);
+    let has_failed = |id| trial.gates.iter().any(|gate| gate.outcome == GateOutcome::Failed && gate.id == id);
+    match trial.status {
+        TrialStatus::Failed => !trial.failed_elsewhere,
+        TrialStatus::Invalid => {
+            has_failed(RESTARTS) || (has_failed(ERRORS) && !failed.any(|gate| ELSEWHERE.contains(&&*gate.id)))
+        }
+        TrialStatus::Valid | TrialStatus::Interrupted => false,
+    }
 }
 
 /// A gate on each machine of the trial: the result of the worst one, whose message names it.

@@ -42,7 +42,6 @@ mod lab;
 pub mod limits;
 mod load_clients;
 mod looks;
-mod lower_bound;
 mod machine_differences;
 mod machine_draw;
 mod machine_lab;

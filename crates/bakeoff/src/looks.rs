@@ -4,20 +4,29 @@
 //! A look is taken when a planned number of blocks is complete, whatever was measured. So a run with invalid trials looks as
 //! often as one without.
 
-use archive::model::{Comparison, ComparisonVerdict, LookSpending, Plan, RunKind};
+use std::collections::BTreeSet;
+
+use archive::model::{Comparison, ComparisonVerdict, LookSpending, Plan, RunKind, TrialStatus};
 use stats::confidence::Confidence;
-use stats::looks::{Spending, significance};
+use stats::looks::{Spending, SpendingLook, significance, significance_of};
 use stats::ratio::IntervalMethod;
 
-use crate::limits::MOST_BLOCKS;
+use crate::limits::{FEWEST_BLOCKS, MOST_BLOCKS};
 use crate::stopping::{complete_blocks, is_complete};
-use crate::variant_point::VariantPoint;
-use crate::verdict_input::FinishedTrials;
+use crate::variant_point::{VariantPoint, at_point};
+use crate::verdict_input::{FinishedTrials, VerdictInput};
 
 /// The first of several looks, in complete blocks. Its level is too strict for the ranks of so few, so its interval is Student's t.
 const FIRST: u32 = 8;
-/// From one look to the next.
+/// From one look to the next, at least.
 const EVERY: u32 = 4;
+/// The most steps from one look to the next that a whole run has. A long run has no use for more: each look takes a part of the 5 %.
+const MOST_STEPS: u32 = 20;
+/// No look is taken before this share of the blocks. What O'Brien and Fleming spend until then is a millionth, so that no server
+/// is so much faster that a look could tell; and at a thirteenth of the blocks it is less than any level has.
+const EARLIEST: f64 = 0.2;
+/// A look that may spend less is not taken. Nothing can be shown with it, and smaller numbers have no level: 1 less them is 1.
+const LEAST_SPENT: f64 = 1e-9;
 
 /// What an early first look spends: at half of the blocks 3.15 % of the 5 %. That is the least with which the ranks of seven
 /// blocks have an interval that is narrower than their range: it leaves out the lowest and the highest of the 28 pair means,
@@ -27,7 +36,10 @@ const EARLY: Spending = Spending::Power(2.0 / 3.0);
 /// The looks of a comparison of this many blocks before the last one, and what they spend. A short comparison has none.
 pub fn planned(kind: RunKind, blocks: u32) -> (Vec<u32>, LookSpending) {
     let looks = match kind {
-        RunKind::Compare => (FIRST..blocks).step_by(EVERY as usize).collect(),
+        RunKind::Compare => {
+            let first = FIRST.max(earliest(blocks));
+            (first..blocks).step_by(EVERY.max(blocks.div_ceil(MOST_STEPS)) as usize).collect()
+        }
         RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => Vec::new(),
     };
     (looks, LookSpending::Late)
@@ -38,7 +50,7 @@ pub fn planned(kind: RunKind, blocks: u32) -> (Vec<u32>, LookSpending) {
 pub fn early(fewest: u32, variants: usize) -> u32 {
     let pairs = (variants * variants.saturating_sub(1) / 2).max(1) as f64;
     let levels = significance(&[0.5, 1.0], Confidence::P95.alpha(), EARLY);
-    let level = levels.and_then(|levels| Confidence::new(1.0 - levels.first()? / pairs).ok());
+    let level = levels.and_then(|levels| Confidence::of_alpha(levels.first()? / pairs).ok());
     let has_ranks = |blocks: &u32| {
         level.is_none_or(|level| {
             IntervalMethod::for_blocks(*blocks as usize, level) == IntervalMethod::SignedRank
@@ -47,19 +59,131 @@ pub fn early(fewest: u32, variants: usize) -> u32 {
     (fewest..MOST_BLOCKS).find(has_ranks).unwrap_or(fewest)
 }
 
-/// The level of the intervals of a verdict over this many complete blocks: that of a look, or of the end of the run.
-pub fn confidence(plan: &Plan, look: Option<u32>) -> Confidence {
-    let ends = plan.looks.iter().chain([&plan.blocks]);
-    let shares: Vec<f64> = ends.map(|blocks| f64::from(*blocks) / f64::from(plan.blocks)).collect();
-    let spending = match plan.spending {
+/// The fewest complete blocks at which a run of this many may look.
+fn earliest(blocks: u32) -> u32 {
+    (f64::from(blocks) * EARLIEST).ceil() as u32
+}
+
+/// The level of the intervals at the end of a run.
+pub fn confidence_at_end(plan: &Plan) -> Confidence {
+    match spending_looks(plan).as_slice() {
+        [_end] => Confidence::P95,
+        // Looks without a level are not taken: all of the 5 % is left for the end.
+        _ => confidence(plan, plan.blocks).unwrap_or(Confidence::P95),
+    }
+}
+
+/// The level of the intervals of a verdict at this look, in complete blocks; none where it must not be taken, because what it may
+/// spend is too little for any level.
+pub fn confidence_at_look(plan: &Plan, look: u32) -> Option<Confidence> {
+    if look < plan.blocks { confidence(plan, look) } else { None }
+}
+
+fn confidence(plan: &Plan, at: u32) -> Option<Confidence> {
+    let (_, level) = levels(plan)?.into_iter().find(|(blocks, _)| *blocks == at)?;
+    level
+}
+
+/// The level of each look and of the end, where it has one. None where the looks do not rise.
+fn levels(plan: &Plan) -> Option<Vec<(u32, Option<Confidence>)>> {
+    let looks = spending_looks(plan);
+    let spending: Vec<SpendingLook> = looks.iter().map(|(_, spending)| *spending).collect();
+    let significance = significance_of(&spending)?;
+    let level = |alpha: f64| Confidence::of_alpha(alpha).ok().filter(|_| alpha >= LEAST_SPENT);
+    Some(looks.into_iter().zip(significance).map(|((look, _), alpha)| (look, level(alpha))).collect())
+}
+
+/// The looks of a plan, those at which it was interrupted, and its end, with what each may spend. A look that was not planned spends
+/// as little as O'Brien and Fleming do, so that hardly anything is missing later.
+fn spending_looks(plan: &Plan) -> Vec<(u32, SpendingLook)> {
+    let alpha = Confidence::P95.alpha();
+    let planned = match plan.spending {
         LookSpending::Late => Spending::OBrienFleming,
         LookSpending::Early => EARLY,
     };
-    let levels = significance(&shares, Confidence::P95.alpha(), spending);
-    let place = look.and_then(|look| plan.looks.iter().position(|blocks| *blocks == look));
-    levels
-        .and_then(|levels| Confidence::new(1.0 - *levels.get(place.unwrap_or(plan.looks.len()))?).ok())
-        .unwrap_or(Confidence::P95)
+    let of_interruption = |look: &&u32| **look < plan.blocks && !plan.looks.contains(*look);
+    let interrupted = plan.interrupted_looks.iter().filter(of_interruption);
+    let mut looks: Vec<(u32, Spending)> = plan.looks.iter().map(|look| (*look, planned)).collect();
+    looks.extend(interrupted.map(|look| (*look, Spending::OBrienFleming)));
+    looks.sort_by_key(|(look, _)| *look);
+    looks.dedup_by_key(|(look, _)| *look);
+    looks.push((plan.blocks, planned));
+    let mut spent: f64 = 0.0;
+    let spending = looks.into_iter().map(|(look, spending)| {
+        let share = f64::from(look) / f64::from(plan.blocks);
+        spent = spent.max(spending.spent(share, alpha));
+        (look, SpendingLook { share, spent })
+    });
+    spending.collect()
+}
+
+/// The level of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Level {
+    /// That of a look, of an interruption, or of the end.
+    Of(Confidence),
+    /// The run was interrupted too early for one.
+    TooEarly {
+        /// Complete blocks.
+        blocks: u32,
+        /// How many it takes.
+        needed: u32,
+    },
+}
+
+impl Level {
+    /// The level of its intervals. Where it is too early for a verdict, nobody sees them.
+    pub fn confidence(self) -> Confidence {
+        match self {
+            Self::Of(confidence) => confidence,
+            Self::TooEarly { .. } => Confidence::P95,
+        }
+    }
+}
+
+/// The level of a verdict on these variants, which are compared at one point.
+pub fn level(input: &VerdictInput<'_>, here: &[usize]) -> Level {
+    let plan = input.plan;
+    let of_end = Level::Of(confidence_at_end(plan));
+    let look = match (input.look, input.interrupted) {
+        (Some(look), _) => look,
+        (None, false) => return of_end,
+        (None, true) => blocks_of_interrupted(here, input.trials),
+    };
+    if look >= plan.blocks {
+        return of_end;
+    }
+    let needed = needed_for_interrupted(plan);
+    let level = confidence_at_look(plan, look).filter(|_| input.look.is_some() || look >= needed);
+    level.map_or(Level::TooEarly { blocks: look, needed }, Level::Of)
+}
+
+/// The complete blocks of an interrupted run at a point, without the variants that were never valid there: they have no ratio, and
+/// take none from the others.
+fn blocks_of_interrupted(here: &[usize], trials: &FinishedTrials) -> u32 {
+    let valid = |index: usize, block| {
+        trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
+    };
+    let measured: Vec<usize> =
+        here.iter().copied().filter(|index| trials.blocks().any(|block| valid(*index, block))).collect();
+    let is_complete =
+        |block: &u32| !measured.is_empty() && measured.iter().all(|index| valid(*index, *block));
+    trials.blocks().filter(is_complete).count() as u32
+}
+
+/// The looks that the verdict of an interrupted run is, beside those that the plan has already: at each point, after its complete
+/// blocks.
+pub fn of_interrupted(plan: &Plan, points: &[VariantPoint], trials: &FinishedTrials) -> Vec<u32> {
+    let needed = needed_for_interrupted(plan);
+    let blocks = |point: &VariantPoint| blocks_of_interrupted(&at_point(points, &point.point), trials);
+    let is_look = |look: &u32| (needed..plan.blocks).contains(look) && !plan.interrupted_looks.contains(look);
+    let looks: BTreeSet<u32> = points.iter().map(blocks).filter(is_look).collect();
+    looks.into_iter().collect()
+}
+
+/// After how many complete blocks an interrupted run may have a verdict.
+fn needed_for_interrupted(plan: &Plan) -> u32 {
+    earliest(plan.blocks).max(FEWEST_BLOCKS)
 }
 
 /// The look that is due after this block, in complete blocks, if one is. None is after a block that is not complete: it would
@@ -69,7 +193,7 @@ pub fn due(plan: &Plan, block: u32, variant_points: &[VariantPoint], trials: &Fi
         return None;
     }
     let complete = complete_blocks(0, variant_points, trials) as u32;
-    plan.looks.iter().copied().find(|look| *look == complete)
+    plan.looks.iter().copied().find(|look| *look == complete && confidence_at_look(plan, *look).is_some())
 }
 
 /// With how many complete blocks a run is expected to end that has so many: those of an early look that is still to come, or else
@@ -110,7 +234,7 @@ pub fn half_width(comparison: &Comparison) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{SweepPoint, Trial, TrialStatus};
+    use archive::model::{SweepPoint, Trial};
 
     use super::*;
     use crate::testing::plan::PLAN;
@@ -124,6 +248,7 @@ mod tests {
         assert_eq!(planned(RunKind::Compare, 20), late(&[8, 12, 16]));
         assert_eq!(planned(RunKind::Compare, 7), late(&[]));
         assert_eq!(planned(RunKind::Sweep, 20), late(&[]));
+        assert_eq!(planned(RunKind::Compare, 100), late(&(20..100).step_by(5).collect::<Vec<_>>()));
     }
 
     #[test]
@@ -136,12 +261,87 @@ mod tests {
     fn the_ranks_of_seven_blocks_reach_the_level_of_an_early_look() {
         let replaced = "blocks = 14\nlooks = [7]\nspending = \"early\"";
         let plan: Plan = PLAN.replace("blocks = 4", replaced).parse().expect("a plan");
-        let (look, end) = (confidence(&plan, Some(7)), confidence(&plan, None));
+        let (look, end) = (confidence_at_look(&plan, 7).expect("a level"), confidence_at_end(&plan));
         assert_eq!(IntervalMethod::for_blocks(7, look), IntervalMethod::SignedRank);
         // Two of the 128 outcomes of seven coins have a sum of ranks of at most 1.
         assert!((2.0 * 2.0 / 128.0..2.0 * 3.0 / 128.0).contains(&look.alpha()), "{look:?}");
         assert!(end.alpha() < look.alpha() && end.alpha() > 0.025, "{end:?}");
         assert_eq!([0, 6, 7, 13].map(|complete| expected_end(&plan, complete)), [7, 7, 14, 14]);
+    }
+
+    /// The plan of a comparison of this many blocks with these looks.
+    fn plan_with(blocks: u32, looks: Vec<u32>, spending: LookSpending) -> Plan {
+        Plan { blocks, looks, spending, ..PLAN.parse().expect("a plan") }
+    }
+
+    /// Fails where a look has a laxer level than what may be spent by then, or where all of them with the end have more than 5 %.
+    /// A level of the end alone is more than what the end adds, so the sum over the looks and the end bounds the error.
+    fn check_levels(plan: &Plan) {
+        let alpha = Confidence::P95.alpha();
+        let mut before = 0.0;
+        let levels = levels(plan).expect("rising looks");
+        for ((look, SpendingLook { share, spent }), (_, level)) in
+            spending_looks(plan).into_iter().zip(levels)
+        {
+            assert!(spent >= before && spent <= alpha && (share < 1.0 || spent > alpha - 1e-9));
+            before = spent;
+            let level = level.map_or(0.0, Confidence::alpha);
+            assert!(level <= spent * (1.0 + 1e-5), "{look} of {} blocks: {level} of {spent}", plan.blocks);
+        }
+    }
+
+    #[test]
+    fn no_look_of_any_plan_is_laxer_than_what_it_may_spend() {
+        std::thread::scope(|threads| {
+            for part in 0..2 {
+                threads.spawn(move || {
+                    for blocks in (3 + part..=MOST_BLOCKS).step_by(2) {
+                        let (looks, spending) = planned(RunKind::Compare, blocks);
+                        let is_early = |look: &u32| f64::from(*look) < EARLIEST * f64::from(blocks);
+                        assert!(!looks.iter().any(is_early) && looks.len() <= 16, "{blocks}: {looks:?}");
+                        check_levels(&plan_with(blocks, looks, spending));
+                        check_levels(&plan_with(2 * blocks, vec![blocks], LookSpending::Early));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_plan_of_an_earlier_version_takes_no_look_without_a_level() {
+        let looks = (8..436).step_by(4).collect();
+        let plan = plan_with(436, looks, LookSpending::Late);
+        let taken = |look| confidence_at_look(&plan, look).is_some();
+        assert!(![8, 12, 16, 20, 24, 28, 32].into_iter().any(taken) && taken(88));
+        assert!(confidence_at_look(&plan, 88).is_some_and(|level| level.alpha() < 1e-5));
+        assert!(confidence_at_look(&plan, 10).is_none() && confidence_at_look(&plan, 436).is_none());
+    }
+
+    #[test]
+    fn an_interruption_spends_what_it_shows_and_leaves_nearly_all_to_the_looks_of_the_plan() {
+        let quick = plan_with(14, vec![7], LookSpending::Early);
+        let interrupted = Plan { interrupted_looks: vec![5], ..quick.clone() };
+        let alpha = |plan: &Plan, look| confidence_at_look(plan, look).map(Confidence::alpha);
+        let at_interruption = alpha(&interrupted, 5).expect("a level");
+        assert!((1e-4..1e-3).contains(&at_interruption), "{at_interruption}");
+        let (with, without) = (alpha(&interrupted, 7).expect("a level"), alpha(&quick, 7).expect("a level"));
+        assert!(with < without && with > 0.98 * without, "{with} and {without}");
+        let ranks = |level| IntervalMethod::for_blocks(7, level);
+        let level = confidence_at_look(&interrupted, 7).expect("a level");
+        assert_eq!(ranks(level), IntervalMethod::SignedRank, "the first look still settles");
+        let late = plan_with(20, vec![8, 12, 16], LookSpending::Late);
+        let often = Plan { interrupted_looks: (4..20).collect(), ..late.clone() };
+        check_levels(&often);
+        let [often, never] = [often, late].map(|plan| confidence_at_end(&plan).alpha());
+        assert!(often < never && often > 0.033, "{often} and {never}");
+        assert_eq!(
+            [3, 7, 14, 20, 100].map(|blocks| needed_for_interrupted(&plan_with(
+                blocks,
+                vec![],
+                LookSpending::Late
+            ))),
+            [3, 3, 3, 4, 20]
+        );
     }
 
     /// Whether a comparison that rules out so much has settled a run with this plan.

@@ -112,6 +112,7 @@ impl MachineLab<'_> {
                     "the disk of {directory} has {left} MB left: free some space, or set TMPDIR to another directory"
                 );
                 finished.trial.reasons.insert(0, why);
+                finished.trial.failed_elsewhere = true;
             }
         }
         self.remove_data(trials);

@@ -88,8 +88,10 @@ impl Outlook {
 
     /// The level of an interval at a look or the end, shared by as many pairs as the present one.
     fn level(&self, plan: &Plan, look: Option<u32>) -> Option<Confidence> {
-        let pairs = looks::confidence(plan, None).alpha() / self.width.confidence.alpha();
-        Confidence::new(1.0 - looks::confidence(plan, look).alpha() / pairs).ok()
+        let end = looks::confidence_at_end(plan);
+        let pairs = end.alpha() / self.width.confidence.alpha();
+        let level = look.map_or(Some(end), |look| looks::confidence_at_look(plan, look))?;
+        Confidence::of_alpha(level.alpha() / pairs).ok()
     }
 
     fn at(&self, blocks: u32, confidence: Confidence) -> Option<ExpectedPrecision> {

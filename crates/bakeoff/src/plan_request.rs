@@ -115,6 +115,7 @@ pub fn explaining(plan: &Plan, command: &[String], slow_requests: bool) -> Resul
         blocks: 1,
         spare_blocks: 0,
         looks: Vec::new(),
+        interrupted_looks: Vec::new(),
         spending: LookSpending::Late,
         within: None,
         fallback: None,
@@ -146,6 +147,7 @@ fn of_transfers(plan: Plan, steps: &PlannedConcurrency) -> Plan {
         blocks: 1,
         spare_blocks: 0,
         looks: Vec::new(),
+        interrupted_looks: Vec::new(),
         spending: LookSpending::Late,
         within: None,
         fallback: None,
@@ -244,6 +246,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         // A server that does not break, does not do so with spare blocks.
         spare_blocks: request.spare_blocks.unwrap_or(if steps.is_some() { 0 } else { most.div_ceil(2) }),
         looks,
+        interrupted_looks: Vec::new(),
         spending,
         within: request.within,
         tags: request.tags.clone(),

@@ -28,11 +28,13 @@ pub fn run_blocks(
 ) -> Result<FinishedRun, RunPlanError> {
     // A machine that cannot be asked leaves no run directory.
     let facts = Facts { format: FORMAT, ..lab.facts(plan)? };
-    let writer = RunWriter::create(root, plan, SystemTime::now())?;
-    let variant_points = variant_points(plan);
-    let replay = Replay::of_new_run(plan, &variant_points);
+    // The plan of a run that was interrupted has no looks of another one.
+    let plan = Plan { interrupted_looks: Vec::new(), ..plan.clone() };
+    let writer = RunWriter::create(root, &plan, SystemTime::now())?;
+    let variant_points = variant_points(&plan);
+    let replay = Replay::of_new_run(&plan, &variant_points);
     let merged = vec![None; variant_points.len()];
-    RunProgress::new(plan.clone(), &writer, facts, None, variant_points, replay, merged).complete(
+    RunProgress::new(plan, &writer, facts, None, variant_points, replay, merged).complete(
         lab,
         interrupted,
         observe,
@@ -87,6 +89,8 @@ pub fn resume_blocks(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_failures;
 #[cfg(test)]
 mod tests_of_measure;
 #[cfg(test)]

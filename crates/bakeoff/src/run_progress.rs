@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use archive::model::{
     Facts, Gate, GateOutcome, Plan, QuantileCurve, Trial, TrialStatus, TrialTurns, VariantFacts,
 };
-use archive::{RunWriter, TrialWriter};
+use archive::{ArchiveError, RunWriter, TrialWriter};
 use load::record::Micros;
 
 use crate::changes;
@@ -106,10 +106,12 @@ impl<'a> RunProgress<'a> {
             RunEnd::Settled { look } => Some(look),
             RunEnd::Complete | RunEnd::Interrupted | RunEnd::Stopped(_) => None,
         };
-        let verdict = verdict(&VerdictInput {
-            interrupted: is_cut || matches!(ended, RunEnd::Interrupted | RunEnd::Stopped(_)),
-            ..self.verdict_input(look, &curves)
-        });
+        let is_interrupted = is_cut || matches!(ended, RunEnd::Interrupted | RunEnd::Stopped(_));
+        if is_interrupted {
+            self.record_look().map_err(cut_off)?;
+        }
+        let verdict =
+            verdict(&VerdictInput { interrupted: is_interrupted, ..self.verdict_input(look, &curves) });
         self.writer.verdict(&verdict).map_err(cut_off)?;
         observe(Event::Verdict { sentence: verdict.sentence.clone() });
         let interrupted = interrupted.load(Ordering::Relaxed);
@@ -175,6 +177,17 @@ impl<'a> RunProgress<'a> {
             interrupted: false,
             curves,
         }
+    }
+
+    /// Records that the verdict of an interrupted run is a look, before anyone sees it: what it spends is missing when the run is
+    /// resumed.
+    fn record_look(&mut self) -> Result<(), ArchiveError> {
+        let looks = looks::of_interrupted(&self.plan, &self.variant_points, &self.replay.kept);
+        if looks.is_empty() {
+            return Ok(());
+        }
+        self.plan.interrupted_looks.extend(looks);
+        self.writer.plan(&self.plan)
     }
 
     /// Whether a look settles the question.

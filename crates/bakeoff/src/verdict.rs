@@ -13,7 +13,7 @@ use stats::describe::Sample;
 use stats::modes::{self, Modes};
 
 use crate::caveats::caveats;
-use crate::comparison::comparisons;
+use crate::comparison::{comparisons, server_failures};
 use crate::counters;
 use crate::curves::curves;
 use crate::fairness;
@@ -33,7 +33,11 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
     Verdict {
         format: FORMAT,
         reached_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64),
-        sentence: headline(plan, &summaries, &comparisons, &wording),
+        sentence: server_failures::with_starts(
+            input,
+            &(0..input.variant_points.len()).collect::<Vec<_>>(),
+            headline(plan, &summaries, &comparisons, &wording),
+        ),
         metric: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
@@ -97,6 +101,7 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         interval: interval.map(Into::into),
         valid: values.len() as u32,
         invalid: (trials.len() - values.len()) as u32,
+        failed_starts: server_failures::count(input, index).0 as u32,
         modes,
         counters_per_s: counters::per_s(&trials),
         cpu_time_us: cpu_time_modes(&valid_cpu_times(&trials)),

@@ -122,16 +122,20 @@ pub fn sentence(
     }
 }
 
-/// The sentence where the client was the limit for `a`; the low end of the interval of what it reached is the bound.
-pub fn bound_sentence(measure: &Measure, (a, b): (&str, &str), estimate: &RatioEstimate) -> String {
-    let claim = claim(measure, (a, b), &format!("at least {}", ratio(estimate.low)));
-    let level = estimate.confidence;
-    let blocks = plural(estimate.blocks as u64, "block");
-    let why = match measure {
-        Measure::BreakingPoint => format!("{a} did not break"),
-        _ => format!("the client was the limit for {a}"),
-    };
-    format!("{claim} ({level} confidence, {blocks}); how much more is not known, because {why}")
+/// The sentence of a run that was interrupted before it may look at its verdict; `a` over `b` is the ratio so far.
+pub fn no_verdict_yet((a, b): (&str, &str), blocks: u32, needed: u32, so_far: f64) -> String {
+    let are = if blocks == 1 { "is" } else { "are" };
+    let (blocks, so_far) = (plural(blocks.into(), "block"), ratio(so_far));
+    format!(
+        "no verdict yet on {a} against {b}: {blocks} {are} complete, and the run has none before {needed}; so far {a} / {b} is {so_far}"
+    )
+}
+
+/// The sentence where one end of the interval is not known for the reason `why`: `a` has at least so many times the value of `b`, and
+/// `sure` says how sure that is.
+pub fn bound_sentence(measure: &Measure, names: (&str, &str), times: f64, sure: &str, why: &str) -> String {
+    let claim = claim(measure, names, &format!("at least {}", ratio(times)));
+    format!("{claim} ({sure}); how much more is not known, because {why}")
 }
 
 /// That `a` has `times` the value of `b`.
@@ -223,18 +227,11 @@ mod tests {
 
     #[test]
     fn a_bound_says_how_sure_it_is_and_why_it_is_none_but_a_bound() {
-        let blocks = [(200.0, 100.0), (200.0, 101.0), (200.0, 99.0), (200.0, 100.0)];
-        let estimate = compare(&blocks, &VerdictRule::default()).estimate.expect("an estimate");
-        let of = |measure| bound_sentence(&measure, ("nginx", "apache"), &estimate);
+        let (sure, why) = ("95 % confidence, 4 blocks", "the client was the limit for nginx");
         assert_eq!(
-            of(Measure::MaxThroughput),
+            bound_sentence(&Measure::MaxThroughput, ("nginx", "apache"), 1.973, sure, why),
             "nginx has at least 1.97 × apache's throughput in a closed loop (95 % confidence, 4 blocks); how much more is \
              not known, because the client was the limit for nginx"
-        );
-        assert_eq!(
-            of(Measure::BreakingPoint),
-            "nginx has at least 1.97 × apache's downloads in progress when it breaks (95 % confidence, 4 blocks); how much \
-             more is not known, because nginx did not break"
         );
     }
 

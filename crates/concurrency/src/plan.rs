@@ -111,6 +111,7 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
         blocks: 1,
         spare_blocks: 0,
         looks: Vec::new(),
+        interrupted_looks: Vec::new(),
         spending: LookSpending::Late,
         within: None,
         tags: request.tags.clone(),

@@ -81,6 +81,19 @@ pub enum RunError {
     Interrupted,
 }
 
+impl RunError {
+    /// Whether no connection opened because of the server: the client had what it needs for one.
+    pub fn is_of_server(&self) -> bool {
+        let is_of_client = |kind: ErrorKind| {
+            matches!(
+                kind,
+                ErrorKind::NoDescriptors | ErrorKind::NoPorts | ErrorKind::Unreachable | ErrorKind::Unsent
+            )
+        };
+        matches!(self, Self::NothingOpens { kind, .. } if !is_of_client(*kind))
+    }
+}
+
 /// A failure on a client, with its name. That of a lost machine has the name already.
 pub(crate) fn of_client(client: &str, failure: &WorkerFailure) -> String {
     match failure {

@@ -100,6 +100,16 @@ impl MachineError {
         matches!(self, Self::Address { .. } | Self::Cpus { .. })
     }
 
+    /// Whether a server did not do its work, and its machine and the way to it did theirs. Of what an agent could not do, only servers
+    /// are known to fail now and then.
+    pub fn is_of_server(&self) -> bool {
+        match self {
+            Self::Local(LocalError::Server(error)) => error.is_of_server(),
+            Self::Call { source, .. } => matches!(source, CallError::Failed { .. }),
+            _ => false,
+        }
+    }
+
     /// The host that it is about; none where that is this machine.
     pub fn host(&self) -> Option<&str> {
         match self {

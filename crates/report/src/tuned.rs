@@ -55,7 +55,7 @@ fn tunings(out: &mut String, title: &str, all: &[TriedTuning]) {
             tried.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let outcome = format!("{:?}", tried.outcome).to_lowercase();
         let screened = tried.screened_label().unwrap_or_else(|| "–".to_owned());
-        let own = tried.own.as_ref().map_or_else(|| "–".to_owned(), RatioEstimate::label);
+        let own = tried.own_label().unwrap_or_else(|| "–".to_owned());
         let (name, settings, why) =
             (code_in_cell(&tried.tuning), code_in_cell(&settings.join(" ")), plain(&tried.why));
         let _ = writeln!(out, "| {name} | {settings} | {outcome} | {screened} | {own} | {why} |");

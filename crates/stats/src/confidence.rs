@@ -31,6 +31,21 @@ impl Confidence {
         if level > 0.0 && level < 1.0 { Ok(Self(level)) } else { Err(ConfidenceError(level)) }
     }
 
+    /// The level with this probability of error, rounded towards certainty. An error where no number below 1 is that certain.
+    ///
+    /// ```
+    /// use stats::confidence::Confidence;
+    /// assert_eq!(Confidence::of_alpha(0.05).unwrap(), Confidence::P95);
+    /// assert!(Confidence::of_alpha(1e-15).unwrap().alpha() <= 1e-15);
+    /// assert!(Confidence::of_alpha(1e-17).is_err());
+    /// ```
+    pub fn of_alpha(alpha: f64) -> Result<Self, ConfidenceError> {
+        let level = 1.0 - alpha;
+        // Of a small alpha, the last digit of the level is a part that counts.
+        let is_laxer = 1.0 - level > alpha * (1.0 + 1e-9);
+        Self::new(if is_laxer { level.next_up() } else { level })
+    }
+
     /// The level as a probability, such as 0.95.
     pub fn level(self) -> f64 {
         self.0

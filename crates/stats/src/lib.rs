@@ -34,6 +34,7 @@
 //! | is a trial steady, and from when on? | [`steady`] |
 //! | how many independent values is a series worth? | [`autocorrelation`] |
 //! | what is the ratio of A to B, and its confidence interval? | [`ratio`] |
+//! | what is it where some blocks have a bound only? | [`bounded`] |
 //! | is that a difference? | [`verdict`], for several variants [`multiple`] |
 //! | is a mean above a bound, and which of several claims hold together? | [`one_sided`], [`holm`] |
 //! | do the means of two independent sides differ? | [`welch`], many at once with [`false_discovery`] |
@@ -72,6 +73,7 @@ pub mod allan;
 pub mod arrivals;
 pub mod autocorrelation;
 pub mod bootstrap;
+pub mod bounded;
 pub mod confidence;
 pub mod cost;
 pub mod describe;

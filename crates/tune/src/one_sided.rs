@@ -49,6 +49,7 @@ mod tests {
             screened: None,
             blocks: 0,
             own: None,
+            own_confirmed: false,
             mechanism: None,
             risk: String::new(),
             source: String::new(),

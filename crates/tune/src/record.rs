@@ -148,6 +148,7 @@ fn tried(tried: &Tried) -> TriedTuning {
         screened: mean.is_finite().then(|| mean.exp()),
         blocks: tried.gains.0.len() as u32,
         own: tried.own.clone().map(Into::into),
+        own_confirmed: tried.own_confirmed,
         mechanism: tuning.mechanism.as_ref().map(|mechanism| MechanismOutcome {
             figure: mechanism.figure.clone(),
             ratio: tried.mechanism.map(|found| found.ratio),

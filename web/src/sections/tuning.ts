@@ -45,9 +45,10 @@ function tried(caption: string, all: TriedTuning[]): Child {
   return table(caption, ["Tuning", "Sets", "Outcome", "Screened", "Own gain (95 % CI)", "Mechanism", "Why"], rows);
 }
 
-function row({ tuning, settings, outcome, screened, blocks, own, mechanism, why }: TriedTuning): Child[] {
+function row({ tuning, settings, outcome, screened, blocks, own, own_confirmed, mechanism, why }: TriedTuning): Child[] {
   const set = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  return [code(tuning), code(set.join(" ")), outcome, seen(screened, blocks), own ? ratio(own) : MISSING, moved(mechanism), words(why)];
+  const selected = outcome === "kept" && !own_confirmed ? " in the trials that selected it" : "";
+  return [code(tuning), code(set.join(" ")), outcome, seen(screened, blocks), own ? words(`${ratio(own)}${selected}`) : MISSING, moved(mechanism), words(why)];
 }
 
 function seen(screened: number | null, blocks: number): Child {

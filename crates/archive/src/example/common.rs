@@ -43,6 +43,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         blocks,
         spare_blocks: 0,
         looks: Vec::new(),
+        interrupted_looks: Vec::new(),
         spending: LookSpending::Late,
         within: None,
         tags: vec!["made-up".to_owned()],

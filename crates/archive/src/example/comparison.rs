@@ -224,6 +224,7 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
             .map(|sample| ConfidenceInterval { low: sample.quantile(0.2), high: sample.quantile(0.8) }),
         valid: valid.len() as u32,
         invalid: (values.len() - valid.len()) as u32,
+        failed_starts: 0,
         values,
         modes: Vec::new(),
         counters_per_s: BTreeMap::new(),

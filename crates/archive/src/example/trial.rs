@@ -152,6 +152,7 @@ impl<'a> TrialBuilder<'a> {
             started_unix_ms: place.started_unix_ms,
             duration_s: self.now_s + 0.6,
             status: if reasons.is_empty() { TrialStatus::Valid } else { TrialStatus::Invalid },
+            failed_elsewhere: false,
             reasons,
             gates,
             measured: Some(measured),

@@ -47,6 +47,9 @@ pub struct Plan {
     /// The run looks at its verdict when this many blocks are complete, and ends if it is settled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// Complete blocks at which the run was interrupted with a verdict: each was a look, which takes its part of the 5 %.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupted_looks: Vec<u32>,
     /// How these looks and the end share the 5 % of false verdicts.
     #[serde(default, skip_serializing_if = "LookSpending::is_late")]
     pub spending: LookSpending,

@@ -169,6 +169,23 @@ pub enum InconclusiveReason {
         /// The value of `b` as text.
         b: String,
     },
+    /// The trials of which the client was the limit leave it open.
+    ClientLimited {
+        /// The variants for which it was.
+        variants: Vec<String>,
+    },
+    /// The starts in which a server failed leave it open.
+    ServerFailed {
+        /// The variants whose servers failed.
+        variants: Vec<String>,
+    },
+    /// The run was interrupted before it may look at its verdict.
+    NoVerdictYet {
+        /// Complete blocks.
+        blocks: u32,
+        /// Blocks needed for a look.
+        needed: u32,
+    },
 }
 
 impl From<verdict::InconclusiveReason> for InconclusiveReason {

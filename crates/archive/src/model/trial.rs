@@ -1,5 +1,6 @@
 //! `trials/NNN-variant/trial.json`: one start of one server, from start to stop.
 
+use super::requests::is_false;
 use super::usage::is_zero;
 use super::{
     CountCheck, CpuTimePerOperation, Gate, KnobValue, Neighbours, SaturatedResource, ServerUsage,
@@ -36,6 +37,9 @@ pub struct Trial {
     pub duration_s: f64,
     /// Whether it counts.
     pub status: TrialStatus,
+    /// Whether it failed because of a machine or of the client. Otherwise a trial that failed is a failure of its server.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub failed_elsewhere: bool,
     /// Why it does not count, one line each.
     #[serde(default)]
     pub reasons: Vec<String>,

@@ -102,6 +102,10 @@ pub struct TriedTuning {
     pub blocks: u32,
     /// Its own share of what is kept: with it over without it.
     pub own: Option<RatioEstimate>,
+    /// Whether `own` is from the fresh blocks of the confirmation. Otherwise it is from the trials that selected the tuning, so that
+    /// of one that is kept is too good.
+    #[serde(default)]
+    pub own_confirmed: bool,
     /// The figure that should move; none where the tuning names none.
     pub mechanism: Option<MechanismOutcome>,
     /// What a user should know before keeping it.
@@ -111,6 +115,14 @@ pub struct TriedTuning {
 }
 
 impl TriedTuning {
+    /// Its own gain with its interval, and where that comes from if it is too good: `1.120 × (1.080–1.160) in the trials that selected
+    /// it`.
+    pub fn own_label(&self) -> Option<String> {
+        let label = self.own.as_ref()?.label();
+        let is_selected = self.outcome == TuningOutcome::Kept && !self.own_confirmed;
+        Some(if is_selected { format!("{label} in the trials that selected it") } else { label })
+    }
+
     /// Its gain in screening and race with the blocks of it: `1.004 × in 21 blocks`. None where no block has one.
     pub fn screened_label(&self) -> Option<String> {
         self.screened.map(|gain| format!("{gain:.3} × in {}", plural(u64::from(self.blocks), "block")))

@@ -94,6 +94,9 @@ pub struct VariantSummary {
     pub valid: u32,
     /// Number of trials that do not count.
     pub invalid: u32,
+    /// How many of these are starts in which the server itself failed.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub failed_starts: u32,
     /// The modes of the distribution of valid values, ascending, where there are two or more; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
@@ -109,6 +112,11 @@ pub struct VariantSummary {
     /// Response time over the measurements of the valid trials, from merged histograms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_time_curve_us: QuantileCurve,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// CPU time an operation by mode, microseconds: the median of the valid trials, divided as the clock ticks of all of them are.

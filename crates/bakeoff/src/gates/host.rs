@@ -8,6 +8,12 @@ use super::input::{SeenMachine, WatchedMachine, gate, not_applicable, percent};
 
 /// Id of the gate [`steal`].
 pub const STEAL: &str = "steal";
+/// Id of the gate [`others`].
+pub const OTHERS: &str = "others";
+/// Id of the gate [`swap`].
+pub const SWAP: &str = "swap";
+/// Id of the gate [`frequency`].
+pub const FREQUENCY: &str = "frequency";
 /// Largest share of the trial's CPU time that the hypervisor may take.
 pub const MAX_STEAL: f64 = 0.02;
 /// Largest share of the trial's CPU time that other programs may use.
@@ -42,7 +48,7 @@ pub fn others(machine: &WatchedMachine<'_>) -> Gate {
     let whole = others_cores(machine, machine.window_us, |seen| seen.window_us);
     let measured = others_cores(machine, machine.measured_us, |seen| seen.measured_us);
     let Some(cores) = [whole, measured].into_iter().flatten().max_by(f64::total_cmp) else {
-        return not_applicable("others", "no telemetry");
+        return not_applicable(OTHERS, "no telemetry");
     };
     let share = cores / machine.cpus.len().max(1) as f64;
     let message = if share > MAX_OTHERS {
@@ -57,7 +63,7 @@ pub fn others(machine: &WatchedMachine<'_>) -> Gate {
     } else {
         "other programs used almost no CPU time".to_owned()
     };
-    gate("others", share <= MAX_OTHERS, percent(share), format!("at most {}", percent(MAX_OTHERS)), message)
+    gate(OTHERS, share <= MAX_OTHERS, percent(share), format!("at most {}", percent(MAX_OTHERS)), message)
 }
 
 /// What other programs used of the trial's CPUs, in cores. Where the machine has further CPUs, it is at most the busy
@@ -99,14 +105,14 @@ fn columns_of_cpus<'m>(
 pub fn swap(machine: &WatchedMachine<'_>) -> Gate {
     let (from, to) = machine.window_us;
     let Some(bytes) = machine.telemetry.max("swap.in", from..=to) else {
-        return not_applicable("swap", "the kernel reports no swapping");
+        return not_applicable(SWAP, "the kernel reports no swapping");
     };
     let message = if bytes > 0.0 {
         "memory was read from swap: free memory, or let the server use less"
     } else {
         "no memory was read from swap"
     };
-    gate("swap", bytes <= 0.0, format!("{bytes:.0} B/s"), "0 B/s".to_owned(), message.to_owned())
+    gate(SWAP, bytes <= 0.0, format!("{bytes:.0} B/s"), "0 B/s".to_owned(), message.to_owned())
 }
 
 /// Clock steps are noted. They refuse nothing: this gate once took 7 of 12 good trials from a comparison, and no figure
@@ -145,10 +151,7 @@ pub fn frequency(machine: &WatchedMachine<'_>) -> Gate {
         Some((high - low) / high)
     });
     let Some(spread) = spreads.max_by(f64::total_cmp) else {
-        return not_applicable(
-            "frequency",
-            "the CPUs do not report their frequency (virtual CPUs seldom do)",
-        );
+        return not_applicable(FREQUENCY, "the CPUs do not report their frequency (virtual CPUs seldom do)");
     };
     let message = if spread > MAX_FREQUENCY_SPREAD {
         "the CPU frequency changed: set the performance governor"
@@ -156,7 +159,7 @@ pub fn frequency(machine: &WatchedMachine<'_>) -> Gate {
         "the CPU frequency was constant"
     };
     gate(
-        "frequency",
+        FREQUENCY,
         spread <= MAX_FREQUENCY_SPREAD,
         percent(spread),
         format!("at most {}", percent(MAX_FREQUENCY_SPREAD)),

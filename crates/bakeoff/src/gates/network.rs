@@ -4,6 +4,8 @@ use archive::model::Gate;
 
 use super::input::{DirectionUse, NetworkUse, gate, not_applicable, percent};
 
+/// Id of the gate [`network`].
+pub const NETWORK: &str = "network";
 /// Largest share of what the network carries that a trial may use. TCP in bursts gets less than a steady stream does.
 const MAX_USE: f64 = 0.9;
 /// Largest share of segments that may be sent again. On a healthy network of one site it is a thousandth of that.
@@ -11,14 +13,13 @@ const MAX_RETRANSMITS: f64 = 0.01;
 
 /// Whether the network was the limit: of its worst path, in the direction that was fuller.
 pub fn network(paths: &[NetworkUse]) -> Gate {
-    const ID: &str = "network";
     let share = |direction: &DirectionUse| direction.moved_bytes_per_s / direction.capacity_bytes_per_s;
     let directions = paths.iter().flat_map(|path| {
         [(path, "from the server", path.to_clients), (path, "to the server", path.to_server)]
     });
     let Some((worst, way, direction)) = directions.max_by(|(.., a), (.., b)| share(a).total_cmp(&share(b)))
     else {
-        return not_applicable(ID, "nothing was measured over a network whose capacity is known");
+        return not_applicable(NETWORK, "nothing was measured over a network whose capacity is known");
     };
     let used = share(&direction);
     let mbit = |bytes_per_s: f64| bytes_per_s * 8.0 / 1e6;
@@ -40,7 +41,7 @@ pub fn network(paths: &[NetworkUse]) -> Gate {
         "the network was not the limit".to_owned()
     };
     let threshold = format!("at most {}, and {} sent again", percent(MAX_USE), percent(MAX_RETRANSMITS));
-    gate(ID, used <= MAX_USE && lost.is_none(), percent(used), threshold, message)
+    gate(NETWORK, used <= MAX_USE && lost.is_none(), percent(used), threshold, message)
 }
 
 #[cfg(test)]

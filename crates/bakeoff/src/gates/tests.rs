@@ -5,7 +5,7 @@ use std::time::Duration;
 use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample as Tick};
 use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 
-use super::{CLIENT, ERRORS, GateInput, RESTARTS, SeenMachine, WatchedMachine, check, is_broken};
+use super::{CLIENT, ERRORS, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken};
 use crate::testing::plan::PLAN;
 use crate::trial::blank;
 use crate::trial_order::ScheduledTrial;
@@ -248,4 +248,17 @@ fn a_server_does_its_work_badly_where_it_fails_restarts_or_fails_operations() {
     let invalid = |id| is_broken(&trial(TrialStatus::Invalid, Some(id)));
     assert!(is_broken(&trial(TrialStatus::Failed, None)) && invalid(RESTARTS) && invalid(ERRORS));
     assert!(!is_broken(&trial(TrialStatus::Valid, None)) && !invalid(CLIENT), "no fault of the server");
+    assert!(
+        !is_broken(&Trial { failed_elsewhere: true, ..trial(TrialStatus::Failed, None) }),
+        "nor its machine's"
+    );
+    let with_steal = |id| {
+        let mut trial = trial(TrialStatus::Invalid, Some(id));
+        trial.gates.push(super::gate(STEAL, false, String::new(), String::new(), String::new()));
+        trial
+    };
+    assert!(
+        !is_broken(&with_steal(ERRORS)) && is_broken(&with_steal(RESTARTS)),
+        "stolen time ends no process"
+    );
 }

@@ -20,6 +20,12 @@ use crate::wording::wording;
 /// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
 pub struct ScriptedLab {
     pub outcomes: BTreeMap<u32, TrialStatus>,
+    /// The blocks in which the server of a variant fails.
+    pub failing: BTreeMap<usize, Vec<u32>>,
+    /// Whether failures are those of a machine.
+    pub fails_elsewhere: bool,
+    /// The trial whose value is 2.
+    pub slow: Option<u32>,
     /// From this trial on, no file can be written.
     pub full_at: Option<u32>,
     /// The variants for which the client is the limit of every measure but CPU time.
@@ -71,6 +77,9 @@ impl ScriptedLab {
         let outcomes = outcomes.into_iter().collect();
         Self {
             outcomes,
+            failing: BTreeMap::new(),
+            fails_elsewhere: false,
+            slow: None,
             full_at: None,
             limited: Vec::new(),
             restless: None,
@@ -86,6 +95,9 @@ impl ScriptedLab {
     fn run_trial(&self, plan: &Plan, slot: &TrialSlot<'_>, together: &[u32]) -> FinishedTrial {
         let TrialSlot { scheduled, variant_point, .. } = *slot;
         let status = self.outcomes.get(&scheduled.number).copied().unwrap_or(TrialStatus::Valid);
+        let fails =
+            self.failing.get(&variant_point.variant).is_some_and(|own| own.contains(&scheduled.block));
+        let status = if fails { TrialStatus::Failed } else { status };
         let is_of_cpu = matches!(plan.measure, Measure::CpuTime { .. });
         let is_limited = self.limited.contains(&variant_point.variant) && !is_of_cpu;
         let status = if is_limited { TrialStatus::Invalid } else { status };
@@ -98,13 +110,23 @@ impl ScriptedLab {
             _ => None,
         };
         let wording = wording(&plan.measure);
+        if status == TrialStatus::Failed {
+            let reasons = vec!["connection refused".to_owned()];
+            let failed_elsewhere = self.fails_elsewhere;
+            let trial = Trial { reasons, failed_elsewhere, ..blank(plan, scheduled, variant_point) };
+            return FinishedTrial { trial, response_time: None, facts: None };
+        }
         let trial = Trial {
             status,
             gates: (status == TrialStatus::Invalid).then(gate).into_iter().collect(),
             phases: vec![closed_loop(closed_loop_per_s, if is_limited { 0.95 } else { 0.5 })],
             measured: Some(MeasuredValue {
                 metric: wording.what,
-                value: [100.0, 200.0, 300.0][variant_point.variant] + f64::from(scheduled.number),
+                value: if self.slow == Some(scheduled.number) {
+                    2.0
+                } else {
+                    [100.0, 200.0, 300.0][variant_point.variant] + f64::from(scheduled.number)
+                },
                 unit: wording.unit.to_owned(),
                 higher_is_better: wording.higher_is_better,
             }),

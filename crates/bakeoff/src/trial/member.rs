@@ -109,7 +109,7 @@ impl<'a> TrialMember<'a> {
             }),
             Err(error) => {
                 let reasons = vec![secrets::mask_text(&error.to_string())];
-                let trial = Trial { reasons, ..trial };
+                let trial = Trial { reasons, failed_elsewhere: !error.is_of_server(), ..trial };
                 Err(Box::new(ended(setup, FinishedTrial { trial, response_time: None, facts: None }, began)))
             }
         }

@@ -68,6 +68,17 @@ pub enum TrialError {
     NoBreakingPoint,
 }
 
+impl TrialError {
+    /// Whether the server failed, and not a machine or the client.
+    pub fn is_of_server(&self) -> bool {
+        match self {
+            Self::Machine(error) => error.is_of_server(),
+            Self::Load(error) => error.is_of_server(),
+            Self::BreakingPoint(_) | Self::NoBreakingPoint => false,
+        }
+    }
+}
+
 impl From<MachineError> for TrialError {
     fn from(error: MachineError) -> Self {
         Self::Machine(Arc::new(error))
@@ -105,6 +116,7 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         started_unix_ms: 0,
         duration_s: 0.0,
         status: TrialStatus::Failed,
+        failed_elsewhere: false,
         reasons: Vec::new(),
         gates: Vec::new(),
         measured: None,

@@ -87,6 +87,16 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether the server itself did not start or serve; not the system that starts it, or another process that killed it.
+    pub fn is_of_server(&self) -> bool {
+        matches!(
+            self,
+            Self::Died { .. } | Self::NotReady { .. } | Self::GaveUp { .. } | Self::LogTooLong { .. }
+        )
+    }
+}
+
 /// What killed a keeper.
 fn killer(shortage: Option<&MemoryShortage>) -> String {
     let unknown = || "find out which one, such as the out-of-memory killer (dmesg)".to_owned();

@@ -71,7 +71,7 @@ fn section<'t>(out: &mut String, title: &str, all: impl Iterator<Item = &'t Trie
         let settings: Vec<String> =
             tried.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         // Its own share, if it came that far: the gain in the screening is that of the best of many.
-        let own = tried.own.as_ref().map(RatioEstimate::label);
+        let own = tried.own_label();
         let gain = own.or_else(|| tried.screened_label().map(|label| format!("screened {label}")));
         let gain = gain.map_or(String::new(), |gain| format!("  {gain}"));
         let _ = writeln!(out, "  {}: {}{gain}\n    {}", tried.tuning, settings.join(" "), tried.why);

@@ -43,6 +43,46 @@ fn a_server_that_dies_is_reported_with_its_log_and_the_other_trials_are_kept() {
     }
 }
 
+/// Runs in the example's server when it is started: of its starts, which a file counts, the third ends at once.
+fn ends_at_its_third_start(file: &Path) -> String {
+    format!(
+        "if options.cache == 'on':\n    with open('{}', 'ab') as starts:\n        starts.write(b'.')\n        starts.flush()\n        \
+         if starts.tell() == 3:\n            raise SystemExit('out of luck')\n\n",
+        file.display()
+    )
+}
+
+#[test]
+fn a_server_that_ends_at_once_in_a_fifth_of_its_starts_is_named_in_every_answer() {
+    let home = TestHome::new();
+    assert!(home.run(&["workloads", "new", "my-api"]).status.success());
+    let program = home.path("workloads/my-api/server.py");
+    let server = fs::read_to_string(&program).expect("the example's server");
+    let starts = "\nServer((";
+    assert!(server.contains(starts), "{server}");
+    let code = ends_at_its_third_start(&home.path("starts"));
+    fs::write(&program, server.replace(starts, &format!("\n{code}Server(("))).expect("a server");
+    let variants = ["my-api:cache=off", "my-api:cache=on"];
+    let plan =
+        [&["compare"], &variants[..], &["--blocks", "5", "--measure", "throughput", "--seed", "7"]].concat();
+    let output = home.run(&["run", &home.plan(&plan, SHORT)]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    let said = "my-api:cache=on failed in 1 of 5 starts";
+    assert!(text(&output.stdout).contains(said), "{}", text(&output.stdout));
+    let verdict = json(&only_run(&home).join("verdict.json"));
+    assert!(verdict["sentence"].as_str().is_some_and(|sentence| sentence.contains(said)), "{verdict}");
+    assert_eq!(verdict["variants"][1]["failed_starts"], 1);
+    assert!(verdict["variants"][0]["failed_starts"].is_null(), "{verdict}");
+    for format in ["md", "json"] {
+        let report = home.run(&["report", "--format", format]);
+        assert!(text(&report.stdout).contains(said), "{}", text(&report.stdout));
+    }
+    assert!(home.run(&["report"]).status.success());
+    let page = fs::read_to_string(only_run(&home).join("report.html")).expect("a report");
+    assert!(page.contains(said));
+    home.assert_nothing_runs();
+}
+
 #[test]
 fn a_long_log_is_cut_and_the_run_says_so() {
     let home = home_with_server_line(

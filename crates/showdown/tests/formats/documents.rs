@@ -122,6 +122,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
         started_unix_ms: 1,
         duration_s: 1.5,
         status,
+        failed_elsewhere: true,
         reasons: texts(),
         gates: outcomes.map(gate).to_vec(),
         measured: Some(MeasuredValue { metric: text(), value: 1.5, unit: text(), higher_is_better: true }),
@@ -272,7 +273,8 @@ pub fn verdict() -> Verdict {
             median: Some(1.5),
             interval: Some(ConfidenceInterval { low: 1.5, high: 2.5 }),
             valid: 1,
-            invalid: 0,
+            invalid: 1,
+            failed_starts: 1,
             modes: vec![Mode { centre: 1.5, trials: vec![1] }],
             counters_per_s: map(1.5),
             cpu_time_us: Some(CpuTimeModes { user: 1.5, system: 2.5 }),
@@ -303,6 +305,9 @@ fn comparisons() -> Vec<Comparison> {
         inconclusive(InconclusiveReason::TooWide { within: 0.5, useful: 0.1 }),
         inconclusive(InconclusiveReason::TooFewBlocks { blocks: 1, needed: 3 }),
         inconclusive(InconclusiveReason::NotPositive { block: 1, a: text(), b: text() }),
+        inconclusive(InconclusiveReason::ClientLimited { variants: vec![text()] }),
+        inconclusive(InconclusiveReason::ServerFailed { variants: vec![text()] }),
+        inconclusive(InconclusiveReason::NoVerdictYet { blocks: 1, needed: 4 }),
     ];
     let methods = [IntervalMethod::StudentT, IntervalMethod::SignedRank];
     let comparison = |(verdict, method)| Comparison {

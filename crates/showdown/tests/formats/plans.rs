@@ -42,6 +42,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
         blocks: 3,
         spare_blocks: 2,
         looks: vec![2],
+        interrupted_looks: vec![1],
         spending: LookSpending::Early,
         within: Some(0.02),
         tags: texts(),

@@ -28,6 +28,7 @@ fn tried(outcome: TuningOutcome) -> TriedTuning {
         screened: Some(1.4),
         blocks: 4,
         own: Some(ratio(IntervalMethod::StudentT)),
+        own_confirmed: true,
         mechanism: Some(MechanismOutcome { figure: text(), ratio: Some(0.9), moved: true }),
         risk: text(),
         source: text(),

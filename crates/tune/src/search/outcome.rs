@@ -106,6 +106,8 @@ pub struct Tried {
     pub why: String,
     /// Its own share of the stack's gain: the stack over the stack without it. For the only one of a stack, the headline.
     pub own: Option<RatioEstimate>,
+    /// Whether that is from the confirmation.
+    pub own_confirmed: bool,
     /// How its mechanism moved: the ratio of the figure; none where the figure is not known.
     pub mechanism: Option<MechanismMove>,
 }
@@ -129,6 +131,7 @@ impl Tried {
             step: String::new(),
             why: String::new(),
             own: None,
+            own_confirmed: false,
             mechanism: None,
         }
     }

@@ -150,6 +150,7 @@ impl Search<'_> {
             CONFIRMATION.clone_into(&mut tried.step);
             if stack.len() == 1 {
                 tried.own = headline.as_ref().map(|headline| headline.estimate.clone());
+                tried.own_confirmed = true;
                 tried.mechanism = moved;
             }
             if holds {

@@ -156,6 +156,20 @@ pub enum InstanceError {
     Interrupted,
 }
 
+impl InstanceError {
+    /// Whether the server itself did not start, serve, or reply as it should; not its files, its user, its port or the client.
+    pub fn is_of_server(&self) -> bool {
+        match self {
+            Self::Process(error) => error.is_of_server(),
+            Self::Load(error) => error.is_of_server(),
+            Self::Check { .. } | Self::Populate { .. } | Self::Prepare { .. } | Self::Statistics { .. } => {
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What is wrong with a server's configuration at a start.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {

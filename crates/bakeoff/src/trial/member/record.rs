@@ -152,8 +152,11 @@ impl TrialMember<'_> {
                 trial.status = TrialStatus::Failed;
                 trial.reasons.push(error.to_string());
                 let longest = if self.makes_own_load { RUNNER_END } else { Duration::ZERO };
-                let ending = ending(self.sut.as_ref(), longest).map(|error| error.to_string());
+                let ending = ending(self.sut.as_ref(), longest);
+                let has_ended = ending.as_ref().is_some_and(MachineError::is_of_server);
+                trial.failed_elsewhere = !(error.is_of_server() || has_ended);
                 // A lost machine has one line.
+                let ending = ending.map(|error| error.to_string());
                 trial.reasons.extend(ending.filter(|ending| *ending != error.to_string()));
             }
         }
