@@ -11,9 +11,12 @@ use stats::multiple::{all_pairs, compare_pairs};
 use stats::power::smallest_difference;
 use stats::verdict::{InconclusiveReason, RatioVerdict, Side, VerdictRule};
 
+use crate::drift::{self, drift_clause};
+use crate::estimand::{Beside, PairedStarts};
 use crate::looks;
 use crate::lower_bound::{self, LowerBound};
 use crate::machine_draw;
+use crate::near_limit::sentence_near_limit;
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
 use crate::wording::{bound_sentence, sentence, wording};
@@ -64,7 +67,21 @@ fn comparisons_at(
             let names = (summaries[a].name.as_str(), summaries[b].name.as_str());
             let mut estimate = pair.comparison.estimate;
             let mut verdict = pair.comparison.verdict;
+            let smallest = estimate.as_ref().and_then(|e| {
+                smallest_difference(e.blocks, e.log_sd, &VerdictRule { confidence, ..rule }, STATED_POWER)
+            });
+            let mut beside = Beside::default();
+            let mut drift = None;
             let mut sentence = sentence(&plan.measure, names, estimate.as_ref(), &verdict);
+            if let Some(estimate) = &estimate {
+                let values: Vec<(f64, f64)> =
+                    blocks.iter().filter_map(|block| block[pair.a].zip(block[pair.b])).collect();
+                beside = Beside::of(names, &values, &paired_starts(input, a, b), confidence);
+                drift = drift::drift(&plan.measure, input.trials, (a, b), confidence);
+                let near = sentence_near_limit(&plan.measure, names, estimate, &verdict, smallest);
+                sentence =
+                    beside.sentence(&plan.measure, names, estimate, &verdict, near.unwrap_or(sentence));
+            }
             if let RatioVerdict::Inconclusive { why } = &verdict {
                 let rule = VerdictRule { confidence, ..rule };
                 let has_ratio = matches!(why, InconclusiveReason::TooWide { .. });
@@ -73,7 +90,7 @@ fn comparisons_at(
                         verdict = RatioVerdict::Difference { higher, at_least };
                         sentence = bound_sentence(&plan.measure, in_order(names, higher), &of_bound);
                         // The ratio of the few valid trials is of the blocks in which the server was slow.
-                        estimate = None;
+                        (estimate, beside, drift) = (None, Beside::default(), None);
                     }
                     bound if !has_ratio => {
                         sentence = sentence_without_ratio(input, (a, b), names, sentence, bound);
@@ -86,20 +103,36 @@ fn comparisons_at(
             {
                 sentence = format!("{sentence}; {of}");
             }
-            let smallest = estimate.as_ref().and_then(|e| {
-                smallest_difference(e.blocks, e.log_sd, &VerdictRule { confidence, ..rule }, STATED_POWER)
-            });
+            if let Some(clause) = drift_clause(plan, drift.as_ref()) {
+                sentence = format!("{sentence}; {clause}");
+            }
             Comparison {
                 a: names.0.to_owned(),
                 b: names.1.to_owned(),
                 point: point.clone(),
+                smallest_difference: smallest.filter(|_| estimate.is_some()),
                 estimate: estimate.map(Into::into),
+                means: beside.means,
+                odd_starts: beside.odd_starts,
+                drift,
                 verdict: verdict.into(),
-                smallest_difference: smallest,
                 sentence,
             }
         })
         .collect()
+}
+
+/// The starts of a pair in the blocks that are compared; none where machines of a kind are, because their values are of several starts.
+fn paired_starts(input: &VerdictInput<'_>, a: usize, b: usize) -> Vec<PairedStarts> {
+    if machine_draw::sets_of_kinds(input.plan).is_some() {
+        return Vec::new();
+    }
+    let start = |index: usize, block: u32| {
+        let trial = input.trials.in_block(index, block)?;
+        Some((trial.number, trial.valid_value()?))
+    };
+    let pair = |block| Some(PairedStarts { a: start(a, block)?, b: start(b, block)? });
+    input.trials.blocks().filter_map(pair).collect()
 }
 
 /// The sentence of a pair without a ratio: also why its trials are invalid, and a bound that shows no difference.

@@ -35,6 +35,9 @@
 //! | how many independent values is a series worth? | [`autocorrelation`] |
 //! | what is the ratio of A to B, and its confidence interval? | [`ratio`] |
 //! | is that a difference? | [`verdict`], for several variants [`multiple`] |
+//! | what is the ratio of the means, and which starts are far from the others? | [`means`], [`odd_starts`] |
+//! | does a ratio still move within blocks? | [`drift`] |
+//! | what is the ratio over several sessions? | [`sessions`] |
 //! | is a mean above a bound, and which of several claims hold together? | [`one_sided`], [`holm`] |
 //! | do the means of two independent sides differ? | [`welch`], many at once with [`false_discovery`] |
 //! | what is the variance of each of many alike quantities with few values? | [`moderated`] |
@@ -75,6 +78,7 @@ pub mod bootstrap;
 pub mod confidence;
 pub mod cost;
 pub mod describe;
+pub mod drift;
 pub mod elasticity;
 pub mod energy_counter;
 pub mod expected_width;
@@ -84,16 +88,19 @@ mod least_squares;
 mod level;
 mod location;
 pub mod looks;
+pub mod means;
 pub mod moderated;
 pub mod modes;
 mod mser;
 pub mod multiple;
+pub mod odd_starts;
 pub mod one_sided;
 pub mod power;
 pub mod proportion;
 pub mod quantity;
 pub mod queueing;
 pub mod ratio;
+pub mod sessions;
 pub mod steady;
 pub mod thresholds;
 pub mod times;

@@ -65,7 +65,7 @@ pub mod scaffold;
 mod variant;
 
 pub use catalogue::{Catalogue, DIRECTORY, LookupError};
-pub use definition::{Knob, ServerDefinition, TypedValue, Workload};
+pub use definition::{BINARY, Knob, ServerDefinition, TypedValue, Workload};
 pub use folder::{DEFINITION, Folder};
 pub use instance::{
     ConfigurationError, EffectiveConfigFile, Instance, InstanceError, ObservedChange, ObservedValue,

@@ -16,6 +16,7 @@
 
 mod concurrency;
 mod cpu_profile;
+mod estimand;
 mod explanation;
 mod facts;
 mod fairness;
@@ -41,6 +42,7 @@ pub use concurrency::{
     ChangedSetting, Concurrency, ConcurrencyLimit, ConcurrencyStep, RanOut, Recovery, StepAdvances, StepTimes,
 };
 pub use cpu_profile::{CpuDifference, CpuProfile, FrameCost, FrameDifference, WAKING};
+pub use estimand::{MethodError, OddStarts, RatioDrift, RatioOfMeans};
 pub use explanation::{
     Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis, Figure, HeldLoad,
     PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord, Unknown,

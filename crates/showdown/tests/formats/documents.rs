@@ -2,16 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use archive::model::{
-    CarriedLoad, Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval,
-    ConfigFile, CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass,
-    FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
-    IntervalMethod, KnobValue, LevelWatts, MeasuredValue, Mode, NeighbourEffect, Neighbours, NetworkFacts,
-    NoFitReason, OperationTimes, PhaseKind, PhaseSlices, PowerLevel, RatioEstimate, ResourceUse, Resumption,
-    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SharedNetworkFacts, SteadyState, SweepCurve,
-    SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns,
-    TrialValue, UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
-};
+use archive::model::{CarriedLoad, Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval, ConfigFile, CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass, FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads, IntervalMethod, KnobValue, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect, Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SharedNetworkFacts, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome};
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
 use bakeoff::event::Event;
@@ -154,6 +145,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             user_us: 1.5,
             system_us: 2.5,
             between_s: 0.5,
+            slices_us: vec![1.5],
         }),
         neighbours: Some(Neighbours {
             connections: 1,
@@ -256,6 +248,7 @@ pub fn verdict() -> Verdict {
         format: FORMAT,
         reached_unix_ms: 1,
         sentence: text(),
+        machine: Some(text()),
         metric: text(),
         unit: text(),
         higher_is_better: true,
@@ -290,6 +283,7 @@ pub fn verdict() -> Verdict {
             .map(|class| Difference { key: text(), values: map(text()), class, remark: text() })
             .to_vec(),
         caveats: vec![Caveat { id: text(), text: text() }],
+        method: vec![MethodError { source: text(), within: 0.04 }],
     }
 }
 
@@ -317,6 +311,9 @@ fn comparisons() -> Vec<Comparison> {
             method,
             log_sd: 0.1,
         }),
+        means: Some(RatioOfMeans { ratio: 1.5, low: 1.4, high: 1.6, confidence: 0.95 }),
+        odd_starts: vec![OddStarts { variant: text(), trials: vec![1], of: 7, factor: 0.5 }],
+        drift: Some(RatioDrift { per_block: 0.1, low: 0.05, high: 0.15, blocks: 6, is_shown: true }),
         verdict,
         smallest_difference: Some(0.1),
         sentence: text(),
