@@ -29,6 +29,7 @@ mod plan;
 mod power;
 mod requests;
 mod run_file;
+mod sessions;
 mod statistics;
 mod times;
 mod trial;
@@ -66,6 +67,7 @@ pub use requests::{
     RequestFunction, RequestPart, RequestStep, SlowRequests, ThreadsMeanwhile, TracedRequest,
 };
 pub(crate) use run_file::RunFile;
+pub use sessions::{LeftOutRun, PairOverSessions, SessionEstimate, SessionRun, Sessions};
 pub use statistics::{
     ComparisonSide, ComparisonVerdict, ConfidenceInterval, InconclusiveReason, IntervalMethod, NoFitReason,
     RatioEstimate, Scalability, ScalabilityFit, SteadyState, UnsteadyReason,
