@@ -6,8 +6,8 @@ use crate::{
     id::RunId,
     layout,
     model::{
-        Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Sessions, Trial, TuningRecord,
-        Verdict,
+        Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Sessions, Trial,
+        TuningRecord, Verdict,
     },
     telemetry::Telemetry,
     upgrade::{FormatNumber, upgrade},

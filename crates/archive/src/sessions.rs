@@ -4,8 +4,8 @@
 use crate::{
     layout,
     model::{
-        Comparison, Facts, LeftOutRun, PairOverSessions, Plan, SessionEstimate, SessionRun, Sessions, SweepPoint,
-        Verdict,
+        Comparison, Facts, LeftOutRun, PairOverSessions, Plan, SessionEstimate, SessionRun, Sessions,
+        SweepPoint, Verdict,
     },
     run::{folders, read_facts, read_plan, read_verdict},
     writer,
@@ -32,6 +32,8 @@ pub fn sessions(dir: &Path) -> Option<Sessions> {
     let first = plan.confirms.clone().unwrap_or_else(|| own.as_str().to_owned());
     let mut names: Vec<String> = folders(root).ok()?;
     names.retain(|name| *name == first || names_as_confirmed(&root.join(name), &first));
+    // Others are compared with the first run.
+    names.sort_by_key(|name| *name != first);
     if plan.confirms.is_none() && names.len() < 2 {
         return None;
     }
@@ -133,7 +135,9 @@ fn pair(found: &[Session], a: &str, b: &str, point: &SweepPoint) -> Option<PairO
         let interval = ConfidenceInterval { low: estimate.low, high: estimate.high }.through(turn);
         let ratio = turn(estimate.ratio);
         let blocks = estimate.blocks as usize;
-        let Some(of_session) = SessionRatio::of_interval(ratio, interval, blocks, confidence) else { continue };
+        let Some(of_session) = SessionRatio::of_interval(ratio, interval, blocks, confidence) else {
+            continue;
+        };
         ratios.push(of_session);
         estimates.push(SessionEstimate {
             run: session.run.clone(),

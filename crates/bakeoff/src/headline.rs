@@ -153,7 +153,10 @@ mod tests {
             "a and b; 1 more shows no difference; 1 more is inconclusive"
         );
         assert_eq!(
-            of_comparisons(&Measure::MaxThroughput, &[differ("a"), differ("c"), differ("d"), differ("e"), open.clone(), open.clone()]),
+            of_comparisons(
+                &Measure::MaxThroughput,
+                &[differ("a"), differ("c"), differ("d"), differ("e"), open.clone(), open.clone()]
+            ),
             "a and b; c and b; 2 more show a difference; 2 more are inconclusive"
         );
         assert_eq!(

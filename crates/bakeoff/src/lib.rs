@@ -18,6 +18,7 @@
 //! `load` generates and times the load. `workload` configures and starts servers, and `machine` says where. `stats` has the statistics. `report`
 //! renders the result.
 
+mod another_session;
 mod bottleneck;
 mod breaking_point;
 mod caveats;
@@ -86,6 +87,7 @@ mod verdict_input;
 mod warm_up_loop;
 mod wording;
 
+pub use another_session::another_session;
 pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
 pub use first_block::replacement_before_gains;
 pub use gates::is_broken;

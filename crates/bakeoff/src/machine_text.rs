@@ -50,9 +50,9 @@ fn machine_of(plan: &Plan, facts: &Facts, variant: &Variant) -> Option<String> {
             distinct.insert(on_host(host)?);
         }
     }
-    let texts = distinct.into_iter().map(|(cpus, model)| {
-        format!("{} of {} {model}", plural(cpus as u64, "CPU"), article(&model))
-    });
+    let texts = distinct
+        .into_iter()
+        .map(|(cpus, model)| format!("{} of {} {model}", plural(cpus as u64, "CPU"), article(&model)));
     let text = texts.collect::<Vec<_>>().join(" or ");
     (!text.is_empty()).then_some(text)
 }
@@ -89,8 +89,18 @@ fn article(model: &str) -> &'static str {
 /// The day in UTC; none where the time was not recorded.
 fn day(unix_ms: u64) -> Option<String> {
     const MONTHS: [&str; 12] = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-        "November", "December",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
     ];
     const LATEST_MS: u64 = 253_402_300_800_000;
     let time = (1..LATEST_MS).contains(&unix_ms).then(|| UNIX_EPOCH + Duration::from_millis(unix_ms))?;

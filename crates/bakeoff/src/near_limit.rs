@@ -45,8 +45,7 @@ mod tests {
         let estimate = found.estimate?;
         let smallest = smallest_difference(estimate.blocks, estimate.log_sd, &rule, 0.8);
         let names = ("new", "old");
-        let text =
-            sentence_near_limit(&Measure::MaxThroughput, names, &estimate, &found.verdict, smallest)?;
+        let text = sentence_near_limit(&Measure::MaxThroughput, names, &estimate, &found.verdict, smallest)?;
         let RatioVerdict::Difference { at_least, .. } = found.verdict else { return None };
         Some((text, at_least, estimate.ratio))
     }

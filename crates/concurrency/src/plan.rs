@@ -43,7 +43,7 @@ pub struct ConcurrencyRequest {
     pub seed: Option<u32>,
     /// Tags to find the run by.
     pub tags: Vec<String>,
- confirms: None,
+    confirms: None,
     /// The machine of a variant that names none.
     pub on: Option<String>,
     /// The machines that the user has.

@@ -100,8 +100,9 @@ mod tests {
         let heavy = StudentT::new(3.0).unwrap();
         for blocks in [7, 14, 20] {
             let one_level = coverage(blocks, 1.0, |rng| (start(rng, 0.0), start(rng, 0.0)));
-            let tails =
-                coverage(blocks, 1.0, |rng| (f64::exp(0.01 * heavy.sample(rng)), f64::exp(0.01 * heavy.sample(rng))));
+            let tails = coverage(blocks, 1.0, |rng| {
+                (f64::exp(0.01 * heavy.sample(rng)), f64::exp(0.01 * heavy.sample(rng)))
+            });
             for [t, bootstrap] in [one_level, tails] {
                 assert!(t > 0.92, "{blocks} blocks: {t}, bootstrap {bootstrap}");
                 assert!(t > bootstrap - 0.03, "{blocks} blocks: {t}, bootstrap {bootstrap}");

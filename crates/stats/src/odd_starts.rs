@@ -41,7 +41,8 @@ pub fn odd_starts(blocks: &[(f64, f64)]) -> [Vec<OddStarts>; 2] {
     if blocks.len() < FEWEST_STARTS || !blocks.iter().all(|&(a, b)| is_usable(a) && is_usable(b)) {
         return [Vec::new(), Vec::new()];
     }
-    let logs = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> { blocks.iter().map(|block| of(block).ln()).collect() };
+    let logs =
+        |of: fn(&(f64, f64)) -> f64| -> Vec<f64> { blocks.iter().map(|block| of(block).ln()).collect() };
     let sides = [logs(|block| block.0), logs(|block| block.1)];
     let ratios: Vec<f64> = sides[0].iter().zip(&sides[1]).map(|(a, b)| a - b).collect();
     let in_ratios = distances(&ratios);
@@ -126,7 +127,8 @@ mod tests {
                     let means = ratio_of_means(&run, Confidence::P95).unwrap().ratio;
                     let slow_starts = run.iter().filter(|(a, _)| *a < 70.0).count();
                     let [of_a, _] = odd_starts(&run);
-                    let found = of_a.iter().filter(|odd| odd.factor < 0.6).map(|odd| odd.blocks.len()).sum::<usize>();
+                    let found =
+                        of_a.iter().filter(|odd| odd.factor < 0.6).map(|odd| odd.blocks.len()).sum::<usize>();
                     assert_eq!(found, slow_starts, "{run:?}");
                     named += usize::from(slow_starts > 0);
                     assert!(slow_starts > 0 || (means - 1.0).abs() < 0.05, "{means}: {run:?}");
@@ -152,7 +154,8 @@ mod tests {
 
     #[test]
     fn a_block_in_which_both_were_slow_has_no_odd_start() {
-        let mut blocks = [(100.0, 50.0), (101.0, 50.0), (99.0, 50.5), (100.0, 49.5), (101.0, 50.5), (100.0, 50.0)];
+        let mut blocks =
+            [(100.0, 50.0), (101.0, 50.0), (99.0, 50.5), (100.0, 49.5), (101.0, 50.5), (100.0, 50.0)];
         blocks[4] = (50.0, 25.0);
         assert_eq!(odd_starts(&blocks), [Vec::new(), Vec::new()]);
         blocks[4] = (100.0, 110.0);

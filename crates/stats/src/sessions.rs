@@ -4,7 +4,7 @@
 //! virtual machine has other neighbours. The interval of a session does not contain that. A random-effects model does: each
 //! session has its own true ratio, around a common one.
 //!
-//! * Variation between sessions, τ²: DerSimonian & Laird, "Meta-analysis in clinical trials", Controlled Clinical Trials 7 (1986).
+//! * Variation between sessions, τ²: `DerSimonian` & Laird, "Meta-analysis in clinical trials", Controlled Clinical Trials 7 (1986).
 //! * Interval of the common ratio: Hartung & Knapp, "On tests of the overall treatment effect in meta-analysis with normally
 //!   distributed responses", Statistics in Medicine 20 (2001), and Sidik & Jonkman (2002), with Student's t of k − 1 degrees of
 //!   freedom. It is never narrower than with the plain standard error (Röver, Knapp & Friede, BMC Med. Res. Meth. 15, 2015): by
@@ -31,10 +31,16 @@ pub struct SessionRatio {
 impl SessionRatio {
     /// From an interval of so many blocks: half its width on the logarithmic scale is t times the standard error. `None` for an
     /// interval that is none.
-    pub fn of_interval(ratio: f64, interval: ConfidenceInterval, blocks: usize, confidence: Confidence) -> Option<Self> {
+    pub fn of_interval(
+        ratio: f64,
+        interval: ConfidenceInterval,
+        blocks: usize,
+        confidence: Confidence,
+    ) -> Option<Self> {
         let quantile = t_quantile(blocks.checked_sub(1)?, 1.0 - confidence.alpha() / 2.0)?;
         let standard_error = (interval.high / interval.low).ln() / 2.0 / quantile;
-        let is_usable = ratio > 0.0 && ratio.is_finite() && standard_error >= 0.0 && standard_error.is_finite();
+        let is_usable =
+            ratio > 0.0 && ratio.is_finite() && standard_error >= 0.0 && standard_error.is_finite();
         // Equal blocks have an interval without width; a session that weighs infinitely would be the only one.
         is_usable.then(|| Self { log_ratio: ratio.ln(), standard_error: standard_error.max(1e-6) })
     }
@@ -56,7 +62,10 @@ pub struct RatioOverSessions {
 /// Combines sessions; `None` without one.
 pub fn combine(sessions: &[SessionRatio], confidence: Confidence) -> Option<RatioOverSessions> {
     let within = weighted_mean(sessions, 0.0)?;
-    let of = |centre: f64, half: f64| ConfidenceInterval { low: (centre - half).exp(), high: (centre + half).exp() };
+    let of = |centre: f64, half: f64| ConfidenceInterval {
+        low: (centre - half).exp(),
+        high: (centre + half).exp(),
+    };
     if sessions.len() < FEWEST_SESSIONS {
         let z = Normal::standard().inverse_cdf(1.0 - confidence.alpha() / 2.0);
         return Some(RatioOverSessions {
@@ -72,7 +81,8 @@ pub fn combine(sessions: &[SessionRatio], confidence: Confidence) -> Option<Rati
     let between = ((within.scatter - degrees) / of_weights).max(0.0);
     let all = weighted_mean(sessions, between)?;
     let widened = (all.scatter / degrees).max(1.0);
-    let half = t_quantile(sessions.len() - 1, 1.0 - confidence.alpha() / 2.0)? * (widened / all.weight).sqrt();
+    let half =
+        t_quantile(sessions.len() - 1, 1.0 - confidence.alpha() / 2.0)? * (widened / all.weight).sqrt();
     Some(RatioOverSessions {
         ratio: all.mean.exp(),
         interval: of(all.mean, half),
@@ -109,7 +119,8 @@ mod tests {
     /// The share of 2,000 series of sessions whose interval holds the common ratio: 1 % of error within a session.
     fn coverage(sessions: usize, between: f64) -> f64 {
         let rng = &mut Pcg64::seed_from_u64(2);
-        let (of_session, within) = (NormalNoise::new(0.0, between).unwrap(), NormalNoise::new(0.0, 0.01).unwrap());
+        let (of_session, within) =
+            (NormalNoise::new(0.0, between).unwrap(), NormalNoise::new(0.0, 0.01).unwrap());
         let holds = |_: &i32| {
             let series: Vec<SessionRatio> = (0..sessions)
                 .map(|_| {
@@ -143,7 +154,10 @@ mod tests {
         let two = combine(&[session(0.0), session(0.1)], Confidence::P95).unwrap();
         assert_eq!((two.between, two.sessions), (None, 2));
         let three = combine(&[session(0.0), session(0.1), session(0.2)], Confidence::P95).unwrap();
-        assert!((three.ratio.ln() - 0.1).abs() < 1e-9 && three.between.is_some_and(|sd| (0.09..0.11).contains(&sd)));
+        assert!(
+            (three.ratio.ln() - 0.1).abs() < 1e-9
+                && three.between.is_some_and(|sd| (0.09..0.11).contains(&sd))
+        );
         assert!(three.interval.low < 1.0 && three.interval.high > 1.35, "{three:?}");
         assert_eq!(combine(&[], Confidence::P95), None);
     }

@@ -86,11 +86,6 @@ pub struct Comparison {
 }
 
 impl Verdict {
-    /// How far the method itself may be from the truth, at most: the sum of its errors. `None` where none has a measured bound.
-    pub fn method_within(&self) -> Option<f64> {
-        (!self.method.is_empty()).then(|| self.method.iter().map(|error| error.within).sum())
-    }
-
     /// Whether trials are left to run.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.unwrap_or(!self.complete)

@@ -2,7 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use archive::model::{CarriedLoad, Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval, ConfigFile, CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass, FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads, IntervalMethod, KnobValue, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect, Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SharedNetworkFacts, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome};
+use archive::model::{
+    CarriedLoad, Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval,
+    ConfigFile, CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass,
+    FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
+    IntervalMethod, KnobValue, LeftOutRun, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect,
+    Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, PairOverSessions, PhaseKind,
+    PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption,
+    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate, SessionRun, Sessions,
+    SharedNetworkFacts, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter,
+    TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, VariantFacts,
+    VariantSummary, Verdict, WarmUpOutcome,
+};
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
 use bakeoff::event::Event;
@@ -284,6 +295,25 @@ pub fn verdict() -> Verdict {
             .to_vec(),
         caveats: vec![Caveat { id: text(), text: text() }],
         method: vec![MethodError { source: text(), within: 0.04 }],
+    }
+}
+
+pub fn sessions() -> Sessions {
+    Sessions {
+        first: text(),
+        runs: vec![SessionRun { run: text(), reached_unix_ms: 1, machine: Some(text()) }],
+        left_out: vec![LeftOutRun { run: text(), why: text() }],
+        pairs: vec![PairOverSessions {
+            a: text(),
+            b: text(),
+            point: point(),
+            ratio: 1.5,
+            low: 1.4,
+            high: 1.6,
+            between: Some(0.1),
+            sessions: vec![SessionEstimate { run: text(), ratio: 1.5, low: 1.4, high: 1.6 }],
+            sentence: text(),
+        }],
     }
 }
 
