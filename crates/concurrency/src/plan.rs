@@ -43,7 +43,6 @@ pub struct ConcurrencyRequest {
     pub seed: Option<u32>,
     /// Tags to find the run by.
     pub tags: Vec<String>,
-    confirms: None,
     /// The machine of a variant that names none.
     pub on: Option<String>,
     /// The machines that the user has.
@@ -70,7 +69,6 @@ fn of_server(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurre
         on_op: request.on_op.clone(),
         seed: request.seed,
         tags: request.tags.clone(),
-        confirms: None,
         on: request.on.clone(),
         hosts: request.hosts.clone(),
         clients: request.clients.clone(),
