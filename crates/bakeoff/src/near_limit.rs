@@ -57,11 +57,11 @@ mod tests {
         let blocks: Vec<(f64, f64)> =
             [100.7, 101.0, 103.0, 104.4, 105.2, 105.6, 101.9].map(|a| (a, 100.0)).to_vec();
         let (text, ..) = found(&blocks).expect("a difference near the limit");
-        assert!(text.starts_with("new has at least 1.00"), "{text}");
+        assert!(text.starts_with("new has at least 1.010 × "), "{text}");
         assert!(text.contains(" × old's throughput in a closed loop (typically 1.03"), "{text}");
         assert!(text.ends_with("7 blocks; near the limit of detection)"), "{text}");
         let turned: Vec<(f64, f64)> = blocks.iter().map(|&(a, b)| (b, a)).collect();
-        assert!(found(&turned).expect("a difference").0.starts_with("old has at least 1.00"));
+        assert!(found(&turned).expect("a difference").0.starts_with("old has at least 1.01"));
     }
 
     /// Quick runs of servers that differ by 1 %, whose blocks scatter by 2 %.

@@ -14,6 +14,7 @@
 //! writers may omit a key that has a default, so new keys need no new [`FORMAT`]. File names are relative to the run
 //! directory, with `/`.
 
+mod answer_text;
 mod concurrency;
 mod cpu_profile;
 mod estimand;
