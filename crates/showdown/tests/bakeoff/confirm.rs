@@ -58,6 +58,13 @@ fn a_confirmation_names_the_run_and_both_have_one_answer() {
 #[test]
 fn what_has_no_ratio_is_not_confirmed() {
     let home = TestHome::new();
+    let plan = home.run(&["plan", "explain", "memcached", "--quick"]);
+    assert!(plan.status.success(), "{}", text(&plan.stderr));
+    let run = home.path("runs/20261121T005139Z-memcached-7f3a");
+    fs::create_dir_all(run.join("trials")).expect("a directory");
+    fs::write(run.join("plan.toml"), &plan.stdout).expect("a plan");
     let output = home.run(&["confirm", "latest"]);
-    assert_eq!(output.status.code(), Some(2), "{}", error_line(&output));
+    let message = error_line(&output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("is a run of `showdown explain`, which has no ratio to confirm"), "{message}");
 }
