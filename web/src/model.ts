@@ -35,6 +35,8 @@ export interface Report {
   concurrency?: Concurrency;
   /** What a search for tunings has tried and kept. */
   tuning?: TuningRecord;
+  /** The answer of all runs of the plan, where there are several. */
+  sessions?: Sessions;
   /** By the name of the file of folded stacks. */
   profiles?: Record<string, FlameData>;
   made_by: string;
@@ -135,6 +137,10 @@ export interface Verdict {
   curves?: SweepCurve[];
   fairness?: Difference[];
   caveats?: { id: string; text: string }[];
+  /** The machine of the servers and the day; it ends the sentence. */
+  machine?: string | null;
+  /** Errors of the method with a measured bound, which are in no interval. */
+  method?: { source: string; within: number }[];
 }
 
 export interface Comparison {
@@ -142,9 +148,18 @@ export interface Comparison {
   b: string;
   point?: SweepPoint;
   estimate: RatioEstimate | null;
+  /** The ratio of the means; none in runs of earlier versions. */
+  means?: { ratio: number; low: number; high: number } | null;
   verdict: { outcome: "difference" | "no_difference_shown" | "inconclusive" };
   smallest_difference: number | null;
   sentence: string;
+}
+
+/** The runs of one plan: the first one, and those that confirm it. */
+export interface Sessions {
+  runs: { run: string; machine?: string | null }[];
+  left_out?: { run: string; why: string }[];
+  pairs: { point?: SweepPoint; sentence: string }[];
 }
 
 export interface RatioEstimate {

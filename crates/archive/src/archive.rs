@@ -9,6 +9,7 @@ use crate::{
     layout,
     model::Plan,
     run::{Run, RunHead, is_running},
+    sessions::sessions,
     writer::{RunWriter, lock},
 };
 use std::{
@@ -79,9 +80,11 @@ impl Archive {
         Ok(self.dir(&self.find(name)?))
     }
 
-    /// Reads the run with this name, or the run directory at this path (see [`Archive::locate`]).
+    /// Reads the run with this name, or the run directory at this path (see [`Archive::locate`]), with the answer of the other runs of
+    /// its plan.
     pub fn open(&self, name: &str) -> Result<Run> {
-        Run::open(&self.locate(name)?)
+        let dir = self.locate(name)?;
+        Ok(Run { sessions: sessions(&dir), ..Run::open(&dir)? })
     }
 
     /// The runs that match a query, newest first. Updates the index first.

@@ -32,6 +32,7 @@
 //! | How is a run written and read? | [`RunWriter`], [`Run`] |
 //! | How are files of earlier formats read? | `upgrade` |
 //! | Which runs are there? | [`Archive`], [`Query`] |
+//! | Which runs are of one plan, and what is their answer together? | [`sessions`] |
 //!
 //! **Goals.** A crash at any moment, a full disk or a damaged file loses only the file that was being written. A run
 //! from an untrusted source cannot access files outside its directory. Ten thousand runs are listed in 0.1 s.
@@ -55,6 +56,7 @@ pub mod layout;
 pub mod model;
 pub mod printable;
 mod run;
+mod sessions;
 pub mod telemetry;
 mod upgrade;
 mod writer;
@@ -66,4 +68,5 @@ pub use files::AtomicFile;
 pub use id::{RunId, RunIdError};
 pub use index::{INDEX, ListedRun, Query};
 pub use run::{Problem, Run, RunState, TrialRecord};
+pub use sessions::sessions;
 pub use writer::{RunWriter, TrialWriter};

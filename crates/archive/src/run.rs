@@ -6,7 +6,8 @@ use crate::{
     id::RunId,
     layout,
     model::{
-        Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Trial, TuningRecord, Verdict,
+        Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Sessions, Trial,
+        TuningRecord, Verdict,
     },
     telemetry::Telemetry,
     upgrade::{FormatNumber, upgrade},
@@ -85,6 +86,9 @@ pub struct Run {
     pub concurrency: Option<Concurrency>,
     /// What `showdown tune` has tried and kept; `None` in a run of another command, or where it cannot be read.
     pub tuning: Option<TuningRecord>,
+    /// The answer of all runs of its plan, where others confirm it, or it confirms another. [`crate::Archive::open`] reads it from
+    /// their directories; [`Run::open`], which reads one directory, does not.
+    pub sessions: Option<Sessions>,
     /// Words to find the run by.
     pub tags: Vec<String>,
     /// Files that are missing or cannot be read. All others are complete.
@@ -134,6 +138,7 @@ impl Run {
             explanation,
             concurrency,
             tuning,
+            sessions: None,
             tags,
             problems,
         })
@@ -263,6 +268,16 @@ pub(crate) fn read_plan(dir: &Path) -> Result<Plan> {
     text.parse().map_err(|error: PlanParseError| {
         unreadable(format!("{error}: fix the line, or restore the file from an export of the run"))
     })
+}
+
+/// Reads the facts, if there are any.
+pub(crate) fn read_facts(dir: &Path) -> Result<Option<Facts>> {
+    read_run_file(dir, layout::FACTS)
+}
+
+/// Reads the verdict, if there is one.
+pub(crate) fn read_verdict(dir: &Path) -> Result<Option<Verdict>> {
+    read_run_file(dir, layout::VERDICT)
 }
 
 /// A JSON file that may be missing.

@@ -1,11 +1,12 @@
 //! The caveats of a run: what can still mislead, from its facts and plan. Each has an entry in `docs/BIAS.md`, whose
 //! heading is the caveat's id.
 
-use archive::model::{Caveat, Facts, Measure, Plan, RunLength, Variant};
+use archive::model::{Caveat, Facts, Measure, Plan, Variant};
 use host::CpuSet;
-use workload::is_kernel_setting;
+use workload::{BINARY, is_kernel_setting};
 
 use crate::machine_draw;
+use crate::machine_text::fewest_server_cpus;
 use crate::verdict_input::FinishedTrials;
 
 /// A caveat and the condition under which it applies.
@@ -21,8 +22,16 @@ pub const MADE_BY: &str = "load_made_by";
 /// Its value where the program under test does, which speaks the protocol of `docs/BYOD.md`.
 pub const MADE_BY_SERVER: &str = "server";
 
-fn has_client(facts: &Facts) -> bool {
+/// Whether this program generates the load.
+pub fn has_client(facts: &Facts) -> bool {
     facts.client.get(MADE_BY).is_none_or(|side| side != MADE_BY_SERVER)
+}
+
+/// Whether server and client have a CPU in common.
+pub fn shares_cpus(plan: &Plan) -> bool {
+    let parse = |text: &str| text.parse::<CpuSet>().ok();
+    let both = parse(&plan.cpus.server).zip(parse(&plan.cpus.client));
+    both.is_some_and(|(server, client)| !server.intersection(&client).is_empty())
 }
 
 fn has_servers_here(plan: &Plan) -> bool {
@@ -33,6 +42,16 @@ fn has_servers_here(plan: &Plan) -> bool {
 pub fn are_on_different_machines(plan: &Plan) -> bool {
     let machine = |variant: &Variant| plan.host_of(variant).and_then(|host| host.ssh.as_ref());
     plan.variants.windows(2).any(|pair| machine(&pair[0]) != machine(&pair[1]))
+}
+
+/// With fewer server CPUs, contention between them hardly shows.
+const MANY_CPUS: usize = 8;
+
+/// Whether two variants are the same server from different binaries.
+fn has_builds_of_one_program(plan: &Plan) -> bool {
+    let build = |variant: &Variant| variant.knobs.get(BINARY).cloned();
+    let differ = |a: &Variant, b: &Variant| a.server == b.server && build(a) != build(b);
+    plan.variants.iter().any(|a| plan.variants.iter().any(|b| differ(a, b)))
 }
 
 const RULES: &[CaveatRule] = &[
@@ -59,13 +78,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "shared-cpus",
         text: "Server and client share CPUs: CPU time that the client uses is missing from the server.",
-        applies: |plan, facts, _| {
-            let parse = |text: &str| text.parse::<CpuSet>().ok();
-            match (parse(&plan.cpus.server), parse(&plan.cpus.client)) {
-                (Some(server), Some(client)) => has_client(facts) && !server.intersection(&client).is_empty(),
-                _ => false,
-            }
-        },
+        applies: |plan, facts, _| has_client(facts) && shares_cpus(plan),
     },
     CaveatRule {
         id: "virtual-cpus",
@@ -113,8 +126,18 @@ const RULES: &[CaveatRule] = &[
     },
     CaveatRule {
         id: "one-minute",
-        text: "The quick preset measures for seconds. Effects that take minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
-        applies: |plan, _, _| plan.length == RunLength::Quick,
+        text: "A start is loaded for seconds: about 4 with the quick preset, 10 by default, 30 with --thorough. A warm-up that takes longer is only seen as a ratio that still moves; effects of minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
+        applies: |plan, _, _| !matches!(plan.measure, Measure::BreakingPoint | Measure::OneByOne { .. }),
+    },
+    CaveatRule {
+        id: "few-cpus",
+        text: "The servers had fewer than 8 CPUs: locks, cache lines and accept queues that many CPUs contend for do not show.",
+        applies: |plan, facts, _| fewest_server_cpus(plan, facts).is_some_and(|cpus| cpus < MANY_CPUS),
+    },
+    CaveatRule {
+        id: "builds",
+        text: "The variants are one program in two builds. Where a linker places functions can change the speed by some percent, and restarts do not change that: a small difference may be of the builds and not of the change between them.",
+        applies: |plan, _, _| has_builds_of_one_program(plan),
     },
     CaveatRule {
         id: "long-log",
@@ -131,6 +154,8 @@ pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Cavea
 
 #[cfg(test)]
 mod tests {
+    use archive::model::KnobValue;
+
     use super::*;
 
     #[test]
@@ -141,5 +166,21 @@ mod tests {
         for rule in RULES {
             assert!(headings.contains(&rule.id), "docs/BIAS.md has no heading \"## {}\"", rule.id);
         }
+    }
+
+    #[test]
+    fn two_builds_of_one_server_are_named_and_two_servers_are_not() {
+        let plan: Plan = crate::testing::plan::PLAN.parse().expect("a plan");
+        let ids = |plan: &Plan| -> Vec<String> {
+            caveats(plan, &Facts::default(), &FinishedTrials::default()).into_iter().map(|c| c.id).collect()
+        };
+        assert!(!ids(&plan).contains(&"builds".to_owned()) && ids(&plan).contains(&"few-cpus".to_owned()));
+        let mut builds = plan.clone();
+        builds.variants[1].server = "nginx".to_owned();
+        builds.variants[1].knobs.insert(BINARY.to_owned(), KnobValue::Text("/opt/nginx".to_owned()));
+        assert!(ids(&builds).contains(&"builds".to_owned()));
+        let mut many = plan;
+        many.cpus.server = "0-7".to_owned();
+        assert!(!ids(&many).contains(&"few-cpus".to_owned()));
     }
 }

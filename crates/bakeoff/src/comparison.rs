@@ -20,8 +20,11 @@ use stats::ratio::{IntervalMethod, RatioEstimate};
 use stats::verdict::{RatioComparison, VerdictRule};
 
 use self::bounded_pair::{BoundedPair, Pair};
+use crate::drift::{self, drift_clause};
+use crate::estimand::{Beside, PairedStarts};
 use crate::looks;
 use crate::machine_draw;
+use crate::near_limit::sentence_near_limit;
 use crate::sustained::{self, SustainedCapacity};
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
@@ -79,49 +82,87 @@ fn comparisons_at(
             let indices = (here[pair.a], here[pair.b]);
             let names = (summaries[indices.0].name.as_str(), summaries[indices.1].name.as_str());
             let rule = VerdictRule { confidence, ..rule };
+            let of = Pair { indices, names };
             let too_early = match level {
                 looks::Level::TooEarly { blocks, needed } => Some((blocks, needed)),
                 looks::Level::Of(_) => None,
             };
+            let bounded = BoundedPair::of(input, of, &rule).filter(|_| too_early.is_none());
+            let smallest_of = |estimate: &RatioEstimate| {
+                smallest_difference(estimate.blocks, estimate.log_sd, &rule, STATED_POWER)
+            };
+            let RatioComparison { estimate: measured, verdict: of_valid } = &pair.comparison;
+            let mut of_valid_sentence = sentence(&plan.measure, names, measured.as_ref(), of_valid);
+            let (mut beside, mut drift) = (Beside::default(), None);
+            // A capacity is of all blocks together: it has no value of a single start.
+            if let Some(estimate) = measured
+                && bounded.is_none()
+                && too_early.is_none()
+                && !is_of_capacities
+            {
+                let values: Vec<(f64, f64)> =
+                    blocks.iter().filter_map(|block| block[pair.a].zip(block[pair.b])).collect();
+                beside = Beside::of(names, &values, &paired_starts(input, indices), confidence);
+                drift = drift::drift(&plan.measure, input.trials, indices, confidence);
+                let near =
+                    sentence_near_limit(&plan.measure, names, estimate, of_valid, smallest_of(estimate));
+                let plain = near.unwrap_or(of_valid_sentence);
+                of_valid_sentence = beside.sentence(&plan.measure, names, estimate, of_valid, plain);
+            }
             let (estimate, verdict, mut sentence) =
-                if let Some(((blocks, needed), so_far)) = too_early.zip(pair.comparison.estimate.as_ref()) {
+                if let Some(((blocks, needed), so_far)) = too_early.zip(measured.as_ref()) {
                     let reason = InconclusiveReason::NoVerdictYet { blocks, needed };
                     let sentence = no_verdict_yet(names, blocks, needed, so_far.ratio);
                     (None, ComparisonVerdict::Inconclusive { reason }, sentence)
                 } else {
-                    let of = Pair { indices, names };
-                    let bounded = BoundedPair::of(input, of, &rule).filter(|_| too_early.is_none());
-                    of_pair(input, of, pair.comparison, bounded)
+                    of_pair(input, of, pair.comparison, of_valid_sentence, bounded)
                 };
             if !has_no_ratio(&verdict)
                 && let Some(of) = of_machines(input, indices.0, indices.1)
             {
                 sentence = format!("{sentence}; {of}");
             }
-            let smallest =
-                estimate.as_ref().and_then(|e| smallest_difference(e.blocks, e.log_sd, &rule, STATED_POWER));
+            if let Some(clause) = drift_clause(plan, drift.as_ref()) {
+                sentence = format!("{sentence}; {clause}");
+            }
             Comparison {
                 a: names.0.to_owned(),
                 b: names.1.to_owned(),
                 point: point.clone(),
+                smallest_difference: estimate.as_ref().and_then(smallest_of),
                 estimate: estimate.map(Into::into),
+                means: beside.means,
+                odd_starts: beside.odd_starts,
+                drift,
                 verdict,
-                smallest_difference: smallest,
                 sentence: server_failures::with_starts(input, &[indices.0, indices.1], sentence),
             }
         })
         .collect()
 }
 
-/// What follows for a pair: the ratio, the verdict on it, and a sentence. `measured` is what follows from its valid trials alone, and
-/// `bounded` from those of which only a bound is known as well.
+/// The starts of a pair in the blocks that are compared; none where machines of a kind are, because their values are of several starts.
+fn paired_starts(input: &VerdictInput<'_>, (a, b): (usize, usize)) -> Vec<PairedStarts> {
+    if machine_draw::sets_of_kinds(input.plan).is_some() {
+        return Vec::new();
+    }
+    let start = |index: usize, block: u32| {
+        let trial = input.trials.in_block(index, block)?;
+        Some((trial.number, trial.valid_value()?))
+    };
+    let pair = |block| Some(PairedStarts { a: start(a, block)?, b: start(b, block)? });
+    input.trials.blocks().filter_map(pair).collect()
+}
+
+/// What follows for a pair: the ratio, the verdict on it, and a sentence. `measured` is what follows from its valid trials alone, with
+/// its sentence, and `bounded` from those of which only a bound is known as well.
 fn of_pair(
     input: &VerdictInput<'_>,
     pair: Pair<'_>,
     measured: RatioComparison,
+    of_valid: String,
     bounded: Option<BoundedPair>,
 ) -> (Option<RatioEstimate>, ComparisonVerdict, String) {
-    let of_valid = sentence(&input.plan.measure, pair.names, measured.estimate.as_ref(), &measured.verdict);
     let verdict = ComparisonVerdict::from(measured.verdict);
     match bounded {
         Some(bounded) if !has_no_ratio(&verdict) || !bounded.verdict.is_inconclusive() => {

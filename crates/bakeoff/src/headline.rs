@@ -1,7 +1,8 @@
 //! The answer of a run in one sentence, short enough for a heading. The report has the rest below it.
 
-use archive::model::{Comparison, ComparisonVerdict, Plan, VariantSummary, plural};
+use archive::model::{Comparison, ComparisonVerdict, Measure, Plan, VariantSummary, plural};
 
+use crate::estimand::beside_no_difference;
 use crate::variant_point::point_text;
 use crate::wording::{MeasureWording, quantity};
 
@@ -19,7 +20,7 @@ pub fn headline(
         return of_sweep(summaries, wording);
     }
     if !comparisons.is_empty() {
-        return of_comparisons(comparisons) + &of_modes(summaries);
+        return of_comparisons(&plan.measure, comparisons) + &of_modes(summaries);
     }
     match summaries {
         [one] => match one.median {
@@ -60,11 +61,12 @@ fn best_point(variant: &[VariantSummary], wording: &MeasureWording) -> Option<St
     Some(format!("{}: best at {} ({best})", variant[0].name, point_text(point)))
 }
 
-fn of_comparisons(comparisons: &[Comparison]) -> String {
+fn of_comparisons(measure: &Measure, comparisons: &[Comparison]) -> String {
     if let [only] = comparisons {
         return only.sentence.clone();
     }
     let all = comparisons.len();
+    let beside = beside_no_difference(measure, comparisons);
     let differ: Vec<&str> = comparisons
         .iter()
         .filter(|comparison| matches!(comparison.verdict, ComparisonVerdict::Difference { .. }))
@@ -73,14 +75,15 @@ fn of_comparisons(comparisons: &[Comparison]) -> String {
     let open = comparisons.iter().filter(|c| c.verdict.is_inconclusive()).count();
     if differ.is_empty() {
         return match open {
+            0 if !beside.is_empty() => format!("alike in most starts in all {all} comparisons{beside}"),
             0 => format!("no difference shown in any of {all} comparisons"),
             _ if open == all => format!("inconclusive: all {all} comparisons are inconclusive"),
             1 => format!(
-                "inconclusive: no difference shown in {} of {all} comparisons, 1 is inconclusive",
+                "inconclusive: no difference shown in {} of {all} comparisons, 1 is inconclusive{beside}",
                 all - 1
             ),
             _ => format!(
-                "inconclusive: no difference shown in {} of {all} comparisons, {open} are inconclusive",
+                "inconclusive: no difference shown in {} of {all} comparisons, {open} are inconclusive{beside}",
                 all - open
             ),
         };
@@ -90,7 +93,7 @@ fn of_comparisons(comparisons: &[Comparison]) -> String {
     parts.extend(more(differ.len().saturating_sub(MOST_STATED), "shows a difference", "show a difference"));
     parts.extend(more(all - differ.len() - open, "shows no difference", "show no difference"));
     parts.extend(more(open, "is inconclusive", "are inconclusive"));
-    parts.join("; ")
+    parts.join("; ") + &beside
 }
 
 /// `2 more are inconclusive`, with the verb for one and for several; none for a count of 0.
@@ -129,13 +132,16 @@ mod tests {
             sentence: format!("{a} and b"),
             verdict: found.verdict.into(),
             estimate: found.estimate.map(Into::into),
+            means: None,
+            odd_starts: Vec::new(),
+            drift: None,
             smallest_difference: None,
         }
     }
 
     #[test]
     fn one_comparison_is_stated_in_its_own_sentence() {
-        assert_eq!(of_comparisons(&[comparison("a", 1.5, 0.01)]), "a and b");
+        assert_eq!(of_comparisons(&Measure::MaxThroughput, &[comparison("a", 1.5, 0.01)]), "a and b");
     }
 
     #[test]
@@ -143,23 +149,26 @@ mod tests {
         let differ = |name| comparison(name, 1.5, 0.01);
         let (alike, open) = (comparison("x", 1.0, 0.001), comparison("y", 1.0, 0.6));
         assert_eq!(
-            of_comparisons(&[differ("a"), alike.clone(), open.clone()]),
+            of_comparisons(&Measure::MaxThroughput, &[differ("a"), alike.clone(), open.clone()]),
             "a and b; 1 more shows no difference; 1 more is inconclusive"
         );
         assert_eq!(
-            of_comparisons(&[differ("a"), differ("c"), differ("d"), differ("e"), open.clone(), open.clone()]),
+            of_comparisons(
+                &Measure::MaxThroughput,
+                &[differ("a"), differ("c"), differ("d"), differ("e"), open.clone(), open.clone()]
+            ),
             "a and b; c and b; 2 more show a difference; 2 more are inconclusive"
         );
         assert_eq!(
-            of_comparisons(&[alike.clone(), alike.clone()]),
+            of_comparisons(&Measure::MaxThroughput, &[alike.clone(), alike.clone()]),
             "no difference shown in any of 2 comparisons"
         );
         assert_eq!(
-            of_comparisons(&[open.clone(), open.clone(), open.clone()]),
+            of_comparisons(&Measure::MaxThroughput, &[open.clone(), open.clone(), open.clone()]),
             "inconclusive: all 3 comparisons are inconclusive"
         );
         assert_eq!(
-            of_comparisons(&[open, alike]),
+            of_comparisons(&Measure::MaxThroughput, &[open, alike]),
             "inconclusive: no difference shown in 1 of 2 comparisons, 1 is inconclusive"
         );
     }

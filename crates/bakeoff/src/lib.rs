@@ -18,6 +18,7 @@
 //! `load` generates and times the load. `workload` configures and starts servers, and `machine` says where. `stats` has the statistics. `report`
 //! renders the result.
 
+mod another_session;
 mod bottleneck;
 mod breaking_point;
 mod caveats;
@@ -26,6 +27,8 @@ mod comparison;
 mod counters;
 mod cpu_rate;
 mod curves;
+mod drift;
+mod estimand;
 pub mod event;
 mod fact_check;
 mod failures;
@@ -45,6 +48,9 @@ mod looks;
 mod machine_differences;
 mod machine_draw;
 mod machine_lab;
+mod machine_text;
+mod method_budget;
+mod near_limit;
 mod network_paths;
 mod network_survey;
 mod open_hosts;
@@ -81,6 +87,7 @@ mod verdict_input;
 mod warm_up_loop;
 mod wording;
 
+pub use another_session::another_session;
 pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
 pub use first_block::replacement_before_gains;
 pub use gates::is_broken;

@@ -250,6 +250,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         spending,
         within: request.within,
         tags: request.tags.clone(),
+        confirms: None,
         fallback: None,
         measure,
         replaced,

@@ -18,6 +18,8 @@ use crate::counters;
 use crate::curves::curves;
 use crate::fairness;
 use crate::headline::headline;
+use crate::machine_text::{machine_text, on_machine};
+use crate::method_budget::method_errors;
 use crate::sustained::{self, SustainedCapacity};
 use crate::variant_point::VariantPoint;
 use crate::verdict_input::VerdictInput;
@@ -29,15 +31,20 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
     let wording = wording(&plan.measure);
     let summaries = summaries(input);
     let comparisons = comparisons(input, &summaries);
+    let machine = machine_text(plan, input.facts);
     let planned = input.variant_points.len() * plan.blocks as usize;
     Verdict {
         format: FORMAT,
         reached_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64),
-        sentence: server_failures::with_starts(
-            input,
-            &(0..input.variant_points.len()).collect::<Vec<_>>(),
-            headline(plan, &summaries, &comparisons, &wording),
+        sentence: on_machine(
+            server_failures::with_starts(
+                input,
+                &(0..input.variant_points.len()).collect::<Vec<_>>(),
+                headline(plan, &summaries, &comparisons, &wording),
+            ),
+            machine.as_deref(),
         ),
+        machine,
         metric: wording.what,
         unit: wording.unit.to_owned(),
         higher_is_better: wording.higher_is_better,
@@ -51,6 +58,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         variants: summaries,
         fairness: fairness::differences(plan, input.facts),
         caveats: caveats(plan, input.facts, input.trials),
+        method: method_errors(plan, input.facts),
     }
 }
 
@@ -219,6 +227,7 @@ mod tests {
             user_us,
             system_us,
             between_s: 0.0,
+            slices_us: Vec::new(),
         };
         let trials = [trial(0.0, 18.0), trial(10.0, 10.0), trial(10.0, 12.0)];
         let modes = cpu_time_modes(&trials.iter().collect::<Vec<_>>()).expect("modes");

@@ -139,7 +139,7 @@ pub fn bound_sentence(measure: &Measure, names: (&str, &str), times: f64, sure: 
 }
 
 /// That `a` has `times` the value of `b`.
-fn claim(measure: &Measure, (a, b): (&str, &str), times: &str) -> String {
+pub fn claim(measure: &Measure, (a, b): (&str, &str), times: &str) -> String {
     match measure {
         Measure::MaxThroughput => format!("{a} has {times} × {b}'s throughput in a closed loop"),
         Measure::MaxBytes => format!("{a} moves {times} × {b}'s bytes a second in a closed loop"),
@@ -155,7 +155,8 @@ fn claim(measure: &Measure, (a, b): (&str, &str), times: &str) -> String {
     }
 }
 
-fn interval(estimate: &RatioEstimate) -> String {
+/// Level, interval and number of blocks.
+pub fn interval(estimate: &RatioEstimate) -> String {
     format!(
         "{} CI {}–{}, {}",
         estimate.confidence,
@@ -166,7 +167,7 @@ fn interval(estimate: &RatioEstimate) -> String {
 }
 
 /// A ratio with three decimals near 1, and two elsewhere.
-fn ratio(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     if (0.9..1.1).contains(&value) { format!("{value:.3}") } else { format!("{value:.2}") }
 }
 

@@ -115,6 +115,7 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
         spending: LookSpending::Late,
         within: None,
         tags: request.tags.clone(),
+        confirms: None,
         fallback: None,
         measure: Measure::MaxThroughput,
         replaced: None,

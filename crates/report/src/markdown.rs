@@ -12,7 +12,7 @@ use archive::{
     Run, RunState,
     model::{
         Comparison, ComparisonVerdict, CpuTimeModes, DifferenceClass, ExplanationBasis, Scalability,
-        SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural, thousands,
+        Sessions, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural, thousands,
     },
 };
 use std::fmt::Write;
@@ -46,6 +46,7 @@ pub(crate) fn render(run: &Run) -> String {
         neighbours(&mut out, verdict);
         counters(&mut out, verdict);
         comparisons(&mut out, verdict);
+        beside(&mut out, run, verdict);
         watts::render(&mut out, run, &verdict.unit);
         limits(&mut out, run);
         laws(&mut out, verdict);
@@ -227,6 +228,22 @@ fn comparisons(out: &mut String, verdict: &Verdict) {
     if !sizes.is_empty() {
         let sizes = plain(&sizes.join("; "));
         line!(out, "Smallest difference that this number of blocks finds in four of five runs: {sizes}.\n");
+    }
+}
+
+/// Both ratios of each pair, what the method may be wrong by, and the answer of other sessions.
+fn beside(out: &mut String, run: &Run, verdict: &Verdict) {
+    let ratios = |comparison: &Comparison| {
+        let (a, b, place) = (&comparison.a, &comparison.b, at_suffix(&comparison.point));
+        Some(format!("- {}{place}: {}", plain(&format!("{a} and {b}")), plain(&comparison.ratios()?)))
+    };
+    let ratios = verdict.comparisons.iter().take(MAX_ROWS).filter_map(ratios);
+    let method = verdict.method_text().map(|method| format!("- {}", plain(&method)));
+    let sessions = run.sessions.iter().flat_map(Sessions::lines).take(MAX_ROWS);
+    let sessions = sessions.map(|line| format!("- {}", plain(&line)));
+    let lines: Vec<String> = ratios.chain(method).chain(sessions).collect();
+    if !lines.is_empty() {
+        line!(out, "{}\n", lines.join("\n"));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
 };
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{Concurrency, CpuSplit, Explanation, Tick, Trial, TuningRecord},
+    model::{Concurrency, CpuSplit, Explanation, Sessions, Tick, Trial, TuningRecord},
 };
 use cost::metered::{MeteredReport, metered};
 use cost::pricing::CostReport;
@@ -65,6 +65,9 @@ pub(crate) struct Page<'a> {
     /// What a search for tunings has tried and kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     tuning: Option<&'a TuningRecord>,
+    /// The answer of all runs of the plan, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<&'a Sessions>,
     /// Profiles of the explanation by the name of their file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     profiles: BTreeMap<String, Flame>,
@@ -151,6 +154,7 @@ impl<'a> Page<'a> {
             compared_functions,
             concurrency: run.concurrency.as_ref(),
             tuning: run.tuning.as_ref(),
+            sessions: run.sessions.as_ref(),
             profiles,
             made_by,
         }

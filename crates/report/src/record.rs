@@ -2,7 +2,7 @@
 
 use archive::{
     Problem, Run, RunId, RunState,
-    model::{Concurrency, Explanation, Facts, Plan, Trial, TuningRecord, Verdict},
+    model::{Concurrency, Explanation, Facts, Plan, Sessions, Trial, TuningRecord, Verdict},
 };
 use cost::metered::{MeteredReport, metered};
 use serde::Serialize;
@@ -26,6 +26,9 @@ pub(crate) struct RunReport<'a> {
     /// Only in a run with a meter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) power: Option<MeteredReport>,
+    /// Only where the plan was run in several sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sessions: Option<&'a Sessions>,
     pub(crate) trials: Vec<ReportedTrial<'a>>,
 }
 
@@ -81,6 +84,7 @@ impl<'a> RunReport<'a> {
             concurrency: run.concurrency.as_ref(),
             tuning: run.tuning.as_ref(),
             power: metered(run),
+            sessions: run.sessions.as_ref(),
             trials: run.trials.iter().map(in_folder).collect(),
         }
     }

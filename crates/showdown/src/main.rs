@@ -53,6 +53,8 @@ enum Verb {
     Concurrency(Box<verbs::concurrency::ConcurrencyArgs>),
     /// Run a saved plan
     Run(verbs::bakeoff::PlanFileArgs),
+    /// Measure the plan of a run again in another session, and combine both answers
+    Confirm(verbs::confirm::ConfirmArgs),
     /// Go on with a run that was interrupted or killed
     Resume(verbs::resume::ResumeArgs),
     /// Print the plan of a comparison, a sweep, an explanation or a run of transfers, without running it
@@ -128,6 +130,7 @@ fn main() -> ExitCode {
         Verb::Undo(args) => verbs::undo::run(&args),
         Verb::Concurrency(args) => verbs::concurrency::run(&args),
         Verb::Run(args) => verbs::bakeoff::run(&args),
+        Verb::Confirm(args) => verbs::confirm::run(&args),
         Verb::Resume(args) => verbs::resume::run(&args),
         Verb::Plan(verb) => verbs::bakeoff::plan(&verb),
         Verb::Load(args) => verbs::load::run(&args),

@@ -135,7 +135,8 @@ mod tests {
     use crate::ratio::estimate;
     use proptest::prelude::*;
 
-    const RULE: VerdictRule = VerdictRule { confidence: Confidence::P95, negligible: 0.005, method: None, useful: 0.10 };
+    const RULE: VerdictRule =
+        VerdictRule { confidence: Confidence::P95, negligible: 0.005, method: None, useful: 0.10 };
 
     fn blocks(exact: usize, ratio: f64, others: &[BlockBounds]) -> Vec<BlockBounds> {
         let scattered = (0..exact).map(|i| BlockBounds::exact(ratio * (1.0 + 0.002 * (i % 5) as f64)));

@@ -36,6 +36,9 @@
 //! | what is the ratio of A to B, and its confidence interval? | [`ratio`] |
 //! | what is it where some blocks have a bound only? | [`bounded`] |
 //! | is that a difference? | [`verdict`], for several variants [`multiple`] |
+//! | what is the ratio of the means, and which starts are far from the others? | [`means`], [`odd_starts`] |
+//! | does a ratio still move within blocks? | [`drift`] |
+//! | what is the ratio over several sessions? | [`sessions`] |
 //! | is a mean above a bound, and which of several claims hold together? | [`one_sided`], [`holm`] |
 //! | do the means of two independent sides differ? | [`welch`], many at once with [`false_discovery`] |
 //! | what is the variance of each of many alike quantities with few values? | [`moderated`] |
@@ -77,6 +80,7 @@ pub mod bounded;
 pub mod confidence;
 pub mod cost;
 pub mod describe;
+pub mod drift;
 pub mod elasticity;
 pub mod energy_counter;
 pub mod error_budget;
@@ -87,16 +91,19 @@ mod least_squares;
 mod level;
 mod location;
 pub mod looks;
+pub mod means;
 pub mod moderated;
 pub mod modes;
 mod mser;
 pub mod multiple;
+pub mod odd_starts;
 pub mod one_sided;
 pub mod power;
 pub mod proportion;
 pub mod quantity;
 pub mod queueing;
 pub mod ratio;
+pub mod sessions;
 pub mod steady;
 pub mod times;
 pub mod usl;

@@ -23,7 +23,7 @@
 //! # Example
 //!
 //! ```no_run
-//! use workload::{Catalogue, Instance, StartOptions};
+//! use workload::{Catalogue, Instance, StartLayout, StartOptions};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (workload, variants) = Catalogue::default().resolve(None, &["nginx:sendfile=off"])?;
@@ -36,6 +36,7 @@
 //!     address: std::net::Ipv4Addr::LOCALHOST.into(),
 //!     connections: 64,
 //!     seed: 1,
+//!     layout: StartLayout::of_start(1, 1),
 //!     interrupted: Default::default(),
 //!     host,
 //! };
@@ -65,11 +66,11 @@ pub mod scaffold;
 mod variant;
 
 pub use catalogue::{Catalogue, DIRECTORY, LookupError};
-pub use definition::{Knob, ServerDefinition, TypedValue, Workload};
+pub use definition::{BINARY, Knob, ServerDefinition, TypedValue, Workload};
 pub use folder::{DEFINITION, Folder};
 pub use instance::{
     ConfigurationError, EffectiveConfigFile, Instance, InstanceError, ObservedChange, ObservedValue,
-    Observer, OperationCount, ServerFacts, ServerQueryError, StartOptions, StatisticsError,
+    Observer, OperationCount, ServerFacts, ServerQueryError, StartLayout, StartOptions, StatisticsError,
     over as observed_over,
 };
 pub use instances::{Instances, Observers};

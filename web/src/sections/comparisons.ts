@@ -5,6 +5,7 @@ import { breakable, el, type Child } from "../dom";
 import { percent, unbroken } from "../derive/format";
 import { pointText } from "../derive/cells";
 import type { Report, Verdict } from "../model";
+import { estimands } from "./estimand";
 import type { Section } from "./section";
 
 /** A part of the answer in a comparison of variants. */
@@ -13,9 +14,10 @@ export function comparisons(verdict: Verdict, level: 2 | 3): Child[] {
 }
 
 /** A section of its own in a sweep, which compares at every point. */
-export function comparisonsSection({ plan, verdict }: Report): Section | null {
+export function comparisonsSection(report: Report): Section | null {
+  const { plan, verdict } = report;
   if (plan?.kind !== "sweep" || !verdict || verdict.comparisons.length === 0) return null;
-  return { id: "comparisons", title: "Comparisons", short: "Ratios", body: comparisons(verdict, 3) };
+  return { id: "comparisons", title: "Comparisons", short: "Ratios", body: [...comparisons(verdict, 3), ...estimands(report)] };
 }
 
 function sentences(verdict: Verdict): HTMLElement | null {
@@ -24,7 +26,7 @@ function sentences(verdict: Verdict): HTMLElement | null {
     const at = pointText(comparison.point);
     const least = comparison.smallest_difference;
     const power = least === null ? "" : ` The smallest difference that 4 of 5 runs of this size detect is ${percent(least)}.`;
-    const sentence = several || comparison.sentence !== verdict.sentence ? `${at ? `${at}: ` : ""}${comparison.sentence}.` : "";
+    const sentence = several || !verdict.sentence.startsWith(comparison.sentence) ? `${at ? `${at}: ` : ""}${comparison.sentence}.` : "";
     return unbroken(`${sentence}${power}`.trim());
   });
   const lines = texts.filter(Boolean);

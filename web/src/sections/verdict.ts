@@ -7,6 +7,7 @@ import { spaced } from "../derive/slo";
 import type { Plan, Report, Resumption, Run } from "../model";
 import { terms } from "../terms";
 import { comparisons } from "./comparisons";
+import { estimands } from "./estimand";
 
 /** A longer sentence has a smaller font. */
 export const LONG_SENTENCE = 110;
@@ -38,7 +39,7 @@ export function verdictSection(report: Report): HTMLElement {
     el("p", { class: "basis" }, ...basis(report)),
     ...state(report),
     // A sweep has many comparisons, and its curves are easier to read. Its comparisons have a section of their own.
-    ...(verdict && plan?.kind !== "sweep" ? comparisons(verdict, 2) : []),
+    ...(verdict && plan?.kind !== "sweep" ? [...comparisons(verdict, 2), ...estimands(report)] : []),
   );
 }
 

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, REPLACED, several, unfinished, withoutClientPart, withCost } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, REPLACED, several, unfinished, withoutClientPart, withCost, withSessions } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -333,6 +333,23 @@ test("two modes have a notice, and each comparison has its band", async () => {
     assert.match(await page.locator("#verdict .sentences").innerText(), /inconclusive/);
     assert.equal(await page.locator("#percentiles .note").innerText().then((text) => text.includes("merged")), true);
   });
+});
+
+test("both ratios, the bound of the method and other sessions are below the verdict", async () => {
+  await check(withSessions(), async (page) => {
+    assert.match(await page.locator("h1").innerText(), /^Alike in most starts/);
+    const lines = (await page.locator("#verdict .estimands li").allInnerTexts()).map((line) => line.replace(/\s+/g, " "));
+    assert.match(lines[0] ?? "", /^nginx \/ apache: typical ratio [\d.]+ \(.*\), ratio of means 1\.411 \(1\.301–1\.521\)\.$/);
+    assert.match(lines[1] ?? "", /^Method: up to 4.*%, which is in no interval \(in turns or alone 4.*%\)\.$/);
+    assert.deepEqual(lines.slice(2), [
+      "nginx / apache, capacity: 1.400 over 2 sessions.",
+      "Session 20261121T005139Z-a-7f3a on 1 CPU of an AMD EPYC 7B13, 21 November.",
+      "Session 20261128T005139Z-a-7f3b.",
+      "Session 20261129T005139Z-a-7f3c is left out: it has no verdict.",
+    ]);
+    assert.equal((await page.locator("#verdict .basis").allInnerTexts()).some((text) => text.includes("Alike")), false, "the sentence stands once");
+  });
+  await check(fixture("comparison"), async (page) => assert.equal(await count(page, "#verdict .estimands"), 0));
 });
 
 test("the only ratio of several comparisons has its name", async () => {

@@ -295,6 +295,23 @@ export function modes(): Report {
   return report;
 }
 
+/** A comparison with its ratio of means, a bound of the method, and another session. */
+export function withSessions(): Report {
+  const report = fixture("comparison");
+  const [first] = report.verdict?.comparisons ?? [];
+  if (!report.verdict || !first?.estimate) throw new Error("the fixture has a ratio");
+  first.means = { ratio: 1.411, low: 1.301, high: 1.521 };
+  first.sentence = "alike in most starts: nginx and apache within ±2.1 %; 2 of 14 starts of nginx at half the speed";
+  report.verdict.sentence = `${first.sentence}; on 1 CPU of an AMD EPYC 7B13, 28 November`;
+  report.verdict.method = [{ source: "in turns or alone", within: 0.04 }];
+  report.sessions = {
+    runs: [{ run: "20261121T005139Z-a-7f3a", machine: "on 1 CPU of an AMD EPYC 7B13, 21 November" }, { run: "20261128T005139Z-a-7f3b" }],
+    left_out: [{ run: "20261129T005139Z-a-7f3c", why: "it has no verdict" }],
+    pairs: [{ sentence: "nginx / apache, capacity: 1.400 over 2 sessions" }],
+  };
+  return report;
+}
+
 /** A run that explains with `--slow-request`: the first server has a slow request and a median one, and of the second none could be told. */
 export function withSlowRequests(): Report {
   const report = fixture("explanation");

@@ -47,6 +47,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         spending: LookSpending::Late,
         within: None,
         tags: vec!["made-up".to_owned()],
+        confirms: None,
         fallback: None,
         measure,
         replaced: None,

@@ -19,6 +19,7 @@ use crate::{
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use stats::{
     describe::Sample,
+    means::ratio_of_means,
     power::smallest_difference,
     verdict::{VerdictRule, compare},
 };
@@ -180,6 +181,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
         replaced: None,
         format: FORMAT,
         reached_unix_ms,
+        machine: None,
         sentence: sentence.clone(),
         metric: format!("capacity at {SLO}"),
         unit: "/s".to_owned(),
@@ -191,6 +193,9 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
             b: NAMES[1].to_owned(),
             point: BTreeMap::new(),
             estimate: found.estimate.map(Into::into),
+            means: ratio_of_means(&complete, rule.confidence).map(Into::into),
+            odd_starts: Vec::new(),
+            drift: None,
             verdict: found.verdict.into(),
             smallest_difference: smallest,
             sentence,
@@ -199,6 +204,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
         curves: Vec::new(),
         fairness: facts::differences(),
         caveats: common::caveats(),
+        method: Vec::new(),
     }
 }
 

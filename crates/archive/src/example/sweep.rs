@@ -132,6 +132,7 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
         replaced: None,
         format: FORMAT,
         reached_unix_ms,
+        machine: None,
         sentence: format!("memcached's throughput peaks {} connections", peaks.join(", ")),
         metric: "throughput in a closed loop".to_owned(),
         unit: "/s".to_owned(),
@@ -143,5 +144,6 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
         curves: curves.to_vec(),
         fairness: Vec::new(),
         caveats: common::caveats(),
+        method: Vec::new(),
     }
 }

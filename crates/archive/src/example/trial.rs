@@ -63,6 +63,7 @@ impl<'a> TrialBuilder<'a> {
             requests: (achieved * f64::from(seconds)) as u64,
             errors: BTreeMap::new(),
             meets_slo: with_slo.then(|| slo(response_time_us.p99)),
+            spent: None,
             service_time_us: self.server.times(rate * 0.6),
             response_time_us,
             response_time_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },

@@ -14,8 +14,10 @@
 //! writers may omit a key that has a default, so new keys need no new [`FORMAT`]. File names are relative to the run
 //! directory, with `/`.
 
+mod answer_text;
 mod concurrency;
 mod cpu_profile;
+mod estimand;
 mod explanation;
 mod facts;
 mod fairness;
@@ -28,6 +30,7 @@ mod plan;
 mod power;
 mod requests;
 mod run_file;
+mod sessions;
 mod statistics;
 mod times;
 mod trial;
@@ -41,6 +44,7 @@ pub use concurrency::{
     ChangedSetting, Concurrency, ConcurrencyLimit, ConcurrencyStep, RanOut, Recovery, StepAdvances, StepTimes,
 };
 pub use cpu_profile::{CpuDifference, CpuProfile, FrameCost, FrameDifference, WAKING};
+pub use estimand::{MethodError, OddStarts, RatioDrift, RatioOfMeans};
 pub use explanation::{
     Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis, Figure, HeldLoad,
     PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord, Unknown,
@@ -66,6 +70,7 @@ pub use requests::{
     RequestFunction, RequestPart, RequestStep, SlowRequests, ThreadsMeanwhile, TracedRequest,
 };
 pub(crate) use run_file::RunFile;
+pub use sessions::{LeftOutRun, PairOverSessions, SessionEstimate, SessionRun, Sessions};
 pub use statistics::{
     ComparisonSide, ComparisonVerdict, ConfidenceInterval, InconclusiveReason, IntervalMethod, NoFitReason,
     RatioEstimate, Scalability, ScalabilityFit, SteadyState, UnsteadyReason,

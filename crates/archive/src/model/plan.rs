@@ -60,6 +60,9 @@ pub struct Plan {
     /// Words to find the run by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// The run whose plan this run repeats in another session, by its id. Runs of one plan have one answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirms: Option<String>,
     /// What is measured instead if the client is the limit in the first block. Only where the user named no measure. The run
     /// removes it from its plan when the first block has decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]

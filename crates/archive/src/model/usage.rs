@@ -38,6 +38,10 @@ pub struct CpuTimePerOperation {
     pub system_us: f64,
     /// CPU seconds of the server between its slices, which are in none of the above.
     pub between_s: f64,
+    /// CPU time an operation in each slice, microseconds, in the order of the rounds; 0 for a slice without one. Empty in runs of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices_us: Vec<f64>,
 }
 
 impl CpuTimePerOperation {

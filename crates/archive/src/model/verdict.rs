@@ -1,8 +1,8 @@
 //! `verdict.json`: the results of a run, computed from valid trials only. A run without it is unfinished.
 
 use super::{
-    Caveat, ComparisonVerdict, ConfidenceInterval, Difference, NeighbourEffect, QuantileCurve, RatioEstimate,
-    Scalability, SweepPoint,
+    Caveat, ComparisonVerdict, ConfidenceInterval, Difference, MethodError, NeighbourEffect, OddStarts,
+    QuantileCurve, RatioDrift, RatioEstimate, RatioOfMeans, Scalability, SweepPoint,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,6 +16,10 @@ pub struct Verdict {
     pub reached_unix_ms: u64,
     /// The answer in one sentence.
     pub sentence: String,
+    /// The machine of the servers and the day, such as `on 1 CPU of an AMD EPYC 7B13, 28 November`. `None` where the facts do not
+    /// name the processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// The metric, such as `capacity at p99 < 5 ms`.
     pub metric: String,
     /// Its unit, such as `/s`.
@@ -47,6 +51,9 @@ pub struct Verdict {
     /// Known sources of error that apply to this run.
     #[serde(default)]
     pub caveats: Vec<Caveat>,
+    /// Errors of the method that have a measured bound and apply to this run. They are in no interval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub method: Vec<MethodError>,
 }
 
 /// Two variants and the verdict on their ratio.
@@ -59,8 +66,17 @@ pub struct Comparison {
     /// The point on the axes of a sweep; empty in a comparison.
     #[serde(default, skip_serializing_if = "SweepPoint::is_empty")]
     pub point: SweepPoint,
-    /// The ratio with its interval; `None` where there is none.
+    /// The typical ratio with its interval: the Hodges–Lehmann pseudo-median of the blocks' log ratios; `None` where there is none.
     pub estimate: Option<RatioEstimate>,
+    /// The ratio of the means; `None` where there is none, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub means: Option<RatioOfMeans>,
+    /// Starts that were far from the others of their variant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub odd_starts: Vec<OddStarts>,
+    /// How the ratio changes within blocks; `None` where it is not measured round by round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<RatioDrift>,
     /// A difference, no difference shown, or inconclusive with the reason.
     pub verdict: ComparisonVerdict,
     /// The smallest relative difference that this number of blocks finds in 4 of 5 runs, such as 0.03.

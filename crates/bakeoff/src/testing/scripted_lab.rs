@@ -155,6 +155,7 @@ fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
         user_us: 40.0,
         system_us: 60.0,
         between_s: 0.0,
+        slices_us: Vec::new(),
     }
 }
 

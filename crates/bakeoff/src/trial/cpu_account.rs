@@ -17,17 +17,26 @@ pub struct SliceCpu {
     pub operations: u64,
 }
 
+impl SliceCpu {
+    /// CPU time an operation, microseconds; 0 without one, and where a rounded reading is lower than the one before.
+    fn each_us(&self) -> f64 {
+        let used = self.after.time.saturating_sub(self.before.time);
+        if self.operations == 0 { 0.0 } else { used.as_secs_f64() * 1e6 / self.operations as f64 }
+    }
+}
+
 /// All slices of a server.
 ///
 /// What is in clock ticks is rounded in each reading. The rounding of one reading cancels that of the next one, because a
 /// server without load hardly changes. So the sums are taken before the difference.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CpuAccount {
     before: CpuUsed,
     after: CpuUsed,
     first: Option<CpuUsed>,
     last: CpuUsed,
     operations: u64,
+    slices_us: Vec<f64>,
 }
 
 impl CpuAccount {
@@ -38,6 +47,7 @@ impl CpuAccount {
         self.first.get_or_insert(slice.before);
         self.last = slice.after;
         self.operations += slice.operations;
+        self.slices_us.push(slice.each_us());
     }
 
     /// Why the server must run alone: it works for itself while others are loaded, which takes from their slices and is missing in
@@ -72,6 +82,7 @@ impl CpuAccount {
             user_us: each_us * user_share,
             system_us: each_us * (1.0 - user_share),
             between_s: whole.time.saturating_sub(used.time).as_secs_f64(),
+            slices_us: self.slices_us.clone(),
         })
     }
 }
@@ -109,6 +120,7 @@ mod tests {
         assert!((cpu.cpu_s - 0.040).abs() < 1e-9 && (cpu.between_s - 0.004).abs() < 1e-9, "{cpu:?}");
         assert!((cpu.user_us + cpu.system_us - 20.0).abs() < 1e-9, "{cpu:?}");
         assert!((cpu.user_us - 20.0 / 3.0).abs() < 1e-9, "a third of the ticks: {cpu:?}");
+        assert_eq!(cpu.slices_us.iter().map(|us| us.round() as u64).collect::<Vec<_>>(), [13, 40]);
     }
 
     /// The time of a child that ends moves to its parent and is rounded down there.

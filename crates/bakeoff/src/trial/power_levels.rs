@@ -224,6 +224,7 @@ mod tests {
             user_us: 1.0,
             system_us: 1.0,
             between_s: 0.0,
+            slices_us: Vec::new(),
         };
         let of_cpu = TrialMeasurement { cpu_time: Some(cpu), ..result(3.0) };
         assert_eq!(FullLoad::of(&plan(Measure::CpuTime { rate_per_s: None }), None, &of_cpu), open(70.0));

@@ -23,7 +23,7 @@ use profile::{
     Activity, ActivitySampler, CpuSampler, CpuSamplerOptions, ProcessSet, Stacks, ThreadSampler,
     ThreadSamplerOptions, ThreadStates, WaitSampler, WaitSamplerOptions, Waits,
 };
-use workload::{Instances, ServerVariant, StartOptions, Workload};
+use workload::{Instances, ServerVariant, StartLayout, StartOptions, Workload};
 
 use crate::error::MachineError;
 use crate::lock::lock;
@@ -92,9 +92,11 @@ impl LocalMachine {
 
     fn try_start(&self, workload: &Workload, order: &ServerOrder) -> Result<RunningServer, LocalError> {
         let kernel_settings = self.apply(&order.variant)?;
+        let layout = StartLayout::of_start(order.seed, order.trial);
         let options = StartOptions {
             host: self.host.clone(),
-            directory: self.directory(order.trial),
+            directory: layout.directory_in(&self.directory(order.trial)),
+            layout,
             cache: self.cache.clone(),
             cpus: order.cpus.clone(),
             has_own_cpus: false,

@@ -1,8 +1,15 @@
 //! Sentences of results at the beginning of a line.
 
 /// How sentences begin that do not begin with a name.
-const BEGINS: [&str; 6] =
-    ["no difference ", "inconclusive", "what limits", "nothing that", "an operation", "at "];
+const BEGINS: [&str; 7] = [
+    "no difference ",
+    "alike in most starts",
+    "inconclusive",
+    "what limits",
+    "nothing that",
+    "an operation",
+    "at ",
+];
 
 /// The sentence with a full stop. The names of servers keep their case.
 pub fn capitalised(sentence: &str) -> String {

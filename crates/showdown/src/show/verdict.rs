@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use archive::model::{CpuTimeModes, DifferenceClass, SweepPoint, Trial, VariantSummary, Verdict};
+use archive::model::{CpuTimeModes, DifferenceClass, Sessions, SweepPoint, Trial, VariantSummary, Verdict};
+use archive::printable::one_line;
 use archive::{Run, TrialRecord};
 use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
@@ -70,6 +71,18 @@ pub fn answer(
             comparison.b,
             at(&comparison.point)
         );
+    }
+    for comparison in &verdict.comparisons {
+        if let Some(ratios) = comparison.ratios() {
+            let (a, b) = (&comparison.a, &comparison.b);
+            let _ = writeln!(out, "  {a} and {b}{}: {ratios}", at(&comparison.point));
+        }
+    }
+    if let Some(method) = verdict.method_text() {
+        let _ = writeln!(out, "  {method}");
+    }
+    for line in run.sessions.iter().flat_map(Sessions::lines) {
+        let _ = writeln!(out, "  {}", one_line(&line));
     }
     out.push_str(&invalid_trials(&run.trials));
     for difference in &verdict.fairness {

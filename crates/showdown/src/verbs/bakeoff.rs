@@ -287,7 +287,7 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 }
 
 /// Runs the trials, writes the report and prints the verdict.
-fn run_and_report(plan: &Plan, args: &RunArgs, load_levels: bool) -> anyhow::Result<CommandStatus> {
+pub fn run_and_report(plan: &Plan, args: &RunArgs, load_levels: bool) -> anyhow::Result<CommandStatus> {
     let (plan, meters) = args.meters.of(plan, PlanUse::New, load_levels)?;
     let plan = &plan;
     consent::note_workload_on_disk(plan)?;

@@ -6,6 +6,7 @@ pub mod bakeoff;
 pub mod clients;
 pub mod completions;
 pub mod concurrency;
+pub mod confirm;
 pub mod consent;
 pub mod cost;
 pub mod doctor;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use archive::model::{RunKind, Verdict};
+use archive::model::{RunKind, Sessions, Verdict};
 use bakeoff::event::{Event, Observer};
 use bakeoff::{FinishedRun, RunPlanError};
 use cost::metered::MeteredReport;
@@ -37,7 +37,7 @@ struct ReportedRun {
 
 /// Writes what probably limited the servers of a run that has ended, and its report.
 fn reported(dir: &Path, targets: Option<&NamedTargets>) -> anyhow::Result<ReportedRun> {
-    let mut run = archive::Run::open(dir)?;
+    let mut run = archive::Run { sessions: archive::sessions(dir), ..archive::Run::open(dir)? };
     let explained = ::explain::explain_trials(&run).map_or(Ok(()), |explanation| run.explain(explanation));
     let costs = targets.filter(|_| run.verdict.is_some()).map(|targets| targets.costs(&run)).transpose()?;
     let report = explained
@@ -46,7 +46,7 @@ fn reported(dir: &Path, targets: Option<&NamedTargets>) -> anyhow::Result<Report
     Ok(ReportedRun { run, costs, report })
 }
 
-/// The answer of a run for a program: the verdict, and what meters and prices add to it.
+/// The answer of a run for a program: the verdict, and what meters, prices and other sessions add to it.
 #[derive(Serialize)]
 struct RunAnswer<'a> {
     #[serde(flatten)]
@@ -55,6 +55,8 @@ struct RunAnswer<'a> {
     power: Option<&'a MeteredReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<&'a CostReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<&'a Sessions>,
 }
 
 /// Runs trials with `run`, writes the report and prints the verdict.
@@ -80,7 +82,12 @@ pub fn report_on(
     let ReportedRun { run, costs, report } = reported(&finished.dir, targets).with_context(kept)?;
     let path = report.as_ref().ok().map(|path| path.display().to_string());
     let metered = cost::metered::metered(&run);
-    let document = RunAnswer { verdict: &finished.verdict, power: metered.as_ref(), cost: costs.as_ref() };
+    let document = RunAnswer {
+        verdict: &finished.verdict,
+        power: metered.as_ref(),
+        cost: costs.as_ref(),
+        sessions: run.sessions.as_ref(),
+    };
     shown.format.print(&document, || {
         answer(&finished.verdict, &run, metered.as_ref(), costs.as_ref(), &dir, path.as_deref())
     })?;

@@ -6,6 +6,7 @@ mod block_io;
 mod build;
 mod byod;
 mod concurrency;
+mod confirm;
 mod cpu_time;
 mod download;
 mod explain;

@@ -6,11 +6,13 @@ use archive::model::{
     CarriedLoad, Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval,
     ConfigFile, CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass,
     FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
-    IntervalMethod, KnobValue, LevelWatts, MeasuredValue, Mode, NeighbourEffect, Neighbours, NetworkFacts,
-    NoFitReason, OperationTimes, PhaseKind, PhaseSlices, PowerLevel, RatioEstimate, ResourceUse, Resumption,
-    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SharedNetworkFacts, SteadyState, SweepCurve,
-    SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns,
-    TrialValue, UnsteadyReason, VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
+    IntervalMethod, KnobValue, LeftOutRun, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect,
+    Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, PairOverSessions, PhaseKind,
+    PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption,
+    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate, SessionRun, Sessions,
+    SharedNetworkFacts, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter,
+    TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, VariantFacts,
+    VariantSummary, Verdict, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -155,6 +157,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             user_us: 1.5,
             system_us: 2.5,
             between_s: 0.5,
+            slices_us: vec![1.5],
         }),
         neighbours: Some(Neighbours {
             connections: 1,
@@ -258,6 +261,7 @@ pub fn verdict() -> Verdict {
         format: FORMAT,
         reached_unix_ms: 1,
         sentence: text(),
+        machine: Some(text()),
         metric: text(),
         unit: text(),
         higher_is_better: true,
@@ -293,6 +297,26 @@ pub fn verdict() -> Verdict {
             .map(|class| Difference { key: text(), values: map(text()), class, remark: text() })
             .to_vec(),
         caveats: vec![Caveat { id: text(), text: text() }],
+        method: vec![MethodError { source: text(), within: 0.04 }],
+    }
+}
+
+pub fn sessions() -> Sessions {
+    Sessions {
+        first: text(),
+        runs: vec![SessionRun { run: text(), reached_unix_ms: 1, machine: Some(text()) }],
+        left_out: vec![LeftOutRun { run: text(), why: text() }],
+        pairs: vec![PairOverSessions {
+            a: text(),
+            b: text(),
+            point: point(),
+            ratio: 1.5,
+            low: 1.4,
+            high: 1.6,
+            between: Some(0.1),
+            sessions: vec![SessionEstimate { run: text(), ratio: 1.5, low: 1.4, high: 1.6 }],
+            sentence: text(),
+        }],
     }
 }
 
@@ -323,6 +347,9 @@ fn comparisons() -> Vec<Comparison> {
             method,
             log_sd: 0.1,
         }),
+        means: Some(RatioOfMeans { ratio: 1.5, low: 1.4, high: 1.6, confidence: 0.95 }),
+        odd_starts: vec![OddStarts { variant: text(), trials: vec![1], of: 7, factor: 0.5 }],
+        drift: Some(RatioDrift { per_block: 0.1, low: 0.05, high: 0.15, blocks: 6, is_shown: true }),
         verdict,
         smallest_difference: Some(0.1),
         sentence: text(),

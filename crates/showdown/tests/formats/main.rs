@@ -92,6 +92,8 @@ fn lists_and_reports_are_documented() {
     }
     run.explanation = Some(explanations::explanation(ExplanationBasis::Trials));
     run.concurrency = Some(concurrency::concurrency());
+    run.sessions = Some(documents::sessions());
+    page.assert_documents("Sessions of a plan", &[json(&documents::sessions())]);
     let report = report::json(&run).expect("a report");
     reports.push(serde_json::from_str(&report).expect("JSON"));
     reports.push(metered_report(root.path()));

@@ -46,6 +46,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
         spending: LookSpending::Early,
         within: Some(0.02),
         tags: texts(),
+        confirms: Some(text()),
         fallback: Some(FallbackMeasure::CpuTime),
         measure,
         replaced: Some(ReplacedMeasure { metric: text(), why: text() }),

@@ -24,6 +24,7 @@ mod directories;
 mod error;
 mod facts;
 mod files;
+mod layout;
 mod log_counter;
 mod observer;
 mod options;
@@ -38,6 +39,7 @@ mod tool;
 
 pub use self::error::{ConfigurationError, InstanceError, StatisticsError};
 pub use self::facts::ServerFacts;
+pub use self::layout::StartLayout;
 pub use self::observer::{ObservedChange, ObservedValue, Observer, over, sum};
 pub use self::options::StartOptions;
 pub use self::query::ServerQueryError;

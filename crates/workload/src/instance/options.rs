@@ -7,6 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use host::{CpuSet, Host};
 
+use super::layout::StartLayout;
+
 /// Where a server is started, and with which resources.
 #[derive(Clone, Debug)]
 pub struct StartOptions {
@@ -27,6 +29,8 @@ pub struct StartOptions {
     pub connections: u32,
     /// The seed of keys, values and rows.
     pub seed: u64,
+    /// What moves the server's memory from start to start. Where the lengths are to differ, the directory has them, too.
+    pub layout: StartLayout,
     /// Set it to stop waiting for the server.
     pub interrupted: Arc<AtomicBool>,
 }

@@ -14,6 +14,7 @@ use super::credentials::ServerCredentials;
 use super::directories::StartDirectories;
 use super::error::{ConfigurationError, InstanceError};
 use super::files::{self, SecretFiles};
+use super::layout;
 use super::log_counter::LogCounter;
 use super::options::StartOptions;
 use super::password::{self, MASKED, Password};
@@ -170,6 +171,7 @@ fn server_command(
     command.run_as = tools.run_as;
     let lowers_memory = server.knobs.iter().filter(|knob| knob.is_memory);
     command.memory_settings = lowers_memory.map(|knob| knob.name.clone()).collect();
+    command.env.insert(layout::VARIABLE.to_owned(), options.layout.value());
     command.env.insert(TMPDIR.to_owned(), tools.temporary.to_string_lossy().into_owned());
     command
 }

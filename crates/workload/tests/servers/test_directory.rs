@@ -12,7 +12,7 @@ use load::drivers::keyspace::KeyspaceSpec;
 use load::drivers::mix::OperationMix;
 use load::drivers::sql::{TableMix, Tables};
 use tempfile::TempDir;
-use workload::{Catalogue, Instance, InstanceError, ServerVariant, StartOptions, Workload};
+use workload::{Catalogue, Instance, InstanceError, ServerVariant, StartLayout, StartOptions, Workload};
 
 /// The keys of a test.
 pub const KEYS: u64 = 500;
@@ -48,6 +48,7 @@ impl TestDirectory {
             address: std::net::Ipv4Addr::LOCALHOST.into(),
             connections: 1_000,
             seed: 7,
+            layout: StartLayout::of_start(7, 1),
             interrupted: Arc::default(),
             host,
         })
