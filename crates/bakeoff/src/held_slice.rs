@@ -65,7 +65,7 @@ impl SingledSlice {
     /// The slice with this outcome, in which the server used this CPU time.
     pub(crate) fn of(outcome: LoadOutcome, used: &CpuUsed) -> Self {
         let summary = Summary::of(&outcome);
-        let response = outcome.total.merged(|op| &op.response_time);
+        let response = outcome.total.response_times();
         let all = |stats: &CompactInterval| stats.succeeded() + stats.failed();
         let slice = HeldSlice {
             // Requests are those that succeeded.

@@ -201,8 +201,7 @@ impl<'m> DownloadTarget<'m> {
     ) -> Result<Self, ConcurrencyError> {
         let expect = Expected { status: Some(Statuses::One(200)), ..Expected::default() };
         let operation = HttpOperation { expect, ..HttpOperation::get(&target.path_and_query) };
-        let protocol =
-            ProtocolSpec::Http(HttpSpec { authority: target.authority(), operations: vec![operation] });
+        let protocol = ProtocolSpec::Http(HttpSpec::new(&target.authority(), vec![operation]));
         if target.scheme.is_tls {
             return Err(TransferSpecError::Protocol.into());
         }

@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto};
 
 use crate::record::ErrorKind;
 use crate::tls;
@@ -26,6 +27,20 @@ impl From<Errno> for ConnectionError {
 impl From<rustls::Error> for ConnectionError {
     fn from(error: rustls::Error) -> Self {
         Self { kind: ErrorKind::Tls, detail: tls::describe(&error) }
+    }
+}
+
+/// Connects to a socket of the file system without waiting: at once, or not at all where its queue is full.
+pub(crate) fn connect_to_socket(path: &Path) -> Result<OwnedFd, ConnectionError> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    match net::connect(&socket, &SocketAddrUnix::new(path)?) {
+        Ok(()) => Ok(socket),
+        Err(Errno::AGAIN) => {
+            let detail = format!("the queue of {} is full", path.display());
+            Err(ConnectionError { kind: ErrorKind::Refused, detail })
+        }
+        Err(errno) => Err(errno.into()),
     }
 }
 

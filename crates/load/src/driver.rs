@@ -113,6 +113,12 @@ pub trait Driver {
         Step::Done { reuse: true }
     }
 
+    /// How many operations can begin, at least: fewer where each uses a value once. The part of the load ends at 0.
+    #[inline]
+    fn operations_left(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Picks the next operation of this dialogue and writes its first bytes.
     fn begin(&mut self, dialogue: &mut Self::Dialogue, turn: Turn<'_>) -> OperationId;
 

@@ -47,7 +47,7 @@ pub(crate) fn outcome() -> LoadOutcome {
     total.client.offered = 10_000;
     (total.client.user_cpu_ns, total.client.wall_ns) = (5 * SECOND_NS, 10 * SECOND_NS);
     let operations = vec![HttpOperation::get("/")];
-    let protocol = ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations });
+    let protocol = ProtocolSpec::Http(HttpSpec::new("box", operations));
     let spec = LoadSpec::open(protocol, ([127, 0, 0, 1], 80).into(), 4, 1_000.0);
     let length = Duration::from_secs(10);
     LoadOutcome {

@@ -22,6 +22,8 @@ use crate::record::micros;
 
 /// The end of the tag of response times.
 const RESPONSE_TIME: &str = ".response_time";
+/// The end of the tag of operations without an answer: when the client gave up.
+const UNANSWERED: &str = ".unanswered";
 
 /// Half of the resolution of the log's times.
 const ROUNDING: Duration = Duration::from_micros(500);
@@ -44,7 +46,7 @@ pub struct MalformedLog(String);
 
 /// Writes the measured intervals of a run, and last the drain.
 ///
-/// The tag of a line is `operation.response_time`, `operation.server_time`, `operation.service_time` or
+/// The tag of a line is `operation.response_time`, `operation.unanswered`, `operation.server_time`, `operation.service_time` or
 /// `operation.first_byte`. What the client added has the tags `client.lag` and `client.pickup`, and their sum for each
 /// operation `client.delay`. Where several clients made the load, these lines are of all together; those of each client follow
 /// them, with `@` and its name behind the tag.
@@ -78,10 +80,12 @@ fn write_intervals<W: Write>(
         };
         for (name, op) in outcome.operations.iter().zip(&stats.operations) {
             line(format!("{name}{RESPONSE_TIME}"), &op.response_time)?;
+            line(format!("{name}{UNANSWERED}"), &op.unanswered)?;
             line(format!("{name}.server_time"), &op.server_time)?;
             line(format!("{name}.service_time"), &op.service_time)?;
             line(format!("{name}.first_byte"), &op.first_byte)?;
         }
+        line(format!("connections{UNANSWERED}"), &stats.connections.unanswered)?;
         line("client.lag".to_owned(), &stats.client.lag)?;
         line("client.pickup".to_owned(), &stats.client.pickup)?;
         line("client.delay".to_owned(), &stats.client.delay)?;
@@ -89,14 +93,16 @@ fn write_intervals<W: Write>(
     Ok(())
 }
 
-/// The response times of all operations in the intervals that begin within `window`, merged without loss.
+/// The response times of all operations in the intervals that begin within `window`, merged without loss; of operations
+/// without an answer, when the client gave up.
 pub fn response_times(log: &[u8], window: &Range<Duration>) -> Result<Micros, MalformedLog> {
     let malformed = |problem: &dyn std::fmt::Debug| MalformedLog(format!("{problem:?}"));
     let mut sum = micros();
     let mut decoder = Deserializer::new();
     for entry in IntervalLogIterator::new(log) {
         let LogEntry::Interval(interval) = entry.map_err(|error| malformed(&error))? else { continue };
-        let is_response = interval.tag().is_some_and(|tag| tag.as_str().ends_with(RESPONSE_TIME));
+        let ends_with = |end| interval.tag().is_some_and(|tag| tag.as_str().ends_with(end));
+        let is_response = ends_with(RESPONSE_TIME) || ends_with(UNANSWERED);
         let start = interval.start_timestamp() + ROUNDING;
         if is_response && window.contains(&start) {
             let encoded = STANDARD.decode(interval.encoded_histogram()).map_err(|error| malformed(&error))?;
@@ -153,13 +159,14 @@ mod tests {
             (50, "get.response_time", 20),
             (50, "set.response_time", 70_000),
             (50, "get.service_time", 1),
+            (50, "connections.unanswered", 60_000),
             (100, "get.response_time", 30),
         ]);
         let ms = Duration::from_millis;
         let read = response_times(&log, &(ms(50)..ms(100))).expect("a log");
-        assert_eq!((read.len(), read.min()), (2, 20));
+        assert_eq!((read.len(), read.min()), (3, 20));
         assert!(read.equivalent(read.max(), 70_000));
-        assert_eq!(response_times(&log, &(ms(0)..Duration::MAX)).expect("a log").len(), 4);
+        assert_eq!(response_times(&log, &(ms(0)..Duration::MAX)).expect("a log").len(), 5);
     }
 
     #[test]

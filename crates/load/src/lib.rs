@@ -58,7 +58,7 @@
 //! });
 //!
 //! let operations = vec![HttpOperation::get("/")];
-//! let protocol = ProtocolSpec::Http(HttpSpec { authority: address.to_string(), operations });
+//! let protocol = ProtocolSpec::Http(HttpSpec::new(&address.to_string(), operations));
 //! let spec = LoadSpec::closed(protocol, address, 2).with_duration(None).with_requests(100);
 //! let outcome = load::engine::run(&spec, &Default::default(), &mut |_event| {})?;
 //! let summary = Summary::of(&outcome);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use stats::times::Times;
+use stats::times::{Times, times_or_null};
 
 use crate::engine::LoadOutcome;
 use crate::outcome::IntervalStage;
@@ -26,6 +26,7 @@ pub struct SpanSummary {
     /// Successful operations that ended in it, a second.
     pub throughput_per_s: f64,
     /// From the intended start.
+    #[serde(serialize_with = "times_or_null")]
     pub response_time_us: Times,
 }
 
@@ -98,7 +99,7 @@ impl SpanCounts {
             offered: stats.client.offered,
             requests: stats.succeeded(),
             failed: stats.failed(),
-            response: stats.merged(|op| &op.response_time),
+            response: stats.response_times(),
         }
     }
 

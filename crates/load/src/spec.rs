@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,49 @@ pub struct TlsSpec {
     pub trust: Trust,
     /// Which full handshakes prove that the server has its certificate's key.
     pub proof: KeyProof,
+    /// The client's own certificate, if it has one.
+    #[serde(default)]
+    pub identity: Option<ClientIdentity>,
+}
+
+/// A certificate of the client and its key, for servers that ask for one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientIdentity {
+    /// The certificate, with those of its issuers if the server needs them.
+    pub certificate: PemSource,
+    /// Its key.
+    pub key: PemSource,
+}
+
+/// Where PEM text is.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PemSource {
+    /// In this file.
+    File(String),
+    /// Here, for other machines.
+    Text {
+        /// The file that it is from.
+        from: String,
+        /// The text.
+        text: String,
+    },
+}
+
+impl PemSource {
+    /// The file.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::File(path) | Self::Text { from: path, .. } => path,
+        }
+    }
+}
+
+/// Without the text, which may be a key.
+impl fmt::Debug for PemSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PemSource").field(&self.path()).finish()
+    }
 }
 
 /// Which full handshakes prove that the server has its certificate's key: the client verifies a signature.
@@ -117,6 +161,9 @@ pub enum Trust {
 pub struct LoadSpec {
     /// Where the load goes, at least one address. Connections are divided evenly among them.
     pub addresses: Vec<SocketAddr>,
+    /// A socket of the file system, to which the connections go instead. The addresses are then of this machine's loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
     /// Local addresses to connect from, in turn. Empty: the system chooses.
     pub sources: Vec<IpAddr>,
     /// TLS; none for plain text.
@@ -188,6 +235,7 @@ impl LoadSpec {
     pub fn closed(protocol: ProtocolSpec, address: SocketAddr, connections: u32) -> Self {
         Self {
             addresses: vec![address],
+            socket: None,
             sources: Vec::new(),
             tls: None,
             protocol,
@@ -218,6 +266,12 @@ impl LoadSpec {
     #[must_use]
     pub fn with_addresses(self, addresses: Vec<SocketAddr>) -> Self {
         Self { addresses, ..self }
+    }
+
+    /// Changes whether the load goes to a socket of the file system.
+    #[must_use]
+    pub fn with_socket(self, socket: Option<PathBuf>) -> Self {
+        Self { socket, ..self }
     }
 
     /// Changes the local addresses.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::drivers::password::PasswordSource;
-use crate::spec::{LoadSpec, Trust};
+use crate::spec::{LoadSpec, PemSource, Trust};
 
 impl LoadSpec {
     /// Replaces the path of each file that the load reads.
@@ -16,6 +16,12 @@ impl LoadSpec {
             && let Trust::File(path) = &mut tls.trust
         {
             *path = replace(Path::new(path))?.to_string_lossy().into_owned();
+        }
+        let identity = self.tls.iter_mut().filter_map(|tls| tls.identity.as_mut());
+        for source in identity.flat_map(|identity| [&mut identity.certificate, &mut identity.key]) {
+            if let PemSource::File(path) = source {
+                *path = replace(Path::new(path))?.to_string_lossy().into_owned();
+            }
         }
         if let Some(PasswordSource::File(path)) = self.protocol.password() {
             *path = replace(path)?;
@@ -43,6 +49,7 @@ mod tests {
             resumption: false,
             trust: Trust::File("/over/there/certificate".to_owned()),
             proof: KeyProof::Once,
+            identity: None,
         };
         let spec = example::outcome().spec.with_tls(Some(tls));
         let mut spec = spec.with_protocol(serde_json::from_value(redis).expect("a spec"));

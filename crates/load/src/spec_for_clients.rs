@@ -2,7 +2,7 @@
 
 use crate::drivers::ProtocolSpec;
 use crate::outcome::RunError;
-use crate::spec::{LoadSpec, TlsSpec, Trust};
+use crate::spec::{LoadSpec, PemSource, TlsSpec, Trust};
 use crate::worker_threads::WorkerThreadsError;
 
 /// Whether these many clients can make a load.
@@ -19,12 +19,20 @@ pub(crate) fn check_for_clients(spec: &LoadSpec, clients: u32) -> Result<(), Run
 /// The spec with what is in files and in the environment here.
 pub(crate) fn for_clients(spec: &LoadSpec) -> Result<LoadSpec, RunError> {
     let mut spec = spec.clone();
-    if let Some(TlsSpec { trust, .. }) = &mut spec.tls
-        && let Trust::File(path) = trust
-    {
-        let text = std::fs::read_to_string(&*path)
-            .map_err(|source| RunError::Certificate { path: path.clone(), source })?;
-        *trust = Trust::Text { from: path.clone(), text };
+    let read = |path: &str| {
+        let text = std::fs::read_to_string(path);
+        text.map_err(|source| RunError::Certificate { path: path.to_owned(), source })
+    };
+    if let Some(TlsSpec { trust, identity, .. }) = &mut spec.tls {
+        if let Trust::File(path) = trust {
+            *trust = Trust::Text { text: read(path)?, from: path.clone() };
+        }
+        for source in identity.iter_mut().flat_map(|identity| [&mut identity.certificate, &mut identity.key])
+        {
+            if let PemSource::File(path) = source {
+                *source = PemSource::Text { text: read(path)?, from: path.clone() };
+            }
+        }
     }
     if let Some(password) = spec.protocol.password() {
         *password = password.sent().map_err(WorkerThreadsError::from)?;

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
-use stats::times::Times;
+use stats::times::{Times, times_or_null};
 
+use crate::drivers::http::status_of;
 use crate::engine::LoadOutcome;
 use crate::outcome::ClientOutcome;
-use crate::record::{ErrorKind, OperationStats, times};
+use crate::record::{ErrorKind, OperationStats, RecordedTimes, times};
 use crate::spans::per_second;
 use crate::spec::LoadSpec;
 use crate::validity::{self, BrokenRule};
@@ -24,13 +25,17 @@ pub struct OperationSummary {
     pub failed: u64,
     /// Successful operations that ended within the measured time, a second.
     pub throughput_per_s: f64,
-    /// From the intended start.
+    /// From the intended start; of operations without an answer, to the moment at which the client gave up.
+    #[serde(serialize_with = "times_or_null")]
     pub response_time_us: Times,
-    /// The same without the client's lag.
+    /// The same without the client's lag, of successful operations.
+    #[serde(serialize_with = "times_or_null")]
     pub server_time_us: Times,
     /// From the actual send.
+    #[serde(serialize_with = "times_or_null")]
     pub service_time_us: Times,
     /// From the actual send to the first byte.
+    #[serde(serialize_with = "times_or_null")]
     pub first_byte_us: Times,
     /// Bytes sent, payload and framing.
     pub bytes_sent: u64,
@@ -52,10 +57,13 @@ pub struct ClientSummary {
     /// Time for which workers were ready to run and had no CPU.
     pub run_delay_s: f64,
     /// How late sends were.
+    #[serde(serialize_with = "times_or_null")]
     pub lag_us: Times,
     /// How long replies lay unread.
+    #[serde(serialize_with = "times_or_null")]
     pub pickup_us: Times,
     /// What the client added to an operation: the sum of the two.
+    #[serde(serialize_with = "times_or_null")]
     pub delay_us: Times,
     /// Share of the timed operations whose end is a receive timestamp of the kernel, 0 to 1. The others end when the client
     /// has read the reply; their pickup is without the wake-up latency.
@@ -87,9 +95,11 @@ pub struct ClientPart {
     pub throughput_per_s: f64,
     /// Operations a second that fell due.
     pub offered_per_s: f64,
-    /// From the intended start.
+    /// From the intended start; of operations without an answer, to the moment at which the client gave up.
+    #[serde(serialize_with = "times_or_null")]
     pub response_time_us: Times,
     /// How late sends were.
+    #[serde(serialize_with = "times_or_null")]
     pub lag_us: Times,
     /// Share of its cores that it needed for its work, 0 to 1.
     pub utilisation: f64,
@@ -118,8 +128,10 @@ pub struct ConnectionSummary {
     /// Opened in all.
     pub opened: u64,
     /// Time to connect.
+    #[serde(serialize_with = "times_or_null")]
     pub connect_us: Times,
     /// How long operations waited for a free connection; only of those that waited.
+    #[serde(serialize_with = "times_or_null")]
     pub wait_us: Times,
     /// TLS handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,6 +146,7 @@ pub struct TlsSummary {
     /// Those that resumed a session.
     pub resumed: u64,
     /// Their times, without the time to connect.
+    #[serde(serialize_with = "times_or_null")]
     pub handshake_us: Times,
 }
 
@@ -169,8 +182,10 @@ pub struct Summary {
     pub offered_per_s: f64,
     /// Bytes received a second, payload and framing.
     pub bytes_per_s: f64,
-    /// From the intended start, all operations.
+    /// From the intended start, all operations; of those without an answer, to the moment at which the client gave up.
     pub response_time_us: Times,
+    /// Response times from here on are lower bounds: an operation was given up without an answer. None where all had one.
+    pub gave_up_from_us: Option<u64>,
     /// The same without the client's lag, all operations.
     pub server_time_us: Times,
     /// From the actual send, all operations.
@@ -205,11 +220,13 @@ impl Summary {
             false => per_second(total - drain, outcome.measured),
         };
         let operation = |(name, (op, drain)): (&String, (&OperationStats, &OperationStats))| {
+            let mut response = op.response_time.clone();
+            op.unanswered.add_to(&mut response);
             let summary = OperationSummary {
                 requests: op.response_time.len(),
                 failed: op.errors.total(),
                 throughput_per_s: a_second(op.succeeded(), drain.succeeded()),
-                response_time_us: times(&op.response_time),
+                response_time_us: times(&response),
                 server_time_us: times(&op.server_time),
                 service_time_us: times(&op.service_time),
                 first_byte_us: times(&op.first_byte),
@@ -219,12 +236,12 @@ impl Summary {
             (name.clone(), summary)
         };
         let by_operation = total.operations.iter().zip(&drain.operations);
-        let response = total.merged(|op| &op.response_time);
+        let requests = total.merged(|op| &op.response_time).len();
         Self {
             valid: validity.reasons.is_empty(),
             reasons: validity.reasons.iter().map(ToString::to_string).collect(),
             notes: validity.notes,
-            requests: response.len(),
+            requests,
             carried: total.carried(),
             failed: errors.total(),
             errors: errors.counts,
@@ -234,12 +251,13 @@ impl Summary {
             throughput_per_s: a_second(total.succeeded(), drain.succeeded()),
             offered_per_s: per_second(total.client.offered, outcome.due_for()),
             bytes_per_s: a_second(total.bytes_received(), drain.bytes_received()),
-            response_time_us: times(&response),
+            response_time_us: times(&total.response_times()),
+            gave_up_from_us: total.gave_up_from_us(),
             server_time_us: times(&total.merged(|op| &op.server_time)),
             service_time_us: times(&total.merged(|op| &op.service_time)),
             first_byte_us: times(&total.merged(|op| &op.first_byte)),
             operations: outcome.operations.iter().zip(by_operation).map(operation).collect(),
-            counters: outcome.counters.iter().cloned().zip(total.counters.iter().copied()).collect(),
+            counters: counters(outcome),
             connections: connections(outcome),
             client: client(outcome),
             clients: outcome.clients.iter().map(|client| client_part(client, &validity.reasons)).collect(),
@@ -257,6 +275,12 @@ impl Summary {
     pub fn began_unix(&self) -> Duration {
         self.began.duration_since(UNIX_EPOCH).unwrap_or_default()
     }
+}
+
+/// The driver's counters by name. Of the statuses of HTTP, those that replies had.
+fn counters(outcome: &LoadOutcome) -> BTreeMap<String, u64> {
+    let all = outcome.counters.iter().cloned().zip(outcome.total.counters.iter().copied());
+    all.filter(|(name, count)| *count > 0 || status_of(name).is_none()).collect()
 }
 
 fn connections(outcome: &LoadOutcome) -> ConnectionSummary {
@@ -280,7 +304,7 @@ fn connections(outcome: &LoadOutcome) -> ConnectionSummary {
 fn client_part(client: &ClientOutcome, broken: &[BrokenRule]) -> ClientPart {
     let ClientOutcome { name, clock, drift, lost, outcome } = client;
     let (total, drain) = (&outcome.total, &outcome.drain);
-    let response = total.merged(|op| &op.response_time);
+    let requests = total.merged(|op| &op.response_time).len();
     let own = broken.iter().filter(|rule| rule.client() == Some(name.as_str()));
     let reasons: Vec<String> = own.map(ToString::to_string).collect();
     ClientPart {
@@ -289,11 +313,11 @@ fn client_part(client: &ClientOutcome, broken: &[BrokenRule]) -> ClientPart {
         reasons,
         lost: lost.clone(),
         connections: outcome.opened,
-        requests: response.len(),
+        requests,
         failed: total.errors().total(),
         throughput_per_s: per_second(total.succeeded() - drain.succeeded(), outcome.measured),
         offered_per_s: per_second(total.client.offered, outcome.due_for()),
-        response_time_us: times(&response),
+        response_time_us: times(&total.response_times()),
         lag_us: times(&total.client.lag),
         utilisation: outcome.utilisation(),
         threads: outcome.spec.workers,

@@ -4,7 +4,7 @@
 //! `showdown load --format json` prints it. The field names are part of those formats (`docs/FORMATS.md`).
 //! Percentiles are never averaged, so there is no function here that combines two distributions.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Mean, percentiles and maximum of a distribution of times, microseconds. All zero where nothing was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,4 +25,16 @@ pub struct Times {
     pub p99_99: u64,
     /// Largest.
     pub max: u64,
+}
+
+/// Writes a distribution as null where nothing was recorded, for formats in which no data is no zero.
+pub fn times_or_null<S: Serializer>(times: &Times, serializer: S) -> Result<S::Ok, S::Error> {
+    Some(times).filter(|times| !times.is_empty()).serialize(serializer)
+}
+
+impl Times {
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }

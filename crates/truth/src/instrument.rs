@@ -70,10 +70,7 @@ impl TestProtocol {
     /// A mix of one operation.
     pub(crate) fn spec(self) -> ProtocolSpec {
         match self {
-            Self::Http => ProtocolSpec::Http(HttpSpec {
-                authority: "127.0.0.1".to_owned(),
-                operations: vec![HttpOperation::get("/")],
-            }),
+            Self::Http => ProtocolSpec::Http(HttpSpec::new("127.0.0.1", vec![HttpOperation::get("/")])),
             Self::Memcached => ProtocolSpec::Memcache(MemcacheSpec {
                 dialect: MemcacheDialect::Text,
                 keyspace: KeyspaceSpec {

@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use wire::http1::{self, HeadCache, Request, ResponseDecoder};
+use wire::http1::{self, HeadCache, HeaderValues, Request, ResponseDecoder};
 use wire::memcache::{self, Expect};
 use wire::{Parameter, mysql, postgres, resp, smtp};
 
@@ -53,10 +53,12 @@ fn http1() {
         black_box(request).render_into(&mut out).expect("the request is valid");
         out.len()
     });
-    let prepared = request.prepare().expect("the request is valid");
+    let prepared = request.prepare(&[]).expect("the request is valid");
     measure("http1: the same, prepared", || {
         out.clear();
-        prepared.render_into(&mut out, black_box("/items?page=17"), b"").expect("the target is valid");
+        prepared
+            .render_into(&mut out, black_box("/items?page=17"), HeaderValues::default(), b"")
+            .expect("the target is valid");
         out.len()
     });
 }

@@ -28,7 +28,7 @@ pub fn closed_loop_outcome(succeeded: u64, failed: u64) -> LoadOutcome {
         stats: total.compact(),
     };
     let operations = vec![HttpOperation::get("/")];
-    let protocol = ProtocolSpec::Http(HttpSpec { authority: "box".to_owned(), operations });
+    let protocol = ProtocolSpec::Http(HttpSpec::new("box", operations));
     LoadOutcome {
         spec: LoadSpec::closed(protocol, (Ipv4Addr::LOCALHOST, 80).into(), 2).with_interval(second),
         operations: vec!["GET /".to_owned()],

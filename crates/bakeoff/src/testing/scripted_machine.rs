@@ -192,8 +192,7 @@ impl SystemUnderTest for ScriptedMachine {
     }
 
     fn load_spec(&self) -> Result<LoadSpec, MachineError> {
-        let http =
-            HttpSpec { authority: self.address.to_string(), operations: vec![HttpOperation::get("/")] };
+        let http = HttpSpec::new(&self.address.to_string(), vec![HttpOperation::get("/")]);
         Ok(LoadSpec::closed(ProtocolSpec::Http(http), self.address, 1))
     }
 

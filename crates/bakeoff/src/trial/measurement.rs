@@ -150,7 +150,9 @@ impl TrialMeasurement {
             higher_is_better: wording.higher_is_better,
         });
         // A smaller load is another one: its value is none of this load, nor a bound of one.
-        let is_smaller = |rule: &&BrokenRule| matches!(rule.kind(), BrokenRule::Connections { .. });
+        let is_smaller = |rule: &&BrokenRule| {
+            matches!(rule.kind(), BrokenRule::Connections { .. } | BrokenRule::SilentConnections { .. })
+        };
         if let Some(rule) = summary.rules_broken.iter().find(is_smaller) {
             self.measured = None;
             self.reasons.push(rule.to_string());
@@ -163,6 +165,7 @@ impl TrialMeasurement {
                 BrokenRule::Errors { .. }
                 | BrokenRule::NothingSucceeded
                 | BrokenRule::Connections { .. }
+                | BrokenRule::SilentConnections { .. }
                 | BrokenRule::ClockDrift { .. } => false,
                 // An unread reply makes times longer. It does not change throughput while the client has CPU to
                 // spare: the server's queue is shorter by as much as the client's is longer.
@@ -181,7 +184,7 @@ impl TrialMeasurement {
         self.client_reasons.extend(summary.rules_broken.iter().filter(is_of_clock).map(ToString::to_string));
         self.error_share = summary.error_share();
         self.client_utilisation = summary.client.utilisation;
-        self.response_time = Some(outcome.total.merged(|op| &op.response_time));
+        self.response_time = Some(outcome.total.response_times());
         self.outcome = Some(outcome);
     }
 }

@@ -110,7 +110,7 @@ fn found(copies: &[Copy<'_>], connections: u32, length: Duration) -> Option<Neig
 }
 
 fn times(outcome: &LoadOutcome) -> Micros {
-    outcome.total.merged(|op| &op.response_time)
+    outcome.total.response_times()
 }
 
 fn per_s(outcome: &LoadOutcome) -> f64 {

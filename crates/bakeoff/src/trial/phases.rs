@@ -44,11 +44,7 @@ pub fn phase(
         errors: errors(summary),
         response_time_us: summary.response_time_us.clone(),
         service_time_us: summary.service_time_us.clone(),
-        response_time_curve_us: if is_central {
-            curve(&outcome.total.merged(|op| &op.response_time))
-        } else {
-            Vec::new()
-        },
+        response_time_curve_us: if is_central { curve(&outcome.total.response_times()) } else { Vec::new() },
         operations: summary
             .operations
             .iter()
@@ -134,8 +130,8 @@ pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
     let tick = |chunk: &[&TimedInterval]| {
         let sum = |of: fn(&CompactInterval) -> u64| chunk.iter().map(|o| of(&o.stats)).sum::<u64>();
         let seconds: f64 = chunk.iter().map(|o| o.length.as_secs_f64()).sum();
-        let mut response = chunk[0].stats.merged(|op| &op.response_time);
-        chunk[1..].iter().for_each(|o| o.stats.merged(|op| &op.response_time).add_to(&mut response));
+        let mut response = chunk[0].stats.response_times();
+        chunk[1..].iter().for_each(|o| o.stats.response_times().add_to(&mut response));
         let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
         Tick {
             t_s: (start + chunk[0].start).as_secs_f64(),

@@ -67,6 +67,8 @@ pub struct ServerAccess {
     pub pipes: Option<(PathBuf, PathBuf)>,
     /// Keys, values and rows follow from this.
     pub seed: u64,
+    /// The folder in which names of files with values are looked up; none for the current one.
+    pub folder: Option<PathBuf>,
 }
 
 /// The part of a load that one driver carries out.
@@ -128,6 +130,8 @@ pub trait Protocol: Sized + 'static {
     const ENDS_CONNECTIONS: bool = false;
     /// The environment variable in which its usual client looks for a password.
     const PASSWORD_VARIABLE: Option<&'static str> = None;
+    /// Whether a URL may name a user beside what [`Self::URL_PATH`] says.
+    const TAKES_USER: bool = false;
     /// Options of the command line beside those of the mix.
     const OPTIONS: &'static [DriverOption] = &[];
     /// Counters that reports also show as a number an hour.

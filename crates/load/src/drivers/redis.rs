@@ -198,6 +198,7 @@ impl Protocol for Redis {
     const SCHEMES: &'static [UrlScheme] = &[UrlScheme { names: &["redis"], port: 6_379, is_tls: false }];
     const URL_PATH: UrlPath = UrlPath::Unused("keys have no paths");
     const PASSWORD_VARIABLE: Option<&'static str> = Some("REDISCLI_AUTH");
+    const TAKES_USER: bool = true;
     const OPTIONS: &'static [DriverOption] = &[ALLOW_CLEARTEXT];
 
     fn password(spec: &mut RedisSpec) -> Option<&mut PasswordSource> {
@@ -206,7 +207,7 @@ impl Protocol for Redis {
 
     fn spec(mix: KeyspaceSpec, access: &ServerAccess) -> RedisSpec {
         let auth = access.password.clone().map(|password| RedisAuth {
-            user: None,
+            user: Some(access.user.clone()).filter(|user| !user.is_empty()),
             password,
             allow_cleartext: access.may_send_cleartext,
         });

@@ -122,6 +122,8 @@ pub trait Registration: Sync {
     fn ends_connections(&self) -> bool;
     /// See [`Protocol::PASSWORD_VARIABLE`].
     fn password_variable(&self) -> Option<&'static str>;
+    /// See [`Protocol::TAKES_USER`].
+    fn takes_user(&self) -> bool;
     /// See [`Protocol::HOURLY_COUNTERS`].
     fn hourly_counters(&self) -> &'static [&'static str];
     /// See [`Protocol::SQL_QUERY`].
@@ -185,6 +187,10 @@ impl<P: Protocol> Registration for Entry<P> {
 
     fn password_variable(&self) -> Option<&'static str> {
         P::PASSWORD_VARIABLE
+    }
+
+    fn takes_user(&self) -> bool {
+        P::TAKES_USER
     }
 
     fn hourly_counters(&self) -> &'static [&'static str] {

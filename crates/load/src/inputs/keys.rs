@@ -100,6 +100,20 @@ impl KeySampler {
         Self { count, draw }
     }
 
+    /// The same, where a sequential one begins at `start`.
+    #[must_use]
+    pub fn from(mut self, start: u64) -> Self {
+        if let KeyDraw::Sequential { next } = &mut self.draw {
+            *next = start % self.count;
+        }
+        self
+    }
+
+    /// How many keys there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The next key's number.
     #[inline]
     pub fn sample(&mut self, rng: &mut impl Rng) -> u64 {

@@ -1,5 +1,5 @@
 //! Parses user input: amounts with units, rates over time, key popularity, sizes, templates, objectives and targets.
-//! Samples from the parsed types. Only `target` uses the network.
+//! Samples from the parsed types. Only `target` uses the network, and only `values` reads files.
 
 pub mod keys;
 pub mod limits;
@@ -8,4 +8,6 @@ pub mod sizes;
 pub mod slo;
 pub mod target;
 pub mod template;
+mod template_call;
 pub mod units;
+pub mod values;

@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
+use super::units::UnitError;
 use crate::drivers::password::PasswordSource;
 use crate::drivers::protocol::{ServerAccess, UrlPath, UrlScheme};
 use crate::drivers::registry::{PROTOCOLS, RegisteredProtocol, list_of};
@@ -24,6 +27,24 @@ pub enum TargetError {
         /// The parser's message.
         reason: String,
     },
+    /// A host without a scheme.
+    #[error("{text:?} has no scheme: did you mean {scheme}://{text}? The schemes are {known}")]
+    NoScheme {
+        /// As written.
+        text: String,
+        /// The scheme of the port, or HTTP's.
+        scheme: &'static str,
+        /// The known ones.
+        known: String,
+    },
+    /// A socket of the file system that cannot be loaded.
+    #[error("{text:?} names a Unix socket: {reason}")]
+    UnixSocket {
+        /// As written.
+        text: String,
+        /// What is wrong, and the remedy.
+        reason: String,
+    },
     /// A scheme without a driver.
     #[error("no driver for {scheme:?}: the schemes are {known}")]
     UnknownScheme {
@@ -34,12 +55,18 @@ pub enum TargetError {
     },
     /// A password in the URL: it would be recorded, and visible to all users of the machine. Or a user name, where the
     /// protocol has none.
-    #[error(
-        "the URL contains a user name or password, which would be recorded: send an authorization header with --ops, or give the password in one of the variables {variables}"
-    )]
+    #[error("the URL contains {what}, which would be recorded: {remedy}")]
     Credentials {
-        /// The environment variables that are read for a password.
-        variables: String,
+        /// A password, or a user name.
+        what: &'static str,
+        /// What to do with this protocol.
+        remedy: String,
+    },
+    /// A user without a password.
+    #[error("the URL has a user and no password: give the password in ${variable}")]
+    NoPassword {
+        /// The environment variable that is read for it.
+        variable: &'static str,
     },
     /// The URL of a database without a user or a database.
     #[error("the URL of a database needs a user and a database: write mysql://me@127.0.0.1/test")]
@@ -51,7 +78,7 @@ pub enum TargetError {
         part: String,
     },
     /// The name has no address.
-    #[error("{host:?} does not resolve ({reason}): check the name, or give an address")]
+    #[error("{host:?} does not resolve ({reason}): check the name, or give an address with --connect-to")]
     Unresolved {
         /// The host's name.
         host: String,
@@ -89,7 +116,9 @@ pub struct Target {
     pub host: String,
     /// The port, the scheme's own if none was given.
     pub port: u16,
-    /// The user to log in as: for databases only.
+    /// A socket of the file system instead of host and port; the host is then `localhost`.
+    pub socket: Option<PathBuf>,
+    /// The user to log in as: for databases, and where a protocol takes one.
     pub user: Option<String>,
     /// Path and query, at least `/`.
     pub path_and_query: String,
@@ -106,7 +135,16 @@ impl Target {
             };
             TargetError::NotAUrl { text, reason: reason.to_owned() }
         };
-        let url = Url::parse(text).map_err(|e| not_a_url(&e.to_string()))?;
+        if let Some(target) = parse_socket(text) {
+            return target;
+        }
+        let url =
+            Url::parse(text).map_err(|e| scheme_less(text).unwrap_or_else(|| not_a_url(&e.to_string())))?;
+        if RegisteredProtocol::by_scheme(url.scheme()).is_none()
+            && let Some(error) = scheme_less(text)
+        {
+            return Err(error);
+        }
         let Some((protocol, scheme)) = RegisteredProtocol::by_scheme(url.scheme()) else {
             return Err(TargetError::UnknownScheme {
                 scheme: url.scheme().to_owned(),
@@ -114,8 +152,10 @@ impl Target {
             });
         };
         let has_user = !url.username().is_empty();
-        if (has_user && protocol.url_path() != UrlPath::Account) || url.password().is_some() {
-            return Err(TargetError::Credentials { variables: password_variables() });
+        let takes_user = protocol.url_path() == UrlPath::Account || protocol.takes_user();
+        if (has_user && !takes_user) || url.password().is_some() {
+            let what = if url.password().is_some() { "a password" } else { "a user name" };
+            return Err(TargetError::Credentials { what, remedy: instead_of_credentials(protocol) });
         }
         let host = match url.host() {
             // With schemes outside of the URL standard, an address is parsed as a name.
@@ -126,8 +166,11 @@ impl Target {
         };
         let path = if url.path().is_empty() { "/" } else { url.path() };
         let path_and_query = url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+        // The parser would encode the braces, and they would be sent as a text.
+        let path_and_query = template_of(text).map_or(path_and_query, str::to_owned);
         let user = has_user.then(|| decoded(url.username())).transpose()?;
-        Ok(Self { protocol, scheme, host, port: url.port().unwrap_or(scheme.port), user, path_and_query })
+        let port = url.port().unwrap_or(scheme.port);
+        Ok(Self { protocol, scheme, host, port, socket: None, user, path_and_query })
     }
 
     /// `host:port` for a `Host` header and for messages; IPv6 in brackets, the scheme's own port left out.
@@ -147,7 +190,10 @@ impl Target {
                 let user = self.user.as_ref().filter(|_| is_name).ok_or(TargetError::NoAccount)?;
                 (user.clone(), decoded(database)?)
             }
-            _ => (String::new(), String::new()),
+            _ => match (&self.user, variable, self.protocol.password_variable()) {
+                (Some(_), None, Some(variable)) => return Err(TargetError::NoPassword { variable }),
+                (user, ..) => (user.clone().unwrap_or_default(), String::new()),
+            },
         };
         Ok(ServerAccess {
             authority: self.authority(),
@@ -157,11 +203,24 @@ impl Target {
             may_send_cleartext: false,
             pipes: None,
             seed,
+            folder: std::env::current_dir().ok(),
         })
+    }
+
+    /// The same target at another host and port, which its name does not have to lead to.
+    #[must_use]
+    pub fn at(&self, endpoint: Option<&(String, u16)>) -> Self {
+        let (host, port) = endpoint.cloned().unwrap_or_else(|| (self.host.clone(), self.port));
+        Self { host, port, ..self.clone() }
     }
 
     /// Returns the addresses of the name, at least one. Refuses public addresses unless `target_is_mine`.
     pub fn resolve(&self, target_is_mine: bool) -> Result<Vec<SocketAddr>, TargetError> {
+        if let Some(path) = &self.socket {
+            let reason =
+                "only this machine reaches it, with `load` and without --clients and --connect-to".to_owned();
+            return Err(TargetError::UnixSocket { text: path.display().to_string(), reason });
+        }
         let addresses: Vec<SocketAddr> = (self.host.as_str(), self.port)
             .to_socket_addrs()
             .map_err(|e| self.unresolved(e.to_string()))?
@@ -170,6 +229,14 @@ impl Target {
             return Err(TargetError::Public { host: self.host.clone(), address: public.ip() });
         }
         if addresses.is_empty() { Err(self.unresolved("no addresses".to_owned())) } else { Ok(addresses) }
+    }
+
+    /// Whether a socket of the file system accepts connections. One connection is opened and closed for this.
+    pub fn check_socket(path: &Path) -> Result<(), TargetError> {
+        UnixStream::connect(path).map(drop).map_err(|why| TargetError::UnixSocket {
+            text: path.display().to_string(),
+            reason: format!("nothing answers there: {why}: start the server, or check the path"),
+        })
     }
 
     fn unresolved(&self, reason: String) -> TargetError {
@@ -192,6 +259,24 @@ impl Target {
     }
 }
 
+/// A host and a port: `127.0.0.1:8443`, `[::1]:8443`, `box.local:443`.
+pub fn parse_endpoint(text: &str) -> Result<(String, u16), UnitError> {
+    let endpoint = text.rsplit_once(':').and_then(|(host, port)| {
+        let is_whole = !host.is_empty() && (!host.contains(':') || host.starts_with('['));
+        Some((host, port.parse::<u16>().ok().filter(|port| *port > 0)?)).filter(|_| is_whole)
+    });
+    let (host, port) = endpoint
+        .ok_or_else(|| UnitError::new(text, "a host and a port, such as 127.0.0.1:8443 or [::1]:8443"))?;
+    Ok((host.trim_matches(['[', ']']).to_owned(), port))
+}
+
+/// The path and query of a URL in which values change, as they are written.
+fn template_of(text: &str) -> Option<&str> {
+    let after_scheme = text.split_once("://")?.1;
+    let path = &after_scheme[after_scheme.find(['/', '?'])?..];
+    path.contains("{{").then_some(path).filter(|path| path.starts_with('/'))
+}
+
 /// A name in a URL, with the characters that a URL writes as percent and two digits (RFC 3986, section 2.1).
 fn decoded(part: &str) -> Result<String, TargetError> {
     let name = percent_decode_str(part).decode_utf8();
@@ -203,9 +288,71 @@ fn known_schemes() -> String {
     list_of(&schemes.map(UrlScheme::name).collect::<Vec<_>>())
 }
 
-fn password_variables() -> String {
-    let variables = PROTOCOLS.iter().filter_map(|protocol| protocol.password_variable());
-    list_of(&variables.map(|name| format!("${name}")).collect::<Vec<_>>())
+/// How a user logs in with this protocol.
+fn instead_of_credentials(protocol: RegisteredProtocol) -> String {
+    let takes_user = protocol.url_path() == UrlPath::Account || protocol.takes_user();
+    match (protocol.password_variable(), protocol.url_path()) {
+        (Some(variable), _) if takes_user => {
+            format!("give the user in the URL, and the password in ${variable}")
+        }
+        (Some(variable), _) => format!("give the password in ${variable}"),
+        (None, UrlPath::Request) => {
+            "send an Authorization header, with --header or in the file of --ops".to_owned()
+        }
+        (None, _) => "leave it out, this protocol has no login here".to_owned(),
+    }
+}
+
+/// A socket of the file system: `unix:/run/app.sock:/path`, `redis+unix:/run/redis.sock`, or as other programs write it,
+/// `http+unix://%2Frun%2Fapp.sock/path`. None where the text names none.
+fn parse_socket(text: &str) -> Option<Result<Target, TargetError>> {
+    let (scheme, rest) = text.split_once(':')?;
+    let scheme = if scheme == "unix" { "http" } else { scheme.strip_suffix("+unix")? };
+    let refused = |reason: &str| TargetError::UnixSocket { text: text.to_owned(), reason: reason.to_owned() };
+    let parse = || {
+        let (protocol, scheme) = RegisteredProtocol::by_scheme(scheme).ok_or_else(|| {
+            TargetError::UnknownScheme { scheme: scheme.to_owned(), known: known_schemes() }
+        })?;
+        if protocol.url_path() == UrlPath::Account {
+            return Err(refused("databases are loaded over TCP only: give 127.0.0.1 and the port"));
+        }
+        let rest = rest.trim_start_matches("//");
+        let (path, url) = match rest.strip_prefix('/') {
+            // A path of the file system, and after a colon that of the URL.
+            Some(_) => rest.split_once(":/").unwrap_or((rest, "")),
+            // Percent-encoded, as the host of a URL.
+            None => rest.split_once('/').unwrap_or((rest, "")),
+        };
+        let path = decoded(path)?;
+        if !path.starts_with('/') {
+            return Err(refused("write its whole path, such as unix:/run/app.sock:/"));
+        }
+        Ok(Target {
+            protocol,
+            scheme,
+            host: "localhost".to_owned(),
+            port: scheme.port,
+            socket: Some(path.into()),
+            user: None,
+            path_and_query: format!("/{url}"),
+        })
+    };
+    Some(parse())
+}
+
+/// What is meant by `localhost:8080`, if it looks like a host.
+fn scheme_less(text: &str) -> Option<TargetError> {
+    if text.contains("://") || text.contains('@') {
+        return None;
+    }
+    let url = Url::parse(&format!("http://{text}")).ok()?;
+    let port = url.port_or_known_default()?;
+    let has_port = url.port().is_some() || text.contains(":80");
+    let host = url.host_str()?;
+    let looks_like_a_host = has_port || host == "localhost" || host.contains('.') || host.starts_with('[');
+    let of_port = PROTOCOLS.iter().flat_map(|protocol| protocol.schemes()).find(|scheme| scheme.port == port);
+    let scheme = of_port.map_or("http", UrlScheme::name);
+    looks_like_a_host.then(|| TargetError::NoScheme { text: text.to_owned(), scheme, known: known_schemes() })
 }
 
 /// Loopback, private (RFC 1918, RFC 4193), link-local or shared (RFC 6598): not public.
@@ -238,7 +385,36 @@ mod tests {
         assert_eq!((target.host.as_str(), target.port), ("127.0.0.1", 11_211));
         let target = Target::parse("postgres://me@127.0.0.1/db").expect("a URL");
         assert_eq!((target.user.as_deref(), target.port), (Some("me"), 5_432));
+        let target = Target::parse(r#"http://h/a?b={{ csv("f", 1) }}"#).expect("a URL");
+        assert_eq!(target.path_and_query, r#"/a?b={{ csv("f", 1) }}"#, "a template stays one");
         assert_eq!(Target::parse("https://box.local/").expect("a URL").authority(), "box.local");
+    }
+
+    #[test]
+    fn a_target_can_be_at_another_address_than_its_name() {
+        let target = Target::parse("https://shop.example/a").expect("a URL");
+        let at = target.at(Some(&parse_endpoint("[::1]:8443").expect("an endpoint")));
+        assert_eq!((at.host.as_str(), at.port), ("::1", 8_443));
+        assert_eq!((target.at(None), target.authority().as_str()), (target.clone(), "shop.example"));
+        for text in ["8443", "::1:8443", "[::1]", "h:0", ":80", "h:99999"] {
+            assert!(parse_endpoint(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_socket_of_the_file_system_is_a_target() {
+        for (text, scheme, path_and_query) in [
+            ("unix:/run/app.sock:/a?b", "http", "/a?b"),
+            ("unix:/run/app.sock", "http", "/"),
+            ("http+unix://%2Frun%2Fapp.sock/a", "http", "/a"),
+            ("redis+unix:/run/app.sock", "redis", "/"),
+        ] {
+            let target = Target::parse(text).expect(text);
+            assert_eq!(target.socket.as_deref(), Some(Path::new("/run/app.sock")), "{text}");
+            assert_eq!((target.scheme.name(), target.path_and_query.as_str()), (scheme, path_and_query));
+            assert_eq!(target.authority(), "localhost");
+            assert!(target.resolve(true).is_err(), "it has no address");
+        }
     }
 
     #[test]
@@ -246,6 +422,8 @@ mod tests {
         let target = Target::parse("postgres://me%40home@127.0.0.1/my%20db").expect("a URL");
         let access = target.access(1).expect("an account");
         assert_eq!((access.user.as_str(), access.database.as_str()), ("me@home", "my db"));
+        let redis = Target::parse("redis://app@127.0.0.1/").expect("a URL");
+        assert_eq!(redis.user.as_deref(), Some("app"));
         let refused = Target::parse("mysql://%ff@127.0.0.1/db").expect_err("no name").to_string();
         assert!(refused.contains("not UTF-8"), "{refused}");
     }
@@ -253,9 +431,22 @@ mod tests {
     #[test]
     fn a_url_that_cannot_be_loaded_is_refused_with_the_remedy() {
         let refused = |text: &str| Target::parse(text).expect_err("refused").to_string();
-        assert!(refused("127.0.0.1:8080").contains("write one such as http://"));
+        for host in ["127.0.0.1:8080", "localhost:8080", "localhost", "box.local/a", "[::1]:8080"] {
+            assert!(refused(host).contains(&format!("did you mean http://{host}?")), "{}", refused(host));
+        }
+        assert!(refused("localhost:6379").contains("did you mean redis://localhost:6379?"));
+        assert!(refused("nothing").contains("write one such as http://"));
+        for socket in ["unix:app.sock", "mysql+unix:/run/mysqld.sock"] {
+            assert!(refused(socket).contains("names a Unix socket"), "{}", refused(socket));
+        }
         assert!(refused("gopher://127.0.0.1").contains("the schemes are"));
-        assert!(refused("http://me:secret@127.0.0.1/").contains("user name or password"));
+        assert!(
+            refused("http://me:secret@127.0.0.1/")
+                .contains("a password, which would be recorded: send an Auth")
+        );
+        assert!(
+            refused("http://me@127.0.0.1/").contains("a user name, which would be recorded: send an Auth")
+        );
         assert!(!refused("http://me:secret@127.0.0.1/").contains("secret"));
         assert!(refused("mysql://me:secret@127.0.0.1/db").contains("$MYSQL_PWD"));
         for broken in ["http://me:secret@[::1", "me:secret@127.0.0.1", "http://me:secret@h:99999/"] {

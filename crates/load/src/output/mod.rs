@@ -38,10 +38,11 @@ pub struct LoadOutput<'a> {
     throughput_per_s: f64,
     offered_per_s: f64,
     bytes_per_s: f64,
-    response_time_us: &'a Times,
-    server_time_us: &'a Times,
-    service_time_us: &'a Times,
-    first_byte_us: &'a Times,
+    response_time_us: Option<&'a Times>,
+    gave_up_from_us: Option<u64>,
+    server_time_us: Option<&'a Times>,
+    service_time_us: Option<&'a Times>,
+    first_byte_us: Option<&'a Times>,
     operations: Vec<OperationOutput<'a>>,
     counters: &'a BTreeMap<String, u64>,
     connections: &'a ConnectionSummary,
@@ -80,6 +81,7 @@ enum RuleOutput {
     Pickup { p99_us: u64, response_time_p50_us: u64, utilisation: f64 },
     Achieved { offered_per_s: f64, achieved_per_s: f64 },
     Connections { wanted: u32, open: u64 },
+    SilentConnections { silent: u64, wanted: u32 },
     Errors { share: f64 },
     ClockDrift { drift_us: f64, allowed_us: f64 },
     ClientLost,
@@ -107,12 +109,18 @@ impl From<&BrokenRule> for RuleOutput {
                 Self::Achieved { offered_per_s, achieved_per_s }
             }
             BrokenRule::Connections { wanted, open } => Self::Connections { wanted, open },
+            BrokenRule::SilentConnections { silent, wanted } => Self::SilentConnections { silent, wanted },
             BrokenRule::Errors { share } => Self::Errors { share },
             BrokenRule::ClockDrift { drift_us, allowed_us } => Self::ClockDrift { drift_us, allowed_us },
             BrokenRule::OfClient { ref rule, .. } => Self::from(&**rule),
             BrokenRule::ClientLost { .. } => Self::ClientLost,
         }
     }
+}
+
+/// None where nothing was recorded.
+fn known(times: &Times) -> Option<&Times> {
+    Some(times).filter(|times| !times.is_empty())
 }
 
 impl<'a> LoadOutput<'a> {
@@ -139,10 +147,11 @@ impl<'a> LoadOutput<'a> {
             throughput_per_s: summary.throughput_per_s,
             offered_per_s: summary.offered_per_s,
             bytes_per_s: summary.bytes_per_s,
-            response_time_us: &summary.response_time_us,
-            server_time_us: &summary.server_time_us,
-            service_time_us: &summary.service_time_us,
-            first_byte_us: &summary.first_byte_us,
+            response_time_us: known(&summary.response_time_us),
+            gave_up_from_us: summary.gave_up_from_us,
+            server_time_us: known(&summary.server_time_us),
+            service_time_us: known(&summary.service_time_us),
+            first_byte_us: known(&summary.first_byte_us),
             operations: summary.operations.iter().map(operation).collect(),
             counters: &summary.counters,
             connections: &summary.connections,
@@ -233,6 +242,7 @@ mod tests {
             BrokenRule::Lag { p99_us: 1, response_time_p50_us: 1, utilisation: 0.1 },
             BrokenRule::Pickup { p99_us: 1, response_time_p50_us: 1, utilisation: 0.1 },
             BrokenRule::Achieved { offered_per_s: 1.0, achieved_per_s: 1.0 },
+            BrokenRule::SilentConnections { silent: 48, wanted: 64 },
             BrokenRule::Errors { share: 1.0 },
             BrokenRule::ClockDrift { drift_us: -1.0, allowed_us: 1.0 },
             BrokenRule::ClientLost { client: "c1".to_owned(), why: "host c1 was lost".to_owned() },

@@ -1,6 +1,7 @@
 //! The spec of a run in the JSON of `showdown load`: enough to run it again.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -12,6 +13,9 @@ use crate::spec::{Arrivals, LoadSpec, Shape, TlsSpec, Trust};
 #[derive(Debug, Serialize)]
 pub(super) struct SpecOutput<'a> {
     addresses: &'a [SocketAddr],
+    /// The socket of the file system, to which the load went instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    socket: Option<&'a Path>,
     sources: &'a [IpAddr],
     tls: Option<TlsOutput<'a>>,
     /// The input of the protocol's driver, with the driver's own keys, and without secrets.
@@ -50,6 +54,9 @@ struct TlsOutput<'a> {
     server_name: &'a str,
     resumption: bool,
     trust: TrustOutput<'a>,
+    /// The file of the client's certificate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,6 +71,7 @@ impl<'a> From<&'a LoadSpec> for SpecOutput<'a> {
     fn from(spec: &'a LoadSpec) -> Self {
         Self {
             addresses: &spec.addresses,
+            socket: spec.socket.as_deref(),
             sources: &spec.sources,
             tls: spec.tls.as_ref().map(TlsOutput::from),
             protocol: spec.protocol.published(),
@@ -103,6 +111,7 @@ impl<'a> From<&'a TlsSpec> for TlsOutput<'a> {
             Trust::System => TrustOutput::System,
             Trust::File(path) | Trust::Text { from: path, .. } => TrustOutput::File(path),
         };
-        Self { server_name: &tls.server_name, resumption: tls.resumption, trust }
+        let certificate = tls.identity.as_ref().map(|identity| identity.certificate.path());
+        Self { server_name: &tls.server_name, resumption: tls.resumption, trust, certificate }
     }
 }

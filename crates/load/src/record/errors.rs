@@ -57,7 +57,7 @@ impl ErrorKind {
     ];
 
     /// Whether a reply of the server was the failure.
-    const fn is_reply(self) -> bool {
+    pub(crate) const fn is_reply(self) -> bool {
         matches!(self, Self::UnexpectedReply | Self::Protocol | Self::Reported)
     }
 

@@ -13,6 +13,9 @@ use super::micros::{Micros, RecordedTimes, micros};
 pub struct OperationStats<H = Micros> {
     /// From the intended start to the end of the reply.
     pub response_time: H,
+    /// Of operations without an answer: from the intended start to the moment at which the client gave up. Their response
+    /// times are at least that.
+    pub unanswered: H,
     /// The same without the client's lag: the wait for a free connection, and the service time.
     pub server_time: H,
     /// From the actual send to the end of the reply.
@@ -33,6 +36,7 @@ impl OperationStats {
     fn new() -> Self {
         Self {
             response_time: micros(),
+            unanswered: micros(),
             server_time: micros(),
             service_time: micros(),
             first_byte: micros(),
@@ -45,6 +49,7 @@ impl OperationStats {
 
     fn merge<H: RecordedTimes>(&mut self, other: &OperationStats<H>) {
         other.response_time.add_to(&mut self.response_time);
+        other.unanswered.add_to(&mut self.unanswered);
         other.server_time.add_to(&mut self.server_time);
         other.service_time.add_to(&mut self.service_time);
         other.first_byte.add_to(&mut self.first_byte);
@@ -56,7 +61,8 @@ impl OperationStats {
 
     fn clear(&mut self) {
         let service = [&mut self.service_time, &mut self.first_byte];
-        for histogram in [&mut self.response_time, &mut self.server_time].into_iter().chain(service) {
+        let response = [&mut self.response_time, &mut self.unanswered, &mut self.server_time];
+        for histogram in response.into_iter().chain(service) {
             histogram.reset();
         }
         (self.carried, self.bytes_sent, self.bytes_received) = (0, 0, 0);
@@ -82,6 +88,10 @@ pub struct ConnectionStats<H = Micros> {
     pub tls_resumed: u64,
     /// How long operations waited for a free connection; only of those that waited.
     pub wait: H,
+    /// Of operations whose connection was not open when the client gave up, see [`OperationStats::unanswered`].
+    pub unanswered: H,
+    /// Connections whose operations all went without a reply, until the end of the part; in its last interval.
+    pub silent: u64,
     /// Most connections open at once, summed over workers.
     pub open_peak: u64,
     /// Operations that failed because their connection could not be opened, and connections that broke while no
@@ -97,6 +107,8 @@ impl Default for ConnectionStats {
             tls: micros(),
             tls_resumed: 0,
             wait: micros(),
+            unanswered: micros(),
+            silent: 0,
             open_peak: 0,
             errors: Errors::default(),
         }
@@ -109,7 +121,9 @@ impl ConnectionStats {
         other.connect.add_to(&mut self.connect);
         other.tls.add_to(&mut self.tls);
         other.wait.add_to(&mut self.wait);
+        other.unanswered.add_to(&mut self.unanswered);
         self.tls_resumed += other.tls_resumed;
+        self.silent += other.silent;
         self.open_peak += other.open_peak;
         self.errors.merge(&other.errors);
     }
@@ -228,7 +242,9 @@ impl Interval {
     /// Adds a later interval of the same workers: as [`Interval::merge`], but a peak stays a peak.
     pub fn append<H: RecordedTimes>(&mut self, later: &Interval<H>) {
         let peak = self.connections.open_peak.max(later.connections.open_peak);
+        let silent = self.connections.silent.max(later.connections.silent);
         self.merge(later);
+        self.connections.silent = silent;
         self.connections.open_peak = peak;
     }
 
@@ -238,7 +254,8 @@ impl Interval {
         self.connections.connect.reset();
         self.connections.tls.reset();
         self.connections.wait.reset();
-        (self.connections.tls_resumed, self.connections.open_peak) = (0, 0);
+        self.connections.unanswered.reset();
+        (self.connections.tls_resumed, self.connections.open_peak, self.connections.silent) = (0, 0, 0);
         self.connections.errors = Errors::default();
         let client = &mut self.client;
         client.lag.reset();
@@ -254,6 +271,7 @@ impl Interval {
     pub(super) fn map_histograms<H>(&self, form: impl Fn(&Micros) -> H) -> Interval<H> {
         let operation = |op: &OperationStats| OperationStats {
             response_time: form(&op.response_time),
+            unanswered: form(&op.unanswered),
             server_time: form(&op.server_time),
             service_time: form(&op.service_time),
             first_byte: form(&op.first_byte),
@@ -269,7 +287,9 @@ impl Interval {
                 connect: form(&connections.connect),
                 tls: form(&connections.tls),
                 wait: form(&connections.wait),
+                unanswered: form(&connections.unanswered),
                 tls_resumed: connections.tls_resumed,
+                silent: connections.silent,
                 open_peak: connections.open_peak,
                 errors: connections.errors.clone(),
             },
@@ -329,6 +349,26 @@ impl<H: RecordedTimes> Interval<H> {
     /// Bytes sent over all operations.
     pub fn bytes_sent(&self) -> u64 {
         self.operations.iter().map(|op| op.bytes_sent).sum()
+    }
+
+    /// The response times of all operations: of those without an answer, when the client gave up.
+    pub fn response_times(&self) -> Micros {
+        let mut all = self.merged(|op| &op.response_time);
+        self.add_unanswered(&mut all);
+        all
+    }
+
+    /// The least response time that is a lower bound: of an operation that the client gave up. None where all had an
+    /// answer.
+    pub fn gave_up_from_us(&self) -> Option<u64> {
+        let mut unanswered = micros();
+        self.add_unanswered(&mut unanswered);
+        (!unanswered.is_empty()).then(|| unanswered.min())
+    }
+
+    fn add_unanswered(&self, sum: &mut Micros) {
+        self.operations.iter().for_each(|op| op.unanswered.add_to(sum));
+        self.connections.unanswered.add_to(sum);
     }
 
     /// One histogram of all operations, such as `|op| &op.response_time`.

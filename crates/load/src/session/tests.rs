@@ -31,7 +31,7 @@ fn server() -> (SocketAddr, Arc<AtomicU32>) {
 }
 
 fn spec(address: SocketAddr) -> LoadSpec {
-    let protocol = HttpSpec { authority: address.to_string(), operations: vec![HttpOperation::get("/")] };
+    let protocol = HttpSpec::new(&address.to_string(), vec![HttpOperation::get("/")]);
     LoadSpec::closed(ProtocolSpec::Http(protocol), address, 4).with_duration(None).with_requests(20)
 }
 

@@ -97,7 +97,7 @@ fn context(names: &[&str]) -> (RunContext, Vec<Arc<ThreadClient>>) {
 }
 
 fn spec(address: SocketAddr) -> LoadSpec {
-    let protocol = HttpSpec { authority: address.to_string(), operations: vec![HttpOperation::get("/")] };
+    let protocol = HttpSpec::new(&address.to_string(), vec![HttpOperation::get("/")]);
     LoadSpec::closed(ProtocolSpec::Http(protocol), address, 6)
 }
 
@@ -209,6 +209,7 @@ fn what_clients_cannot_do_is_refused() {
         resumption: true,
         trust: Trust::File("/nowhere/ca.pem".to_owned()),
         proof: crate::spec::KeyProof::Once,
+        identity: None,
     };
     let unread = refused(&spec(address).with_tls(Some(trust)));
     assert!(unread.starts_with("cannot read /nowhere/ca.pem: No such file"), "{unread}");

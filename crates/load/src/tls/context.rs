@@ -10,6 +10,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::error::TlsError;
+use super::identity;
 use super::trust;
 use crate::spec::TlsSpec;
 
@@ -30,11 +31,21 @@ pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext,
         .map_err(|_| TlsError::Name(spec.server_name.clone()))?;
     let provider = Arc::new(ring::default_provider());
     let verifier = trust::verifier(&spec.trust, spec.proof, &provider)?;
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = match &spec.identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => {
+            let (chain, key) =
+                (identity::certificates(&identity.certificate)?, identity::key(&identity.key)?);
+            builder.with_client_auth_cert(chain, key).map_err(|error| TlsError::Identity {
+                path: identity.key.path().to_owned(),
+                reason: error.to_string(),
+            })?
+        }
+    };
     config.resumption =
         if spec.resumption { Resumption::in_memory_sessions(SESSIONS_KEPT) } else { Resumption::disabled() };
     config.alpn_protocols = alpn.map(<[u8]>::to_vec).into_iter().collect();

@@ -14,6 +14,16 @@ pub enum TlsError {
         /// What went wrong.
         reason: String,
     },
+    /// The client's own certificate cannot be used.
+    #[error(
+        "{path}: {reason}: give the client's certificate and its key as PEM files, with --certificate and --key"
+    )]
+    Identity {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// The library reports an error.
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),

@@ -4,10 +4,14 @@
 //! |---|---|
 //! | `context` | parameters from a spec, shared by all connections of a worker |
 //! | `trust` | which certificates are accepted |
+//! | `identity` | the client's own certificate |
+//! | `raw_key` | the signature of a handshake with a certificate that the library does not read |
 //! | `session` | encrypts and decrypts the bytes of one connection |
 
 mod context;
 mod error;
+mod identity;
+mod raw_key;
 mod session;
 mod trust;
 

@@ -12,6 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use super::error::TlsError;
+use super::raw_key;
 use crate::spec::{KeyProof, Trust};
 
 /// Checks a server's certificate, and that the server has its key. [`KeyProof`] says how often the latter.
@@ -135,7 +136,8 @@ impl ServerCertVerifier for Verifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         self.prove(certificate, |algorithms| {
-            verify_tls12_signature(message, certificate, signature, algorithms)
+            let checked = verify_tls12_signature(message, certificate, signature, algorithms);
+            raw_key::or_by_key(checked, message, certificate, signature, algorithms)
         })
     }
 
@@ -146,7 +148,8 @@ impl ServerCertVerifier for Verifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         self.prove(certificate, |algorithms| {
-            verify_tls13_signature(message, certificate, signature, algorithms)
+            let checked = verify_tls13_signature(message, certificate, signature, algorithms);
+            raw_key::or_by_key(checked, message, certificate, signature, algorithms)
         })
     }
 

@@ -9,6 +9,7 @@ use wire::http1::Request;
 use crate::clock::Nanos;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{Expected, HttpOperation};
+use crate::inputs::template::parse_literal;
 use crate::spec::LoadSpec;
 
 /// What the smallest receive buffer that is asked for takes of payload, and a read gets. Linux fills half of a small window with each
@@ -95,17 +96,26 @@ impl TransferSpec {
         let missing =
             || TransferSpecError::NoOperation(only.unwrap_or_default().to_owned(), names.join(", "));
         let operation = &http.operations[at.ok_or_else(missing)?];
-        if operation.path.contains("{{") || operation.body.is_some() {
-            return Err(TransferSpecError::Template(name_of(operation)));
+        let template = || TransferSpecError::Template(name_of(operation));
+        if operation.body.is_some() {
+            return Err(template());
         }
+        let fixed = |text: &str| parse_literal(text).map_err(|_| template());
+        let path = fixed(&operation.path)?;
+        let values: Vec<String> =
+            operation.headers.iter().map(|(_, value)| fixed(value)).collect::<Result<_, _>>()?;
         if operation.method == "HEAD" {
             return Err(TransferSpecError::NoBody(name_of(operation)));
         }
-        let headers: Vec<(&str, &str)> =
-            operation.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let headers: Vec<(&str, &str)> = operation
+            .headers
+            .iter()
+            .zip(&values)
+            .map(|((name, _), value)| (name.as_str(), value.as_str()))
+            .collect();
         let request = Request {
             method: &operation.method,
-            target: &operation.path,
+            target: &path,
             host: &http.authority,
             headers: &headers,
             body: &[],

@@ -37,7 +37,7 @@ fn server(answer: impl Fn(usize, &mut TcpStream) + Send + Sync + Clone + 'static
 
 fn spec(address: SocketAddr, pace_bytes_per_s: f64) -> TransferSpec {
     let operations = vec![HttpOperation::get("/file")];
-    let protocol = ProtocolSpec::Http(HttpSpec { authority: address.to_string(), operations });
+    let protocol = ProtocolSpec::Http(HttpSpec::new(&address.to_string(), operations));
     TransferSpec::of(&LoadSpec::closed(protocol, address, 1), None, pace_bytes_per_s).expect("a GET")
 }
 

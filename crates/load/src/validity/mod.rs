@@ -10,6 +10,7 @@
 //! | pickup | the same, where the kernel gives no receive timestamps | a reply that lies unread waits in the client's queue, not in the server's; with a timestamp that is not part of its response time |
 //! | achieved | 98 % of offered | the arrivals were not those of the spec (Lancet, ATC'19, allows 90 %); a server that is the limit does not break this rule |
 //! | connections | 1 % of a closed loop's missing | a closed loop with fewer connections is another load: its throughput is no answer to the spec; an open loop offers its rate through those that it has |
+//! | silent connections | 1 % without any reply | each is one failure among the operations of the others, and one user of that many who was never served |
 //! | clock drift, of several clients | a tenth of an interval | intervals of all clients are merged by their number: those of a clock that ran away are of another time |
 //! | errors | 1 % | percentiles are of the successful operations; the more operations fail, the less the percentiles mean |
 //!
@@ -20,6 +21,7 @@
 
 mod clients;
 mod limits;
+mod replies;
 mod rule;
 
 use crate::drivers::ProtocolSpec;
@@ -41,6 +43,8 @@ const PERCENTILES: [(&str, f64); 6] =
 const TOLERATED_SHARE: f64 = 0.02;
 /// or this many microseconds.
 const TOLERATED_US: u64 = 20;
+/// A load of less than this share of the planned time ended early.
+const FULL_LENGTH: f64 = 0.99;
 
 /// The result of the check: broken rules make a run invalid, notes do not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,6 +108,7 @@ fn check_as_one(outcome: &LoadOutcome) -> Validity {
     if share > MAX_ERROR_SHARE {
         validity.reasons.push(BrokenRule::Errors { share });
     }
+    validity.reasons.extend(silent_connections(outcome, &response));
     match outcome.spec.part.shape {
         Shape::Open { .. } => check_achieved(outcome, &response, attempts, &mut validity),
         Shape::Closed { .. } => validity.reasons.extend(missing_connections(outcome)),
@@ -124,6 +129,8 @@ fn check_as_one(outcome: &LoadOutcome) -> Validity {
             outcome.spec.connections
         ));
     }
+    validity.notes.extend(replies::notes(outcome));
+    validity.notes.extend(used_up_note(outcome));
     validity.notes.extend(late_sends_note(&response, &total.merged(|op| &op.server_time)));
     validity.notes.extend(client_loop_note(outcome, &response));
     validity.notes.extend(unstamped_note(outcome));
@@ -138,6 +145,15 @@ fn missing_connections(outcome: &LoadOutcome) -> Option<BrokenRule> {
     let open = peaks.fold(outcome.opened.into(), u64::max);
     let is_smaller = (open as f64) < (1.0 - MAX_MISSING_CONNECTIONS) * f64::from(wanted);
     (outcome.setup_errors.total() > 0 && is_smaller).then_some(BrokenRule::Connections { wanted, open })
+}
+
+/// Whether connections went without any reply while others had theirs.
+fn silent_connections(outcome: &LoadOutcome, response: &Micros) -> Option<BrokenRule> {
+    let (silent, wanted) = (outcome.total.connections.silent, outcome.spec.connections);
+    // An interruption does not wait for replies, and without any reply at all there is another reason.
+    let is_known = !outcome.interrupted && !response.is_empty();
+    let are_many = silent as f64 > MAX_MISSING_CONNECTIONS * f64::from(wanted);
+    (is_known && are_many).then_some(BrokenRule::SilentConnections { silent, wanted })
 }
 
 /// Whether what the client added to operations is a visible part of the time that they take: a closed loop is slower by that share.
@@ -162,6 +178,17 @@ fn late_sends_note(response: &Micros, server: &Micros) -> Option<String> {
             parts.join(", ")
         )
     })
+}
+
+/// That the load ended because each line of a file was used.
+fn used_up_note(outcome: &LoadOutcome) -> Option<String> {
+    let LoadOutcome { spec, measured, interrupted, .. } = outcome;
+    let ProtocolSpec::Http(http) = &spec.protocol else { return None };
+    let planned = spec.part.duration.filter(|_| !interrupted && spec.part.requests.is_none());
+    let is_short = planned.is_none_or(|planned| *measured < planned.mul_f64(FULL_LENGTH));
+    let declared = http.declared_values();
+    let file = declared.files_used_once().next().filter(|_| is_short && !interrupted)?;
+    Some(format!("the load ended after {:.1} s: each line of {file} was used once", measured.as_secs_f64()))
 }
 
 /// In a closed loop without think time, the client's part of the cycle limits the throughput as the server's does.
@@ -211,8 +238,16 @@ fn check_achieved(outcome: &LoadOutcome, response: &Micros, attempts: u64, valid
     let (offered_per_s, achieved_per_s) = (offered / outcome.due_for().as_secs_f64(), achieved / seconds);
     let in_flight_at_end = drained as f64 >= (1.0 - MIN_ACHIEVED) * offered;
     if waited_us > service.mean() || in_flight_at_end {
+        // Where every operation had a connection at once, the wait was the server's alone.
+        let waits = outcome.total.connections.wait.len() as f64;
+        let is_short_of_connections = waits >= (1.0 - MIN_ACHIEVED) * offered;
+        let what = if is_short_of_connections {
+            "operations waited for a free connection"
+        } else {
+            "operations were in flight at the end"
+        };
         validity.notes.push(format!(
-            "the server did not keep up: {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and operations waited for a free connection"
+            "the server did not keep up: {achieved_per_s:.0}/s of {offered_per_s:.0}/s offered, and {what}"
         ));
         let unsent = outcome.total.errors().count(ErrorKind::Unsent);
         if unsent > 0 {

@@ -51,6 +51,13 @@ pub enum BrokenRule {
         /// Most that were open at once.
         open: u64,
     },
+    /// Connections whose operations all went without a reply: one failure each, whatever the others carried meanwhile.
+    SilentConnections {
+        /// How many.
+        silent: u64,
+        /// Connections of the spec.
+        wanted: u32,
+    },
     /// Too many operations failed.
     Errors {
         /// Share of all operations, 0 to 1.
@@ -152,6 +159,11 @@ impl fmt::Display for BrokenRule {
             ),
             Self::OfClient { client, rule } => write!(f, "client {client}: {rule}"),
             Self::ClientLost { why, .. } => f.write_str(why),
+            Self::SilentConnections { silent, wanted } => write!(
+                f,
+                "{silent} of {wanted} connections never had a reply (at most {:.0} %): give fewer connections, or let the server serve as many at once",
+                MAX_MISSING_CONNECTIONS * 100.0
+            ),
             Self::Errors { share } => {
                 write!(
                     f,

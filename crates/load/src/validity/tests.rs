@@ -25,6 +25,40 @@ fn a_client_with_spare_cpu_and_on_time_is_valid() {
 }
 
 #[test]
+fn connections_that_never_had_a_reply_are_not_one_failure_each() {
+    let silent = |silent: u64| {
+        broken(|outcome| {
+            outcome.spec.connections = 64;
+            outcome.total.connections.silent = silent;
+        })
+    };
+    assert_eq!(silent(0), []);
+    let rule = BrokenRule::SilentConnections { silent: 48, wanted: 64 };
+    assert!(rule.to_string().starts_with("48 of 64 connections never had a reply"), "{rule}");
+    assert_eq!(silent(48), [rule]);
+    let interrupted = broken(|outcome| {
+        outcome.total.connections.silent = 48;
+        outcome.interrupted = true;
+    });
+    assert_eq!(interrupted, [], "nobody waited for the replies");
+}
+
+#[test]
+fn operations_waited_for_a_connection_only_where_some_did() {
+    let note = |waits: u64| {
+        let mut outcome = outcome();
+        outcome.total.client.offered = 20_000;
+        outcome.total.connections.wait.record_n(500, waits).expect("a time");
+        for _ in 0..5_000 {
+            record(&mut outcome.drain.operations[0].response_time, 1_000);
+        }
+        check(&outcome).notes.into_iter().find(|note| note.contains("did not keep up")).expect("a note")
+    };
+    assert!(note(4_000).ends_with("operations waited for a free connection"), "{}", note(4_000));
+    assert!(note(3).ends_with("operations were in flight at the end"), "{}", note(3));
+}
+
+#[test]
 fn a_client_without_spare_cpu_is_invalid() {
     let busy = |seconds: f64| {
         broken(|outcome| outcome.total.client.user_cpu_ns = (seconds * SECOND_NS as f64) as u64)

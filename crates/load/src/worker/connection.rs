@@ -43,10 +43,28 @@ impl ConnectionCounts {
         self.0[ConnectionPhase::Idle as usize] + self.0[ConnectionPhase::Busy as usize]
     }
 
+    /// Slots with an operation in flight.
+    #[inline]
+    pub fn busy(&self) -> u32 {
+        self.0[ConnectionPhase::Busy as usize]
+    }
+
     /// Slots that are not yet ready for an operation.
     pub fn opening(&self) -> u32 {
         self.0[ConnectionPhase::Opening as usize] + self.0[ConnectionPhase::Greeting as usize]
     }
+}
+
+/// What the operations of a slot have come to in a part of the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Answers {
+    /// It has begun none.
+    #[default]
+    None,
+    /// None of them has ended with a reply.
+    Awaited,
+    /// One at least has.
+    Some,
 }
 
 /// The next operation of a connection.
@@ -78,6 +96,8 @@ pub(super) struct Connection<D> {
     pub held: Nanos,
     /// Operations ended on this connection.
     pub uses: u32,
+    /// What its operations of this part have come to.
+    pub answers: Answers,
     /// Consecutive failures to open.
     pub failures: u32,
     /// Its turn ended before everything was read.
@@ -97,6 +117,7 @@ impl<D> Connection<D> {
             first_byte: None,
             held: Nanos(0),
             uses: 0,
+            answers: Answers::None,
             failures: 0,
             queued: false,
         }

@@ -46,6 +46,12 @@ impl<D: Driver> DriverSession<D> {
         self.driver.secured(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, counters })
     }
 
+    /// See [`Driver::operations_left`].
+    #[inline(always)]
+    pub fn operations_left(&self) -> u64 {
+        self.driver.operations_left()
+    }
+
     /// See [`Driver::begin`].
     #[inline]
     pub fn begin(&mut self, dialogue: &mut D::Dialogue, counters: &mut [u64]) -> OperationId {

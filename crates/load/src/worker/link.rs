@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use nix::sys::socket::MsgFlags;
 use rustix::io::Errno;
@@ -59,6 +60,15 @@ impl Link {
             is_stamped = stamped && stamp::request(socket);
             Ok(())
         })?;
+        Self::over(socket, tls, is_stamped)
+    }
+
+    /// Connects to a socket of the file system, whose bytes the kernel does not stamp.
+    pub fn connect_to_socket(path: &Path, tls: Option<&TlsContext>) -> Result<Self, ConnectionError> {
+        Self::over(connecting::connect_to_socket(path)?, tls, false)
+    }
+
+    fn over(socket: OwnedFd, tls: Option<&TlsContext>, is_stamped: bool) -> Result<Self, ConnectionError> {
         let session = tls.map(TlsSession::new).transpose()?.map(Box::new);
         Ok(Self { socket, session, is_stamped, unsent: VecDeque::new(), readable: false, ended: false })
     }

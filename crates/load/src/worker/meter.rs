@@ -147,6 +147,15 @@ impl Meter {
         }
     }
 
+    /// An operation was given up at `now` without an answer: its response time is at least that.
+    pub fn gave_up(&mut self, operation: Option<OperationId>, intended_start: Nanos, now: Nanos) {
+        if intended_start >= self.timed_from {
+            let Interval { operations, connections, .. } = &mut *self.stats;
+            let of_operation = operation.map(|operation| &mut operations[usize::from(operation)].unanswered);
+            record(of_operation.unwrap_or(&mut connections.unanswered), micros_of(now.since(intended_start)));
+        }
+    }
+
     /// Adds the batch to the histograms.
     #[inline(never)]
     fn add_batch(&mut self) {
@@ -299,11 +308,16 @@ mod tests {
             arrival: Arrival { received: us(1_635), unread: us(35), is_stamped: true },
         });
         meter.failed(us(1_000), us(7));
+        meter.gave_up(Some(0), us(1_000), us(9_000));
+        meter.gave_up(None, us(1_000), us(5_000));
         meter.finish(us(2_000), 0, Nanos(0), 0);
         let Ok(WorkerMessage::Interval { stats, .. }) = messages.try_recv() else { panic!("an interval") };
         let (op, client) = (&stats.operations[0], &stats.client);
         let values = [&op.response_time, &op.server_time, &op.service_time, &op.first_byte];
         assert_eq!(values.map(Micros::max), [610, 600, 500, 190]);
+        assert_eq!((stats.succeeded(), stats.response_times().len()), (1, 3));
+        assert!(stats.response_times().equivalent(stats.response_times().max(), 8_000));
+        assert_eq!(stats.gave_up_from_us(), Some(4_000));
         assert_eq!((client.lag.len(), client.lag.max(), client.pickup.max()), (2, 10, 60));
         assert_eq!((client.delay.max(), stats.connections.wait.max(), client.unstamped), (70, 100, 0));
     }

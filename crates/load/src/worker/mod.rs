@@ -187,7 +187,9 @@ impl<D: Driver> Worker<D> {
         let now = self.operations.tick();
         self.give_up_waiting(Nanos(0));
         let (offered, spun) = self.take_counts();
+        let silent = self.operations.silent();
         let Operations { meter, counts, .. } = &mut self.operations;
+        meter.stats.connections.silent = silent;
         meter.finish(now, offered, spun, counts.open());
         if let Some(singles) = self.operations.singles.take() {
             let message =
@@ -273,6 +275,9 @@ impl<D: Driver> Worker<D> {
             return Ok(());
         }
         self.sweep_if_time();
+        if self.operations.is_used_up() && self.end > self.operations.now {
+            self.end_used_up();
+        }
         let Operations { pacer, meter, .. } = &self.operations;
         let next_due = pacer.as_ref().map_or(Nanos::NEVER, Pacer::next_due);
         self.serve(next_due.min(meter.end()).min(self.next_sweep).min(self.give_up))
@@ -290,6 +295,18 @@ impl<D: Driver> Worker<D> {
         self.give_up_waiting(Nanos::NEVER);
     }
 
+    /// No operation is left to begin: the part ends with those in flight.
+    #[cold]
+    fn end_used_up(&mut self) {
+        let now = self.operations.now;
+        self.end = now;
+        self.operations.meter.stop(now);
+        if let Some(pacer) = &mut self.operations.pacer {
+            pacer.stop(now);
+            pacer.drop_waiting(Nanos::NEVER);
+        }
+    }
+
     /// Ends intervals that are over by the last reading of the clock, and begins everything that is due.
     #[inline]
     fn keep_up(&mut self) {
@@ -300,7 +317,9 @@ impl<D: Driver> Worker<D> {
             self.operations.meter.roll(now, offered, spun, open);
         }
         let operations = &mut self.operations;
-        while let Some(assignment) = operations.pacer.as_mut().and_then(|p| p.due(operations.now)) {
+        while !operations.is_used_up()
+            && let Some(assignment) = operations.pacer.as_mut().and_then(|p| p.due(operations.now))
+        {
             operations.assign(assignment);
         }
     }

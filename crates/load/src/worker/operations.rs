@@ -18,7 +18,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::clock::Clock;
-use super::connection::{Connection, ConnectionCounts, ConnectionPhase, Job};
+use super::connection::{Answers, Connection, ConnectionCounts, ConnectionPhase, Job};
 use super::driver_session::DriverSession;
 use super::meter::{EndedOperation, Meter};
 use super::own_cpu::OwnCpus;
@@ -122,6 +122,11 @@ impl<D: Driver> Operations<D> {
         Ok(self.now)
     }
 
+    /// Slots whose operations of this part all went without a reply.
+    pub fn silent(&self) -> u64 {
+        self.connections.iter().filter(|connection| connection.answers == Answers::Awaited).count() as u64
+    }
+
     /// Connection slots.
     pub fn slots(&self) -> u32 {
         self.connections.len() as u32
@@ -129,10 +134,12 @@ impl<D: Driver> Operations<D> {
 
     /// A connection joins the run that began at `begin`. One that is still opening joins once it is open.
     pub fn join(&mut self, id: ConnectionId, begin: Nanos) {
+        self.connections[id as usize].answers = Answers::None;
         let (now, share) = (self.tick(), self.dialer.share(id, self.slots()));
         let is_free =
             matches!(self.connections[id as usize].phase, ConnectionPhase::Idle | ConnectionPhase::Closed);
-        let pacer = self.pacer.as_mut().filter(|_| is_free);
+        let is_used_up = self.is_used_up();
+        let pacer = self.pacer.as_mut().filter(|_| is_free && !is_used_up);
         if let Some(assignment) = pacer.and_then(|pacer| pacer.join(id, share, begin, now)) {
             self.assign(assignment);
         }
@@ -143,6 +150,9 @@ impl<D: Driver> Operations<D> {
     pub fn assign(&mut self, Assignment { connection: id, intended_start, free_since }: Assignment) {
         let connection = &mut self.connections[id as usize];
         connection.job = Some(Job { intended_start, ready: intended_start.max(free_since) });
+        if connection.answers == Answers::None {
+            connection.answers = Answers::Awaited;
+        }
         self.in_flight += 1;
         if connection.phase == ConnectionPhase::Idle {
             self.begin(id);
@@ -284,7 +294,8 @@ impl<D: Driver> Operations<D> {
 
     #[inline(always)]
     fn succeed(&mut self, id: ConnectionId, reuse: bool, arrival: Arrival) {
-        let connection = &self.connections[id as usize];
+        let connection = &mut self.connections[id as usize];
+        connection.answers = Answers::Some;
         let job = connection.job.expect("a busy connection has a job");
         let ended = EndedOperation {
             operation: connection.operation,
@@ -323,10 +334,16 @@ impl<D: Driver> Operations<D> {
 
     #[cold]
     fn fail(&mut self, id: ConnectionId, fault: &Fault) {
-        let connection = &self.connections[id as usize];
+        let connection = &mut self.connections[id as usize];
+        if fault.kind.is_reply() {
+            connection.answers = Answers::Some;
+        }
         let (operation, begun) = (connection.operation, connection.begun);
         if let Some(job) = connection.job {
             self.meter.failed(job.intended_start, begun.since(job.ready));
+            if fault.kind == ErrorKind::Timeout {
+                self.meter.gave_up(Some(operation), job.intended_start, self.now);
+            }
         }
         self.meter.stats.operations[operation as usize].errors.add(fault.kind, 1, &fault.detail);
         self.end_operation(id, fault.reuse, self.now);
@@ -353,9 +370,18 @@ impl<D: Driver> Operations<D> {
         job
     }
 
+    /// Whether the driver has no operation left beside those that wait for their connections to open.
+    #[inline(always)]
+    pub fn is_used_up(&self) -> bool {
+        self.session.operations_left() <= u64::from(self.in_flight - self.counts.busy())
+    }
+
     /// Offers a connection to the pacer that has been free since `since`.
     #[inline(always)]
     fn offer(&mut self, id: ConnectionId, since: Nanos) {
+        if self.is_used_up() {
+            return;
+        }
         let now = self.now;
         if let Some(assignment) = self.pacer.as_mut().and_then(|pacer| pacer.release(id, now, since)) {
             self.assign(assignment);

@@ -2,6 +2,7 @@
 //! does not use operations.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use super::link::{Link, Received};
 use super::pacing::ConnectionId;
@@ -17,6 +18,8 @@ use crate::tls::TlsContext;
 #[derive(Debug)]
 pub(super) struct Dialer {
     to: Vec<SocketAddr>,
+    /// A socket of the file system instead.
+    socket: Option<PathBuf>,
     sources: Vec<IpAddr>,
     worker: u32,
     workers: u32,
@@ -32,6 +35,7 @@ impl Dialer {
     pub fn new(spec: &LoadSpec, worker: u32, tls: Option<TlsContext>) -> Self {
         Self {
             to: spec.addresses.clone(),
+            socket: spec.socket.clone(),
             sources: spec.sources.clone(),
             worker,
             workers: spec.workers,
@@ -106,7 +110,10 @@ impl Transport {
         self.generation = self.generation.wrapping_add(1);
         let tls = dialer.tls.as_ref().filter(|_| !dialer.starts_in_plain_text);
         let stamped = dialer.stamping.is_some();
-        let link = Link::connect(dialer.target(id), dialer.source(id), tls, stamped)?;
+        let link = match &dialer.socket {
+            Some(path) => Link::connect_to_socket(path, tls)?,
+            None => Link::connect(dialer.target(id), dialer.source(id), tls, stamped)?,
+        };
         poller.watch(&link, Token { slot: id, generation: self.generation })?;
         self.stage = TransportStage::Connecting(link);
         Ok(())

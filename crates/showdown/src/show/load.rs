@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use load::capacity::Capacity;
+use load::drivers::http::status_of;
 use load::engine::LoadOutcome;
 use load::record::Micros;
 use load::spans::Spans;
@@ -33,12 +34,15 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
         if summary.failed == 0 { String::new() } else { format!(", {} failed", count(summary.failed)) },
     );
     let _ = writeln!(out, "  {}\n", color::heading(answer));
-    out.push_str(&times(&[
-        ("response time", &summary.response_time_us),
-        ("service time", &summary.service_time_us),
-        ("first byte", &summary.first_byte_us),
-        ("client's part", &summary.client.delay_us),
-    ]));
+    out.push_str(&times(
+        &[
+            ("response time", &summary.response_time_us),
+            ("service time", &summary.service_time_us),
+            ("first byte", &summary.first_byte_us),
+            ("client's part", &summary.client.delay_us),
+        ],
+        summary.gave_up_from_us,
+    ));
     if summary.operations.len() > 1 {
         out.push('\n');
         out.push_str(&operations(summary));
@@ -52,7 +56,7 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
         out.push_str(&steps(spans));
     }
     out.push('\n');
-    out.push_str(&histogram(&outcome.total.merged(|op| &op.response_time)));
+    out.push_str(&histogram(&outcome.total.response_times()));
     out.push_str(&particulars(summary));
     out.push_str(&validity(summary.valid, &summary.reasons, &summary.notes));
     out
@@ -91,9 +95,10 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
             .late_share(&found.slo)
             .map_or("–".to_owned(), |share| format!("{:.2} %", share * 100.0));
         let mut row = vec![rate(step.rate_per_s), rate(summary.throughput_per_s)];
+        let at_least = summary.gave_up_from_us;
         row.extend(
             [response.p50, response.p90, response.p99, response.p99_9, response.max]
-                .map(|us| time(us as f64)),
+                .map(|us| response_time(response, us, at_least)),
         );
         row.push(format!("{:.0} %", summary.client.utilisation * 100.0));
         row.extend([count(step.slices.into()), late, verdict.to_owned()]);
@@ -106,13 +111,34 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
     out
 }
 
-fn times(rows: &[(&str, &Times)]) -> String {
+/// A time of a distribution; one of response times from `at_least` on is a lower bound. A dash where nothing was recorded.
+fn response_time(of: &Times, us: u64, at_least: Option<u64>) -> String {
+    match at_least {
+        _ if of.is_empty() => "–".to_owned(),
+        Some(from) if us >= from => format!("≥ {}", time(us as f64)),
+        _ => time(us as f64),
+    }
+}
+
+/// The same of times that are all known.
+fn known_time(of: &Times, us: u64) -> String {
+    response_time(of, us, None)
+}
+
+/// The first row are response times.
+fn times(rows: &[(&str, &Times)], at_least: Option<u64>) -> String {
     let mut cells =
         vec![["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"].map(str::to_owned).to_vec()];
-    for (name, times) in rows {
-        let mut row = vec![(*name).to_owned(), time(times.mean)];
+    for (place, (name, times)) in rows.iter().enumerate() {
+        let at_least = at_least.filter(|_| place == 0);
+        let mean = match at_least {
+            _ if times.is_empty() => "–".to_owned(),
+            Some(_) => format!("≥ {}", time(times.mean)),
+            None => time(times.mean),
+        };
+        let mut row = vec![(*name).to_owned(), mean];
         let percentiles = [times.p50, times.p90, times.p95, times.p99, times.p99_9, times.p99_99, times.max];
-        row.extend(percentiles.map(|us| time(us as f64)));
+        row.extend(percentiles.map(|us| response_time(times, us, at_least)));
         cells.push(row);
     }
     table(&cells)
@@ -124,7 +150,9 @@ fn operations(summary: &Summary) -> String {
     for (name, op) in &summary.operations {
         let response = &op.response_time_us;
         let mut row = vec![name.clone(), rate(op.throughput_per_s), count(op.failed)];
-        row.extend([response.p50, response.p90, response.p99, response.max].map(|us| time(us as f64)));
+        let at_least = summary.gave_up_from_us;
+        let shown = [response.p50, response.p90, response.p99, response.max];
+        row.extend(shown.map(|us| response_time(response, us, at_least)));
         rows.push(row);
     }
     table(&rows)
@@ -158,7 +186,9 @@ fn clients(summary: &Summary) -> String {
         };
         let mut row = vec![client.name.clone(), count(client.requests), rate(client.throughput_per_s)];
         row.push(count(client.failed));
-        row.extend([response.p50, response.p99, client.lag_us.p99].map(|us| time(us as f64)));
+        let at_least = summary.gave_up_from_us;
+        row.extend([response.p50, response.p99].map(|us| response_time(response, us, at_least)));
+        row.push(known_time(&client.lag_us, client.lag_us.p99));
         row.extend([format!("{:.0} %", client.utilisation * 100.0), time(client.clock_error_us)]);
         row.push(client.clock_drift_us.map_or_else(|| "–".to_owned(), |us| time(us.abs())));
         row.push(verdict.to_owned());
@@ -174,7 +204,7 @@ fn steps(spans: &Spans) -> String {
         let response = &step.response_time_us;
         let mut row = vec![format!("{} s", step.start_s), rate(step.offered_per_s)];
         row.extend([rate(step.throughput_per_s), count(step.failed)]);
-        row.extend([response.p50, response.p99, response.max].map(|us| time(us as f64)));
+        row.extend([response.p50, response.p99, response.max].map(|us| known_time(response, us)));
         rows.push(row);
     }
     table(&rows)
@@ -219,6 +249,30 @@ fn histogram(response: &Micros) -> String {
     out
 }
 
+/// How many replies had which status, by class and by code.
+fn statuses(summary: &Summary) -> Option<String> {
+    let counts = summary.counters.iter().filter_map(|(name, number)| Some((status_of(name)?, *number)));
+    let all: u64 = counts.clone().map(|(_, number)| number).sum();
+    let codes: Vec<String> =
+        counts.clone().map(|(status, number)| format!("{} with {status}", count(number))).collect();
+    let of_class = |class: char| -> u64 {
+        counts
+            .clone()
+            .filter(|(status, _)| status.trim_start_matches("other ").starts_with(class))
+            .map(|(_, n)| n)
+            .sum()
+    };
+    let shares: Vec<String> = ['2', '3', '4', '5']
+        .into_iter()
+        .filter(|class| of_class(*class) > 0)
+        .map(|class| format!("{class}xx {:.2} %", of_class(class) as f64 / all as f64 * 100.0))
+        .collect();
+    (all > 0).then(|| match codes.len() {
+        1 => codes[0].clone(),
+        _ => format!("{} ({})", codes.join(", "), shares.join(", ")),
+    })
+}
+
 /// One line each for connections, TLS, counters, the client and errors.
 fn particulars(summary: &Summary) -> String {
     let mut out = String::new();
@@ -232,8 +286,8 @@ fn particulars(summary: &Summary) -> String {
             "{} at most, {} opened, connect p50 {} p99 {}",
             count(connections.peak),
             count(connections.opened),
-            time(connections.connect_us.p50 as f64),
-            time(connections.connect_us.p99 as f64)
+            known_time(&connections.connect_us, connections.connect_us.p50),
+            known_time(&connections.connect_us, connections.connect_us.p99)
         ),
     );
     // STARTTLS may be optional, and the server may not offer it.
@@ -263,10 +317,14 @@ fn particulars(summary: &Summary) -> String {
         };
         line("per hour", hourly.iter().map(per_hour).collect::<Vec<_>>().join(", "));
     }
-    if !summary.counters.is_empty() {
+    if let Some(statuses) = statuses(summary) {
+        line("statuses", statuses);
+    }
+    if summary.counters.keys().any(|name| status_of(name).is_none()) {
         // Of many counters, such as one for each code of a refusal, only those above 0 are shown.
         let is_shown = |number: u64| number > 0 || summary.counters.len() <= MOST_COUNTERS;
-        let shown = summary.counters.iter().filter(|(_, number)| is_shown(**number));
+        let shown =
+            summary.counters.iter().filter(|(name, number)| is_shown(**number) && status_of(name).is_none());
         let shown: Vec<String> = shown.map(|(name, number)| format!("{} {name}", count(*number))).collect();
         line("counters", shown.join(", "));
     }
@@ -291,16 +349,17 @@ fn particulars(summary: &Summary) -> String {
         ),
     );
     let late = |times: &Times| {
-        format!(
-            "p50 {} p99 {} max {}",
-            time(times.p50 as f64),
-            time(times.p99 as f64),
-            time(times.max as f64)
-        )
+        // Nobody was late where nothing was sent; but a client may be late by less than a microsecond.
+        if times.is_empty() && summary.requests + summary.failed == 0 {
+            return "–".to_owned();
+        }
+        let [p50, p99, max] = [times.p50, times.p99, times.max].map(|us| time(us as f64));
+        format!("p50 {p50} p99 {p99} max {max}")
     };
     line("sent late", late(&client.lag_us));
-    let unread = if client.stamped > 0.99 { ", not part of the times" } else { "" };
-    line("read late", format!("{}{unread}", late(&client.pickup_us)));
+    let unread = if client.stamped > 0.99 && summary.requests > 0 { ", not part of the times" } else { "" };
+    let read_late = if summary.requests == 0 { "–".to_owned() } else { late(&client.pickup_us) };
+    line("read late", format!("{read_late}{unread}"));
     if matches!(summary.spec.part.shape, load::spec::Shape::Open { .. }) {
         line(
             "achieved",

@@ -59,9 +59,12 @@ fn meaningless_amounts_are_refused() {
 #[test]
 fn invalid_targets_are_refused() {
     assert_refused(&[], &["<URL>"]);
-    assert_refused(&["127.0.0.1:8080"], &["is not a URL", "http://"]);
+    assert_refused(&["127.0.0.1:8080"], &["has no scheme", "did you mean http://127.0.0.1:8080?"]);
     assert_refused(&["gopher://127.0.0.1/"], &["gopher", "the schemes are http, https, memcache"]);
-    assert_refused(&["http://me:secret@127.0.0.1/"], &["user name or password"]);
+    assert_refused(
+        &["http://me:secret@127.0.0.1/"],
+        &["the URL contains a password, which would be recorded"],
+    );
     assert_refused(&["http://127.0.0.1:99999/"], &["port"]);
     assert_refused(&["http://"], &["is not a URL", "http://"]);
     // TEST-NET-2 (RFC 5737) is a public range that is never assigned.

@@ -1,5 +1,5 @@
-//! Decodes the chunked transfer coding (RFC 9112, section 7.1), strictly: sizes are hexadecimal digits, lines end in CRLF,
-//! data has exactly its size. The characters of chunk extensions and trailer fields are checked, then skipped. Data is
+//! Decodes the chunked transfer coding (RFC 9112, section 7.1), strictly: sizes are hexadecimal digits with white
+//! space after them at most, lines end in CRLF, data has exactly its size. The characters of chunk extensions and trailer fields are checked, then skipped. Data is
 //! passed on without a copy.
 
 use super::error::Violation;
@@ -21,8 +21,9 @@ enum ChunkState {
     /// Before the first digit of a size.
     Size,
     MoreSize,
-    /// White space between size and `;`, which old servers send.
-    BeforeExtension,
+    /// White space after a size, which old servers send: RFC 2616 allowed it, and recipients of RFC 9112 should take it
+    /// before `;`.
+    AfterSize,
     Extension,
     SizeLf,
     Data,
@@ -80,10 +81,12 @@ impl Chunked {
             (ChunkState::Size | ChunkState::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 self.add_digit(byte)?
             }
-            (ChunkState::MoreSize | ChunkState::BeforeExtension, b' ' | b'\t') => ChunkState::BeforeExtension,
-            (ChunkState::MoreSize | ChunkState::BeforeExtension, b';')
+            (ChunkState::MoreSize | ChunkState::AfterSize, b' ' | b'\t') => ChunkState::AfterSize,
+            (ChunkState::MoreSize | ChunkState::AfterSize, b';')
             | (ChunkState::Extension, b'\t' | b' '..=b'~' | 0x80..) => ChunkState::Extension,
-            (ChunkState::MoreSize | ChunkState::Extension, b'\r') => ChunkState::SizeLf,
+            (ChunkState::MoreSize | ChunkState::AfterSize | ChunkState::Extension, b'\r') => {
+                ChunkState::SizeLf
+            }
             (ChunkState::SizeLf, b'\n') => {
                 self.line_bytes = 0;
                 if self.left == 0 { ChunkState::Trailer } else { ChunkState::Data }
@@ -91,7 +94,7 @@ impl Chunked {
             (
                 ChunkState::Size
                 | ChunkState::MoreSize
-                | ChunkState::BeforeExtension
+                | ChunkState::AfterSize
                 | ChunkState::Extension
                 | ChunkState::SizeLf,
                 _,
@@ -172,6 +175,7 @@ mod tests {
     fn the_data_of_all_chunks_is_returned() {
         for body in [
             "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+            "5 \r\nhello\r\n6  \t\r\n world\r\n0   \r\n\r\n",
             "00b\r\nhello world\r\n000\r\n\r\n",
             "B;a;b=c;d=\"e;f\"\r\nhello world\r\n0;last\r\n\r\n",
             "b ;a\r\nhello world\r\n0\r\nChecksum: 7\r\nEmpty:\r\n\r\n",
@@ -194,7 +198,8 @@ mod tests {
             ("-1\r\n", Violation::MalformedChunkSize),
             ("5\nhello", Violation::MalformedChunkSize),
             ("5 5\r\nhello", Violation::MalformedChunkSize),
-            ("5 \r\nhello", Violation::MalformedChunkSize),
+            (" 5\r\nhello", Violation::MalformedChunkSize),
+            ("5 \nhello", Violation::MalformedChunkSize),
             ("5;a\0\r\nhello", Violation::MalformedChunkSize),
             ("10000000000000000\r\n", Violation::MalformedChunkSize),
             ("4\r\nhello\r\n", Violation::MalformedChunkEnd),

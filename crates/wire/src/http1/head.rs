@@ -79,6 +79,10 @@ impl Meaning {
         let mut config = httparse::ParserConfig::default();
         // RFC 9112, section 5.2: a user agent must read a folded line as one with spaces.
         config.allow_obsolete_multiline_headers_in_responses(true);
+        // Section 4: recipients may split the status line at white space. Section 5.1: in a reply, white space between the
+        // name of a field and its colon is removed.
+        config.allow_multiple_spaces_in_response_status_delimiters(true);
+        config.allow_spaces_after_header_name_in_responses(true);
         let length = match config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers) {
             Ok(httparse::Status::Complete(length)) => length,
             Err(httparse::Error::TooManyHeaders) => return Err(Violation::TooManyHeaders),
@@ -123,7 +127,10 @@ pub(super) fn find_end(bytes: &[u8], scanned: usize) -> Result<Option<usize>, Vi
 pub(super) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
     head.split(|&byte| byte == b'\n').skip(1).filter_map(move |line| {
         let colon = memchr(b':', line)?;
-        line[..colon].eq_ignore_ascii_case(name.as_bytes()).then(|| line[colon + 1..].trim_ascii())
+        line[..colon]
+            .trim_ascii_end()
+            .eq_ignore_ascii_case(name.as_bytes())
+            .then(|| line[colon + 1..].trim_ascii())
     })
 }
 
@@ -233,6 +240,7 @@ mod tests {
         for (fields, expected) in [
             ("Content-Length: 7", Framing::Length(7)),
             ("content-length:7", Framing::Length(7)),
+            ("Content-Length \t: 7", Framing::Length(7)),
             ("Content-Length: 7\r\nContent-Length: 7", Framing::Length(7)),
             ("Content-Length: 7, 7", Framing::Length(7)),
             ("Content-Length: 18446744073709551615", Framing::Length(u64::MAX)),
@@ -258,7 +266,6 @@ mod tests {
             ("Content-Length: 7\r\nTransfer-Encoding: chunked", Violation::ConflictingFraming),
             ("Transfer-Encoding: chunked, gzip", Violation::InvalidTransferEncoding),
             ("Transfer-Encoding: chunked, chunked", Violation::InvalidTransferEncoding),
-            ("Content-Length : 7", Violation::MalformedHead),
             ("No colon", Violation::MalformedHead),
             ("Nul: \0", Violation::MalformedHead),
         ] {

@@ -19,5 +19,5 @@ pub use cache::HeadCache;
 pub use error::{DecodeError, RequestError, Violation};
 pub use head::{Framing, Head};
 pub use limits::{MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES, MAX_HEADERS};
-pub use request::{PreparedRequest, Request};
+pub use request::{HeaderValues, PreparedRequest, Request};
 pub use response::{Event, ResponseDecoder};

@@ -44,13 +44,23 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// Checks and renders the fixed parts once, for requests that differ only in target and body.
-    pub fn prepare(&self) -> Result<PreparedRequest, RequestError> {
+    /// Checks and renders the fixed parts once, for requests that differ only in target, body and the values of some
+    /// headers: `varying` has their places in `headers`, in ascending order.
+    pub fn prepare(&self, varying: &[usize]) -> Result<PreparedRequest, RequestError> {
         self.check()?;
-        let (mut method, mut fields) = (Vec::new(), Vec::new());
+        let (mut method, mut fields, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
         self.push_method(&mut method);
-        self.push_fields(&mut fields);
-        Ok(PreparedRequest { method, fields, announces_body: self.announces_body() })
+        self.push_start(&mut fields);
+        for (place, (name, value)) in self.headers.iter().enumerate() {
+            if varying.contains(&place) {
+                push_header_name(&mut fields, name);
+                gaps.push(Gap { at: fields.len(), is_host: is_host(name), name: (*name).to_owned() });
+                fields.extend_from_slice(b"\r\n");
+            } else {
+                push_header(&mut fields, name, value);
+            }
+        }
+        Ok(PreparedRequest { method, fields, gaps, announces_body: self.announces_body() })
     }
 
     /// The request as bytes.
@@ -89,12 +99,17 @@ impl<'a> Request<'a> {
         out.push(b' ');
     }
 
-    /// The part between target and `Content-Length`.
-    fn push_fields(&self, out: &mut Vec<u8>) {
+    /// The part between target and the first of `headers`.
+    fn push_start(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b" HTTP/1.1\r\n");
         if !self.headers.iter().any(|(name, _)| is_host(name)) {
             push_header(out, "Host", self.host);
         }
+    }
+
+    /// The part between target and `Content-Length`.
+    fn push_fields(&self, out: &mut Vec<u8>) {
+        self.push_start(out);
         for (name, value) in self.headers {
             push_header(out, name, value);
         }
@@ -106,26 +121,77 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A request without its target and body, checked and rendered: see [`Request::prepare`].
+/// A request without its target, its body and some values, checked and rendered: see [`Request::prepare`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedRequest {
     /// The method and a space.
     method: Vec<u8>,
     /// The part between target and `Content-Length`.
     fields: Vec<u8>,
+    /// Where values are missing in it.
+    gaps: Vec<Gap>,
     announces_body: bool,
 }
 
+/// The place of a value that differs between renderings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Gap {
+    at: usize,
+    is_host: bool,
+    name: String,
+}
+
+/// The values of headers that differ between renderings, one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeaderValues<'a> {
+    /// All of them in one text.
+    pub text: &'a str,
+    /// Where each ends.
+    pub ends: &'a [usize],
+}
+
 impl PreparedRequest {
-    /// Appends the request for a target and a body, as [`Request::render_into`] does.
+    /// Appends the request for a target, a body, and as many values as places were named, as [`Request::render_into`] does.
+    /// `out` stays unchanged if a part is refused.
     #[inline]
-    pub fn render_into(&self, out: &mut Vec<u8>, target: &str, body: &[u8]) -> Result<(), RequestError> {
+    pub fn render_into(
+        &self,
+        out: &mut Vec<u8>,
+        target: &str,
+        values: HeaderValues<'_>,
+        body: &[u8],
+    ) -> Result<(), RequestError> {
         check_target(target)?;
-        for part in [&self.method, target.as_bytes(), &self.fields] {
+        let before = out.len();
+        for part in [&self.method, target.as_bytes()] {
             out.extend_from_slice(part);
         }
+        let filled = if self.gaps.is_empty() { 0 } else { self.fill(out, before, values)? };
+        out.extend_from_slice(&self.fields[filled..]);
         push_body(out, self.announces_body, body);
         Ok(())
+    }
+
+    /// Appends the fields up to the last gap. Returns how much of them.
+    fn fill(
+        &self,
+        out: &mut Vec<u8>,
+        before: usize,
+        values: HeaderValues<'_>,
+    ) -> Result<usize, RequestError> {
+        let (mut filled, mut begin) = (0, 0);
+        for (gap, end) in self.gaps.iter().zip(values.ends) {
+            let value = &values.text[begin..*end];
+            let checked = if gap.is_host { check_host(value) } else { check_value(&gap.name, value) };
+            if let Err(refused) = checked {
+                out.truncate(before);
+                return Err(refused);
+            }
+            out.extend_from_slice(&self.fields[filled..gap.at]);
+            out.extend_from_slice(value.as_bytes());
+            (filled, begin) = (gap.at, *end);
+        }
+        Ok(filled)
     }
 }
 
@@ -143,10 +209,15 @@ fn is_host(name: &str) -> bool {
     name.eq_ignore_ascii_case("host")
 }
 
+fn push_header_name(out: &mut Vec<u8>, name: &str) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+}
+
 fn push_header(out: &mut Vec<u8>, name: &str, value: &str) {
-    for part in [name, ": ", value, "\r\n"] {
-        out.extend_from_slice(part.as_bytes());
-    }
+    push_header_name(out, name);
+    out.extend_from_slice(value.as_bytes());
+    out.extend_from_slice(b"\r\n");
 }
 
 fn is_token_string(text: &str) -> bool {
@@ -182,6 +253,10 @@ fn check_header(name: &str, value: &str) -> Result<(), RequestError> {
     if ["content-length", "transfer-encoding"].iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
         return Err(RequestError::FramingHeader(name.to_owned()));
     }
+    check_value(name, value)
+}
+
+fn check_value(name: &str, value: &str) -> Result<(), RequestError> {
     match value.char_indices().find(|(_, found)| found.is_ascii_control() && *found != '\t') {
         Some((at, found)) => Err(RequestError::HeaderValue { name: name.to_owned(), found, at }),
         None => Ok(()),
@@ -232,11 +307,32 @@ mod tests {
             body: b"{}",
             ..Request::get("/a", "host")
         };
-        let (mut out, prepared) = (Vec::new(), request.prepare().expect("valid"));
-        prepared.render_into(&mut out, request.target, request.body).expect("valid");
+        let (mut out, prepared) = (Vec::new(), request.prepare(&[]).expect("valid"));
+        let none = HeaderValues::default();
+        prepared.render_into(&mut out, request.target, none, request.body).expect("valid");
         assert_eq!(Ok(&out), request.render().as_ref());
-        assert!(prepared.render_into(&mut out, "/a b", b"").is_err());
+        assert!(prepared.render_into(&mut out, "/a b", none, b"").is_err());
         assert_eq!(out.len(), request.render().expect("valid").len());
+    }
+
+    #[test]
+    fn values_of_headers_differ_between_renderings() {
+        let request = Request {
+            headers: &[("Host", "x"), ("Accept", "*/*"), ("Key", "x")],
+            ..Request::get("/a", "box")
+        };
+        let (mut out, prepared) = (Vec::new(), request.prepare(&[0, 2]).expect("valid"));
+        let values = HeaderValues { text: "shop41", ends: &[4, 6] };
+        prepared.render_into(&mut out, "/a", values, b"").expect("valid");
+        assert_eq!(out, b"GET /a HTTP/1.1\r\nHost: shop\r\nAccept: */*\r\nKey: 41\r\n\r\n");
+        out.truncate(3);
+        for (text, ends) in [("a\r\nb1", &[4, 5]), ("shopa\r\nEvil: 1", &[4, 13])] {
+            assert!(
+                prepared.render_into(&mut out, "/a", HeaderValues { text, ends }, b"").is_err(),
+                "{text}"
+            );
+            assert_eq!(out, b"GET");
+        }
     }
 
     #[test]

@@ -45,12 +45,13 @@ impl Observation {
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let refuse = |what: &str| source.error(&span, format!("observe: {what}"));
-        let RawObservation { http, memcache, redis, sql, database, values } = raw.into_inner();
+        let RawObservation { http, headers, memcache, redis, sql, database, values } = raw.into_inner();
+        let http = statistics::check_probe("observe", (http, headers), &span, source, templates)?;
         let keys = SourceKeys { http, memcache, redis, sql, database, ..SourceKeys::default() };
         let statistics_source = keys.source().ok_or_else(|| {
             refuse("give one of http = \"/path\", memcache = \"stats\", redis = \"INFO\" and sql = \"SHOW STATUS\"")
         })?;
-        statistics::check_template(&statistics_source, &span, source, templates)?;
+        templates.word(statistics_source.template(), &span)?;
         if values.is_empty() {
             return Err(refuse("values: name one at least"));
         }

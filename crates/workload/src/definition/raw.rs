@@ -134,6 +134,7 @@ pub struct RawNeed {
 #[serde(deny_unknown_fields)]
 pub struct RawReady {
     pub http: Option<String>,
+    pub headers: Option<BTreeMap<String, String>>,
     pub tcp: Option<bool>,
     pub sql: Option<String>,
     pub command: Option<Vec<String>>,
@@ -150,6 +151,7 @@ pub struct RawVersion {
 #[serde(deny_unknown_fields)]
 pub struct RawStatistics {
     pub http: Option<String>,
+    pub headers: Option<BTreeMap<String, String>>,
     pub memcache: Option<String>,
     pub redis: Option<String>,
     pub sql: Option<String>,
@@ -166,6 +168,7 @@ pub struct RawStatistics {
 #[serde(deny_unknown_fields)]
 pub struct RawObservation {
     pub http: Option<String>,
+    pub headers: Option<BTreeMap<String, String>>,
     pub memcache: Option<String>,
     pub redis: Option<String>,
     pub sql: Option<String>,

@@ -18,9 +18,10 @@ use super::concurrency::ConcurrencyKnobs;
 use super::knob::{INSTANCES, Knob};
 use super::need::Need;
 use super::observation::Observation;
+use super::probe::HttpProbe;
 use super::raw::{RawReady, RawServer, RawVersion};
 use super::source_text::{DefinitionError, SourceText};
-use super::statistics::{self, StatisticsQuery, http_path};
+use super::statistics::{self, StatisticsQuery};
 use super::templates::{ConfigTemplate, TemplateCheck};
 use crate::folder::Folder;
 use crate::names::UnknownName;
@@ -101,13 +102,13 @@ pub struct ReadyCheck {
 /// A probe of whether a server is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadyProbe {
-    /// A GET of this path is answered with a status from 200 to 399.
-    Http(String),
+    /// This GET is answered with a status from 200 to 399.
+    Http(HttpProbe),
     /// Its port accepts a connection.
     Tcp,
     /// This command, a template, ends with status 0.
     Command(Vec<String>),
-    /// This statement succeeds.
+    /// This statement, a template, succeeds.
     Sql(String),
     /// A runner reports it.
     Runner,
@@ -247,16 +248,20 @@ fn check_ready(
     templates: &mut TemplateCheck<'_>,
 ) -> Result<ReadyCheck, DefinitionError> {
     let span = raw.span();
-    let RawReady { http, tcp, command, sql, within } = raw.get_ref();
+    let RawReady { http, headers, tcp, command, sql, within } = raw.get_ref();
+    let http = statistics::check_probe("ready", (http.clone(), headers.clone()), &span, source, templates)?;
     let probe = match (http, tcp, command, sql) {
         (None, None, None, None) => default_probe(protocol),
         _ if protocol.makes_own_load() => {
             let what = "ready: a runner reports when it is ready: give only within";
             return Err(source.error(&span, what));
         }
-        (Some(path), None, None, None) => ReadyProbe::Http(http_path(path, &span, source)?),
+        (Some(probe), None, None, None) => ReadyProbe::Http(probe),
         (None, Some(true), None, None) => ReadyProbe::Tcp,
-        (None, None, None, Some(statement)) => ReadyProbe::Sql(statement.clone()),
+        (None, None, None, Some(statement)) => {
+            templates.word(statement, &span)?;
+            ReadyProbe::Sql(statement.clone())
+        }
         (None, None, Some(command), None) => {
             templates.words(command, &span)?;
             ReadyProbe::Command(command.clone())

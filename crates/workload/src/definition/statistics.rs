@@ -1,10 +1,12 @@
 //! How a server's own statistics are asked for, and which of them are its count of operations. What else it says of itself is in
 //! [`super::observation`].
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
 
+use super::probe::HttpProbe;
 use super::raw::RawStatistics;
 use super::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
@@ -23,8 +25,8 @@ pub struct StatisticsQuery {
 /// Where a server's statistics come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatisticsSource {
-    /// GET of a path, a template. Where it becomes empty, the server has no statistics.
-    Http(String),
+    /// A GET. Where its URL becomes empty, the server has no statistics.
+    Http(HttpProbe),
     /// A memcached command, a template, whose reply ends with a line `END`, such as `stats`.
     Memcache(String),
     /// A Redis command, a template, whose reply is a bulk string, such as `INFO commandstats`.
@@ -44,9 +46,8 @@ impl StatisticsSource {
     /// The path, command or statement, a template.
     pub fn template(&self) -> &str {
         match self {
-            Self::Http(template) | Self::Memcache(template) | Self::Redis(template) | Self::Log(template) => {
-                template
-            }
+            Self::Http(probe) => &probe.url,
+            Self::Memcache(template) | Self::Redis(template) | Self::Log(template) => template,
             Self::Sql { statement, .. } => statement,
         }
     }
@@ -55,7 +56,7 @@ impl StatisticsSource {
 /// The keys of which one says where statistics come from.
 #[derive(Default)]
 pub(super) struct SourceKeys {
-    pub http: Option<String>,
+    pub http: Option<HttpProbe>,
     pub memcache: Option<String>,
     pub redis: Option<String>,
     pub sql: Option<String>,
@@ -69,7 +70,7 @@ impl SourceKeys {
     pub fn source(self) -> Option<StatisticsSource> {
         let Self { http, memcache, redis, sql, log, database } = self;
         match (http, memcache, redis, sql, log) {
-            (Some(path), None, None, None, None) => Some(StatisticsSource::Http(path)),
+            (Some(probe), None, None, None, None) => Some(StatisticsSource::Http(probe)),
             (None, Some(command), None, None, None) => Some(StatisticsSource::Memcache(command)),
             (None, None, Some(command), None, None) => Some(StatisticsSource::Redis(command)),
             (None, None, None, Some(statement), None) => Some(StatisticsSource::Sql { statement, database }),
@@ -79,18 +80,19 @@ impl SourceKeys {
     }
 }
 
-/// Checks the template of a source.
-pub(super) fn check_template(
-    statistics_source: &StatisticsSource,
+/// Checks the GET of a source, if it has one.
+pub(super) fn check_probe(
+    what: &str,
+    (url, headers): (Option<String>, Option<BTreeMap<String, String>>),
     span: &Range<usize>,
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<(), DefinitionError> {
-    let query = templates.word(statistics_source.template(), span)?;
-    if let (StatisticsSource::Http(_), false) = (statistics_source, query.is_empty()) {
-        http_path(&query, span, source)?;
+) -> Result<Option<HttpProbe>, DefinitionError> {
+    match (url, headers) {
+        (Some(url), headers) => HttpProbe::check(what, (url, headers), span, source, templates).map(Some),
+        (None, Some(_)) => Err(source.error(span, format!("{what}: headers: they are for http"))),
+        (None, None) => Ok(None),
     }
-    Ok(())
 }
 
 /// Checks `statistics` as it is written in the file.
@@ -101,11 +103,12 @@ pub(super) fn check(
 ) -> Result<StatisticsQuery, DefinitionError> {
     let span = raw.span();
     let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
-    let RawStatistics { http, memcache, redis, sql, log, database, counters, client_counter } =
+    let RawStatistics { http, headers, memcache, redis, sql, log, database, counters, client_counter } =
         raw.into_inner();
     if counters.is_empty() || counters.iter().any(String::is_empty) {
         return Err(refuse("counters: give the names of the counters whose sum is the number of operations"));
     }
+    let http = check_probe("statistics", (http, headers), &span, source, templates)?;
     let keys = SourceKeys { http, memcache, redis, sql, log, database };
     let statistics_source = keys.source().ok_or_else(|| {
         refuse(
@@ -113,17 +116,6 @@ pub(super) fn check(
              log = \"{{ dir }}/log\"",
         )
     })?;
-    check_template(&statistics_source, &span, source, templates)?;
+    templates.word(statistics_source.template(), &span)?;
     Ok(StatisticsQuery { source: statistics_source, counters, client_counter })
-}
-
-/// Checks that a text is the path of a GET.
-pub(super) fn http_path(
-    path: &str,
-    span: &Range<usize>,
-    source: SourceText<'_>,
-) -> Result<String, DefinitionError> {
-    let is_path = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-    let what = || format!("{path:?} is not a path: write it as /path, with %20 for a blank");
-    if is_path { Ok(path.to_owned()) } else { Err(source.error(span, what())) }
 }

@@ -49,6 +49,8 @@ impl<'t> TemplateCheck<'t> {
                     public.set(name, is_tls.then(|| render::https(path, path, true)));
                 }
                 "cpus" | "port" => public.set(name, 1),
+                "host" => public.set(name, "127.0.0.1"),
+                "address" => public.set(name, "127.0.0.1:1"),
                 "user" | "group" => public.set(name, ()),
                 "password" => {}
                 path => public.set(path, "/x"),

@@ -50,7 +50,10 @@ fn a_service_is_defined_in_one_file() -> Result<(), Box<dyn std::error::Error>> 
     let server = workload.server("api")?;
     assert_eq!(
         server.ready,
-        ReadyCheck { probe: ReadyProbe::Http("/health".into()), within: Duration::from_secs(10) }
+        ReadyCheck {
+            probe: ReadyProbe::Http(HttpProbe { url: "/health".into(), headers: Vec::new() }),
+            within: Duration::from_secs(10)
+        }
     );
     assert_eq!(
         server.version,
@@ -95,7 +98,7 @@ fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
         ("[\"./my-api\", \"--version\"]", "[]", ":6: a command is a list of words with a program first"),
         ("[\"./my-api\", \"--version\"]", "\"v\"", ":6: invalid type: string \"v\", expected a command"),
         ("http = \"/health\"", "http = \"/\", tcp = true", ":5: ready: give one of"),
-        ("\"/health\"", "\"health\"", ":5: \"health\" is not a path: write it as /path"),
+        ("\"/health\"", "\"health\"", ":5: ready: \"health\" is not where a GET can go: write /path"),
         ("\"10s\"", "\"10\"", ":5: ready: within: \"10\" is not a time above 0"),
         ("knobs.workers", "knobs.port", ":8: knob \"port\": templates have a variable of that name"),
         ("knobs.workers", "knobs.Workers", ":8: knob \"Workers\": write its name in small letters"),

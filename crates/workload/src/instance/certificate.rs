@@ -89,6 +89,7 @@ impl Certificate {
             resumption: true,
             trust: Trust::File(self.certificate.to_string_lossy().into_owned()),
             proof: KeyProof::Once,
+            identity: None,
         }
     }
 }

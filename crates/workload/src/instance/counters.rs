@@ -8,14 +8,16 @@
 //! | Apache httpd, `/server-status?auto` | `Total Accesses: 42` |
 //! | memcached, `stats` | `STAT cmd_get 42` |
 //! | Redis, `INFO commandstats` | `cmdstat_get:calls=42,usec=80,…` |
-//! | Prometheus text format | `http_requests_total{code="200"} 42`, several of which are added up |
+//! | Prometheus text format | [`super::exposition`] parses it |
 //! | JSON | `{"requests": 42}` |
 //! | Postfix and Exim, logs | no counters: [`super::log_counter`] counts how often a text occurs |
 //! | nginx, `stub_status` | `server accepts handled requests`, and below it ` 7 7 42`, aligned at the right |
 
-/// The sum of all counters of this name, whole; none if there is none.
-pub fn read(text: &str, name: &str) -> Option<u64> {
-    value(text, name).map(|sum| sum as u64)
+use super::exposition::{self, MalformedMetrics};
+
+/// The sum of all numbers of this name on a page; none if there is none. Metrics of Prometheus are parsed as such.
+pub fn of_page(text: &str, name: &str) -> Result<Option<f64>, MalformedMetrics> {
+    if exposition::is_exposition(text) { exposition::sum(text, name) } else { Ok(value(text, name)) }
 }
 
 /// The sum of all numbers of this name; none if there is none.
@@ -35,10 +37,6 @@ fn on_line(line: &str, name: &str) -> Option<f64> {
         if before.ends_with(continues) || after.starts_with(continues) {
             return None;
         }
-        let after = match after.strip_prefix('{') {
-            Some(labels) => labels.split_once('}')?.1,
-            None => after,
-        };
         let after = after.trim_start_matches(['"', ':', '=', ' ', '\t']);
         // A minus may belong to an exponent, or be what separates the number from the next text.
         let number = |is_part: fn(char) -> bool| {
@@ -61,6 +59,11 @@ fn in_table(names: &str, numbers: &str, name: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
+    /// The sum, whole.
+    fn read(text: &str, name: &str) -> Option<u64> {
+        value(text, name).map(|sum| sum as u64)
+    }
+
     #[test]
     fn a_counter_is_found_in_the_output_of_each_server() {
         let nginx = "Active connections: 1 \nserver accepts handled requests\n 7 7 42 \nReading: 0 Writing: 1 Waiting: 0 \n";
@@ -72,9 +75,10 @@ mod tests {
         assert_eq!(read("STAT cmd_get 42\r\nSTAT cmd_get_x 1\r\nEND\r\n", "cmd_get"), Some(42));
         let redis = "cmdstat_set:calls=7,usec=9\r\ncmdstat_get:calls=42,usec=175,usec_per_call=8.33\r\n";
         assert_eq!(read(redis, "cmdstat_get:calls"), Some(42));
-        let prometheus = "# HELP requests_total Requests\n# TYPE requests_total counter\n\
-                          requests_total{code=\"200\"} 40\nrequests_total{code=\"404\"} 2.0\n";
-        assert_eq!(read(prometheus, "requests_total"), Some(42));
+        let prometheus = "# HELP requests_total 5 kinds\n# TYPE requests_total counter\n\
+                          requests_total{code=\"200\"} 40\nrequests_total{code=\"}\"} 2.0\n";
+        assert_eq!(of_page(prometheus, "requests_total"), Ok(Some(42.0)));
+        assert_eq!(of_page("Total Accesses: 42\n", "Total Accesses"), Ok(Some(42.0)));
         let small = "go_gc_duration_seconds_sum 9.1e-05\ngo_goroutines 12\n";
         assert_eq!(value(small, "go_gc_duration_seconds_sum"), Some(9.1e-5));
         assert_eq!(value("Total Accesses: 42-7", "Total Accesses"), Some(42.0));

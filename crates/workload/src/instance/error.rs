@@ -7,6 +7,7 @@ use host::process::LogTail;
 use load::engine::RunError;
 use load::runner::RunnerError;
 
+use super::exposition::MalformedMetrics;
 use super::query::ServerQueryError;
 use crate::data::DataError;
 use crate::definition::DefaultValueError;
@@ -219,6 +220,9 @@ pub enum StatisticsError {
     /// The query has no usable reply.
     #[error(transparent)]
     Query(#[from] ServerQueryError),
+    /// Metrics that do not parse.
+    #[error(transparent)]
+    Metrics(#[from] MalformedMetrics),
     /// A counter is missing.
     #[error("there is no counter {counter:?} in the reply, which begins {beginning:?}")]
     NoCounter {

@@ -56,7 +56,7 @@ impl LogCounter {
         }
     }
 
-    /// The counts in a form that [`super::counters::read`] understands. Texts that do not occur are left out.
+    /// The counts in a form that [`super::counters::value`] understands. Texts that do not occur are left out.
     pub fn counts(&self) -> String {
         let found = self.texts.iter().filter(|text| text.count > 0);
         found.map(|text| format!("{}: {}", text.text, text.count)).collect::<Vec<_>>().join("\n")
@@ -97,7 +97,10 @@ mod tests {
         counter.read_on(file.reopen()?)?;
         let read = |counter: &LogCounter| {
             let counts = counter.counts();
-            texts.iter().map(|text| counters::read(&counts, text)).collect::<Vec<_>>()
+            texts
+                .iter()
+                .map(|text| counters::value(&counts, text).map(|count| count as u64))
+                .collect::<Vec<_>>()
         };
         assert_eq!(read(&counter), [Some(2), Some(1), None]);
         file.write_all(b"3 <= a@b\n")?;

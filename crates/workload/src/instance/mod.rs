@@ -8,7 +8,7 @@
 //! | `readiness` | the wait until the server is ready |
 //! | `running` | the running server: its load, its configuration, its end |
 //! | `check` | loading data, and one checked reply of each operation |
-//! | `statistics`, `counters`, `log_counter`, `query` | the server's own count of operations |
+//! | `statistics`, `counters`, `exposition`, `log_counter`, `query` | the server's own count of operations |
 //! | `ask`, `observer` | what else the server says of itself, while it is loaded |
 //! | `facts`, `tool` | its version and how it was built |
 //! | `directories`, `files` | its directory, and a private one beside it |
@@ -22,6 +22,7 @@ mod counters;
 mod credentials;
 mod directories;
 mod error;
+mod exposition;
 mod facts;
 mod files;
 mod layout;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::ask::StatisticsAccess;
+use super::ask::{RenderedQuery, StatisticsAccess};
 use super::counters;
 use super::error::{InstanceError, StatisticsError};
 use super::running::Instance;
@@ -47,13 +47,13 @@ pub struct ObservedChange {
 pub struct Observer {
     server: String,
     access: StatisticsAccess,
-    queries: Vec<RenderedQuery>,
+    queries: Vec<Reading>,
 }
 
 #[derive(Clone, Debug)]
-struct RenderedQuery {
+struct Reading {
     source: StatisticsSource,
-    text: String,
+    query: RenderedQuery,
     values: Vec<(ObservedDefinition, Option<f64>)>,
 }
 
@@ -66,8 +66,8 @@ impl Instance {
         };
         let mut queries = Vec::new();
         for observation in &self.server.observe {
-            let text = self.variables.render(observation.source.template()).map_err(failed)?;
-            if text.is_empty() {
+            let query = self.render_query(&observation.source).map_err(failed)?;
+            if query.text.is_empty() {
                 continue;
             }
             let mut values = Vec::new();
@@ -76,7 +76,7 @@ impl Instance {
                 let limit = limit.map_err(failed)?.and_then(|text| limit_number(&text));
                 values.push((value.clone(), limit));
             }
-            queries.push(RenderedQuery { source: observation.source.clone(), text, values });
+            queries.push(Reading { source: observation.source.clone(), query, values });
         }
         let observer = Observer { server: self.server.name.clone(), access: self.access(), queries };
         Ok((!observer.queries.is_empty()).then_some(observer))
@@ -88,19 +88,24 @@ impl Observer {
     pub fn read(&self) -> Result<Vec<ObservedValue>, InstanceError> {
         let mut observed = Vec::new();
         for query in &self.queries {
-            let reply = self.access.ask(&query.source, &query.text).map_err(|error| {
-                InstanceError::Statistics { server: self.server.clone(), source: error.into() }
-            })?;
-            observed.extend(query.values.iter().filter_map(|(definition, limit)| {
-                Some(ObservedValue {
+            let failed = |source| InstanceError::Statistics { server: self.server.clone(), source };
+            let reply = self.access.ask(&query.source, &query.query).map_err(|error| failed(error.into()))?;
+            for (definition, limit) in &query.values {
+                let value = match query.source {
+                    StatisticsSource::Http(_) => {
+                        counters::of_page(&reply, &definition.field).map_err(|error| failed(error.into()))?
+                    }
+                    _ => counters::value(&reply, &definition.field),
+                };
+                observed.extend(value.map(|value| ObservedValue {
                     name: definition.name.clone(),
-                    value: counters::value(&reply, &definition.field)? * definition.scale,
+                    value: value * definition.scale,
                     is_counter: definition.is_counter,
                     unit: definition.unit.clone(),
                     about: definition.about.clone(),
                     limit: *limit,
-                })
-            }));
+                }));
+            }
         }
         Ok(observed)
     }

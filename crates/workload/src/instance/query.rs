@@ -1,19 +1,20 @@
-//! One request and its reply over a connection of its own, blocking: for readiness and statistics. The load itself is
-//! the engine's.
+//! One request and its reply over a connection of its own, blocking: for statistics in the protocols of caches. GETs are
+//! [`load::drivers::http::HttpQuery`]'s, and the load itself is the engine's.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use load::spec::TlsSpec;
-use load::tls;
+use load::drivers::http::HttpQueryError;
+
+use crate::render::RenderError;
 
 /// The timeout of a request: on loopback no reply takes this long.
 pub const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The longest reply that is read.
-const MAX_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// Why a request has no usable reply.
 #[derive(Debug, thiserror::Error)]
@@ -26,22 +27,20 @@ pub enum ServerQueryError {
         /// The system's error.
         source: io::Error,
     },
-    /// The reply is not HTTP.
-    #[error("{path} is answered with {first_line:?}, which is not HTTP")]
-    NotHttp {
-        /// The requested path.
-        path: String,
-        /// The first line of the reply.
-        first_line: String,
+    /// A GET has no usable reply.
+    #[error(transparent)]
+    Http(#[from] HttpQueryError),
+    /// A GET goes nowhere.
+    #[error("{url:?} is not where a GET can go: {reason}")]
+    Url {
+        /// As rendered.
+        url: String,
+        /// What is wrong, and the remedy.
+        reason: String,
     },
-    /// The status of the reply is not from 200 to 399.
-    #[error("{path} is answered with status {status}")]
-    Status {
-        /// The requested path.
-        path: String,
-        /// The status.
-        status: u16,
-    },
+    /// The template of a query cannot be rendered.
+    #[error(transparent)]
+    Template(#[from] RenderError),
     /// A database did not answer a statement.
     #[error(transparent)]
     Sql(#[from] load::drivers::sql::QueryError),
@@ -58,36 +57,9 @@ pub enum ServerQueryError {
     },
 }
 
-/// GET of a path, with HTTP/1.0: the body then ends where the connection ends (RFC 9112, 6.3). The status must be from
-/// 200 to 399. Returns the body.
-pub fn http_get(address: SocketAddr, tls: Option<&TlsSpec>, path: &str) -> Result<String, ServerQueryError> {
-    let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    let text = exchange(address, tls, request.as_bytes(), |_| false)?;
-    let (status, body) = parse_reply(&text).ok_or_else(|| {
-        let first_line = text.lines().next().unwrap_or_default().to_owned();
-        ServerQueryError::NotHttp { path: path.to_owned(), first_line }
-    })?;
-    match status {
-        200..400 => Ok(body.to_owned()),
-        status => Err(ServerQueryError::Status { path: path.to_owned(), status }),
-    }
-}
-
-/// The status and the body of a reply.
-fn parse_reply(text: &str) -> Option<(u16, &str)> {
-    let (head, body) = text.split_once("\r\n\r\n")?;
-    let status = head.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()?;
-    Some((status, body))
-}
-
-/// A connection: a socket, or TLS over one.
-trait Stream: Read + Write {}
-impl<S: Read + Write> Stream for S {}
-
 /// Sends `request`, and reads until the peer closes the connection, or until `is_complete` is true of the reply so far.
 pub fn exchange(
     address: SocketAddr,
-    tls: Option<&TlsSpec>,
     request: &[u8],
     is_complete: impl Fn(&[u8]) -> bool,
 ) -> Result<String, ServerQueryError> {
@@ -96,16 +68,14 @@ pub fn exchange(
         let socket = TcpStream::connect_timeout(&address, TIMEOUT)?;
         socket.set_write_timeout(Some(TIMEOUT))?;
         socket.set_read_timeout(Some(TIMEOUT))?;
-        let mut stream: Box<dyn Stream> = match tls {
-            None => Box::new(socket.try_clone()?),
-            Some(tls) => {
-                Box::new(tls::secure(tls, Some(b"http/1.1"), socket.try_clone()?).map_err(io::Error::other)?)
-            }
-        };
+        let mut stream = &socket;
         stream.write_all(request)?;
         let mut reply = Vec::new();
         let mut block = [0; 4096];
-        while !is_complete(&reply) && reply.len() < MAX_BYTES {
+        while !is_complete(&reply) {
+            if reply.len() > MAX_BYTES {
+                return Err(io::Error::other("the reply is longer than 16 MiB: ask for less"));
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -136,11 +106,6 @@ mod tests {
 
     use super::*;
 
-    /// A server that reads one request and sends one reply.
-    fn replying(reply: &'static str) -> io::Result<SocketAddr> {
-        replying_after(reply, || {})
-    }
-
     /// A server that reads one request, does something, and sends one reply.
     fn replying_after(reply: &'static str, before: fn()) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -156,16 +121,6 @@ mod tests {
     }
 
     #[test]
-    fn the_body_of_a_reply_is_returned_and_a_bad_status_is_an_error() -> Result<(), Box<dyn std::error::Error>>
-    {
-        let reply = http_get(replying("HTTP/1.1 200 OK\r\nA: b\r\n\r\nhi\n")?, None, "/")?;
-        assert_eq!(reply, "hi\n");
-        let error = http_get(replying("HTTP/1.1 503 No\r\n\r\n")?, None, "/x").expect_err("503 is an error");
-        assert_eq!(error.to_string(), "/x is answered with status 503");
-        Ok(())
-    }
-
-    #[test]
     fn a_process_that_is_stopped_and_goes_on_still_gets_its_reply() -> Result<(), Box<dyn std::error::Error>>
     {
         // The shell stops its parent, which is this process, and lets it go on.
@@ -175,17 +130,8 @@ mod tests {
                 Command::new("sh").args(["-c", "kill -STOP $PPID; sleep 0.05; kill -CONT $PPID"]).status();
             assert!(shell.expect("there is a shell").success());
         };
-        let reply = http_get(replying_after("HTTP/1.1 200 OK\r\n\r\nhi\n", stop_and_go_on)?, None, "/")?;
+        let reply = exchange(replying_after("hi\n", stop_and_go_on)?, b"x", |_| false)?;
         assert_eq!(reply, "hi\n");
-        Ok(())
-    }
-
-    #[test]
-    fn a_reply_that_is_not_http_is_reported() -> io::Result<()> {
-        let error = http_get(replying("ERROR\r\n")?, None, "/status").expect_err("the reply is not HTTP");
-        assert_eq!(error.to_string(), "/status is answered with \"ERROR\", which is not HTTP");
-        let refused = http_get(([127, 0, 0, 1], 1).into(), None, "/").expect_err("nothing listens on port 1");
-        assert!(refused.to_string().starts_with("127.0.0.1:1: "), "{refused}");
         Ok(())
     }
 }

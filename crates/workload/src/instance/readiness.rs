@@ -1,7 +1,9 @@
 //! The wait until a server is ready: its probe is repeated until it succeeds, the time is up, the server ends, or the user
 //! interrupts.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use host::Readiness;
 use host::process::ProcessExit;
@@ -9,27 +11,59 @@ use load::drivers::ProtocolSpec;
 use load::runner::{RunnerError, RunnerSession};
 
 use super::error::{ConfigurationError, InstanceError};
-use super::query;
 use super::running::Instance;
 use crate::definition::ReadyProbe;
 
+/// A connection on loopback is accepted at once or not at all.
+const OTHER_ADDRESS: Duration = Duration::from_millis(100);
+
 impl Instance {
     pub(super) fn wait_ready(&self) -> Result<(), InstanceError> {
+        let template = |error| ConfigurationError::Template(error).of(&self.server.name);
         match &self.server.ready.probe {
-            ReadyProbe::Tcp => self.repeat(host::process::tcp_probe(self.address)),
-            ReadyProbe::Http(path) => {
-                self.repeat(|| match query::http_get(self.address, self.tls().as_ref(), path) {
+            ReadyProbe::Tcp => {
+                let mut probe = host::process::tcp_probe(self.address);
+                self.repeat(|| match probe() {
+                    Readiness::NotYet(why) => Readiness::NotYet(format!("{why}{}", self.elsewhere())),
+                    other => other,
+                })
+            }
+            ReadyProbe::Http(probe) => {
+                let query = self.render_probe(probe).map_err(template)?;
+                let access = self.access();
+                self.repeat(|| match access.get(&query) {
+                    Ok(_) => Readiness::Ready,
+                    Err(error) => Readiness::NotYet(format!("{error}{}", self.elsewhere())),
+                })
+            }
+            ReadyProbe::Sql(statement) => {
+                let statement = self.variables.render(statement).map_err(template)?;
+                self.repeat(|| match self.access().ask_sql(&statement, None) {
                     Ok(_) => Readiness::Ready,
                     Err(error) => Readiness::NotYet(error.to_string()),
                 })
             }
-            ReadyProbe::Sql(statement) => self.repeat(|| match self.access().ask_sql(statement, None) {
-                Ok(_) => Readiness::Ready,
-                Err(error) => Readiness::NotYet(error.to_string()),
-            }),
             ReadyProbe::Command(command) => self.wait_for_command(command),
             ReadyProbe::Runner => self.wait_for_runner(),
         }
+    }
+
+    /// Where the port is open instead, if the server listens on the other loopback address: `localhost` may be either.
+    fn elsewhere(&self) -> String {
+        let other = match self.address.ip() {
+            IpAddr::V4(Ipv4Addr::LOCALHOST) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            IpAddr::V6(Ipv6Addr::LOCALHOST) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            _ => return String::new(),
+        };
+        let is_open =
+            |ip| TcpStream::connect_timeout(&SocketAddr::new(ip, self.address.port()), OTHER_ADDRESS).is_ok();
+        if is_open(self.address.ip()) || !is_open(other) {
+            return String::new();
+        }
+        format!(
+            "; it listens on {} instead: let it listen on {{{{ host }}}}",
+            SocketAddr::new(other, self.address.port())
+        )
     }
 
     fn wait_for_command(&self, command: &[String]) -> Result<(), InstanceError> {

@@ -126,6 +126,7 @@ impl Instance {
             password: self.credentials.password.as_deref().map(Password::source),
             pipes: self.pipes.as_ref().map(|(pipes, _)| (pipes.stdin.clone(), pipes.stdout.clone())),
             seed: self.options.seed,
+            folder: self.workload.folder.directory().map(Path::to_owned),
             // The password is of this start, and protects nothing else.
             may_send_cleartext: !self.address.ip().is_loopback(),
         };
@@ -141,6 +142,7 @@ impl Instance {
             resumption: true,
             trust: Trust::Anyone,
             proof: KeyProof::Once,
+            identity: None,
         });
         let connections = self.workload.load.connections;
         Ok(LoadSpec::closed(protocol, self.address, connections)

@@ -62,7 +62,10 @@ impl Instance {
         // Texts of a log may begin or end with blanks.
         let what = counters.iter().map(|name| name.trim()).collect::<Vec<_>>().join(" + ");
         // A server may list a counter only after the first operation that it counts.
-        let count = counters.iter().filter_map(|name| counters::read(&text, name)).sum();
+        let mut count = 0;
+        for name in &counters {
+            count += self.counter(&text, name)?.unwrap_or(0);
+        }
         let client_counter =
             self.server.statistics.as_ref().and_then(|statistics| statistics.client_counter.clone());
         Ok(Some(OperationCount { what, count, client_counter }))
@@ -71,21 +74,33 @@ impl Instance {
     /// Checks that the server has every counter. Call it after every operation has run once.
     pub(super) fn check_counters(&mut self) -> Result<(), InstanceError> {
         let Some((text, counters)) = self.read_statistics()? else { return Ok(()) };
-        match counters.iter().find(|name| counters::read(&text, name).is_none()) {
-            None => Ok(()),
-            Some(missing) => Err(self.statistics_error(StatisticsError::NoCounter {
-                counter: missing.clone(),
-                beginning: text.chars().take(200).collect(),
-            })),
+        for name in &counters {
+            if self.counter(&text, name)?.is_none() {
+                return Err(self.statistics_error(StatisticsError::NoCounter {
+                    counter: name.clone(),
+                    beginning: text.chars().take(200).collect(),
+                }));
+            }
         }
+        Ok(())
+    }
+
+    /// A counter in the statistics, whole.
+    fn counter(&self, text: &str, name: &str) -> Result<Option<u64>, InstanceError> {
+        let source = self.server.statistics.as_ref().map(|statistics| &statistics.source);
+        let value = match source {
+            Some(StatisticsSource::Http(_)) => counters::of_page(text, name),
+            _ => Ok(counters::value(text, name)),
+        };
+        Ok(value.map_err(|error| self.statistics_error(error.into()))?.map(|sum| sum as u64))
     }
 
     /// Reads the statistics, if the server has any with these knobs; returns the text and the names of its counters.
     fn read_statistics(&mut self) -> Result<Option<(String, Vec<String>)>, InstanceError> {
         let Some(statistics) = self.server.statistics.clone() else { return Ok(None) };
-        let rendered = self.variables.render(statistics.source.template());
-        let query = rendered.map_err(|error| self.statistics_error(error.into()))?;
-        if query.is_empty() {
+        let query =
+            self.render_query(&statistics.source).map_err(|error| self.statistics_error(error.into()))?;
+        if query.text.is_empty() {
             return Ok(None);
         }
         let access = self.access();
@@ -99,7 +114,7 @@ impl Instance {
             }
             StatisticsSource::Sql { .. } => until_stable(|| access.ask(&statistics.source, &query)),
             StatisticsSource::Log(_) => until_stable(|| {
-                let path = Path::new(&query);
+                let path = Path::new(&query.text);
                 open_log(self.directory(), path)
                     .and_then(|log| log.map_or(Ok(()), |log| self.log_counter.read_on(log)))
                     .map_err(|source| ServerQueryError::Log { path: path.to_owned(), source })?;

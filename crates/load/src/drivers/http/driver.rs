@@ -1,13 +1,19 @@
 //! The driver of HTTP/1.1: chooses the next request and finds the end of its reply.
 
+use std::path::Path;
+
 use wire::http1::{Event, ResponseDecoder};
 
+use super::coding::ContentCoding;
 use super::operation::{HttpRequest, Scratch};
 use super::reply::HttpReply;
 use super::spec::HttpSpec;
+use super::statuses;
 use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
 use crate::drivers::choice::WeightedChoice;
 use crate::drivers::error::OperationError;
+use crate::drivers::protocol::{ALONE, DriverNames, WorkerShare};
+use crate::inputs::values::{DeclaredValues, ValueRows};
 
 /// Below this size, copying a body is cheaper than a further system call.
 const WORTH_SKIPPING: u64 = 16 * 1024;
@@ -17,6 +23,8 @@ const WORTH_SKIPPING: u64 = 16 * 1024;
 pub struct HttpDriver {
     operations: Vec<HttpRequest>,
     choice: WeightedChoice,
+    /// The files whose values operations use.
+    values: ValueRows,
     scratch: Scratch,
 }
 
@@ -29,16 +37,33 @@ pub struct HttpDialogue {
 }
 
 impl HttpDriver {
-    /// A driver for a mix. With `close_after_each` every request asks the server to close.
-    pub fn new(spec: &HttpSpec, close_after_each: bool) -> Result<Self, OperationError> {
+    /// A driver for a worker's share of a mix. Reads the files whose values the operations use.
+    pub fn new(spec: &HttpSpec, share: WorkerShare) -> Result<Self, OperationError> {
+        let (mut driver, declared) = Self::without_values(spec, share)?;
+        let folder = spec.folder.as_deref().unwrap_or(Path::new("."));
+        let values = declared.open(folder, share.worker, share.workers);
+        driver.values = values.map_err(|error| OperationError(error.to_string()))?;
+        Ok(driver)
+    }
+
+    /// The same without the values, and what is needed to open them.
+    fn without_values(spec: &HttpSpec, share: WorkerShare) -> Result<(Self, DeclaredValues), OperationError> {
         let weights: Vec<f64> = spec.operations.iter().map(|op| op.weight).collect();
         let choice = WeightedChoice::new(&weights)?;
+        let mut declared = DeclaredValues::default();
         let operations: Result<Vec<HttpRequest>, _> = spec
             .operations
             .iter()
-            .map(|op| HttpRequest::new(op, &spec.authority, close_after_each))
+            .map(|op| HttpRequest::new(op, &spec.authority, share, &mut declared))
             .collect();
-        Ok(Self { operations: operations?, choice, scratch: Scratch::default() })
+        let (operations, values) = (operations?, ValueRows::default());
+        Ok((Self { operations, choice, values, scratch: Scratch::default() }, declared))
+    }
+
+    /// The names of a mix, without reading a file.
+    pub(super) fn names(spec: &HttpSpec) -> Result<DriverNames, OperationError> {
+        let (driver, _) = Self::without_values(spec, ALONE)?;
+        Ok((driver.operations(), driver.counters()))
     }
 }
 
@@ -47,6 +72,10 @@ impl Driver for HttpDriver {
 
     fn operations(&self) -> Vec<String> {
         self.operations.iter().map(|op| op.name.clone()).collect()
+    }
+
+    fn counters(&self) -> &'static [&'static str] {
+        statuses::COUNTERS
     }
 
     fn dialogue(&mut self) -> HttpDialogue {
@@ -59,15 +88,26 @@ impl Driver for HttpDriver {
         dialogue.operation = id;
         dialogue.reply.clear();
         dialogue.decoder.expect(operation.is_head);
-        operation.render(turn.rng, &mut self.scratch, turn.out);
+        operation.render(turn.rng, &mut self.values, &mut self.scratch, turn.out);
         id
     }
 
-    fn receive(&mut self, dialogue: &mut HttpDialogue, mut input: &[u8], _turn: Turn<'_>) -> Step {
+    #[inline]
+    fn operations_left(&self) -> u64 {
+        self.values.left()
+    }
+
+    fn receive(&mut self, dialogue: &mut HttpDialogue, mut input: &[u8], turn: Turn<'_>) -> Step {
         let operation = &mut self.operations[dialogue.operation as usize];
         loop {
             match dialogue.decoder.decode(&mut operation.cache, &mut input) {
-                Ok(Some(Event::Head(head))) => dialogue.reply.status = head.status,
+                Ok(Some(Event::Head(head))) => {
+                    dialogue.reply.status = head.status;
+                    turn.counters[statuses::place(head.status)] += 1;
+                    if operation.finder.is_some() {
+                        dialogue.reply.coding = ContentCoding::of(&operation.cache);
+                    }
+                }
                 Ok(Some(Event::Body(data))) => dialogue.reply.take(data, operation.finder.as_ref()),
                 Ok(Some(Event::End { keep_alive })) => {
                     if !input.is_empty() {
@@ -117,6 +157,8 @@ impl Driver for HttpDriver {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use rand::SeedableRng;
     use rand_pcg::Pcg64Mcg;
 
@@ -127,19 +169,26 @@ mod tests {
     /// Begins an operation and returns the bytes sent.
     fn begin(driver: &mut HttpDriver, dialogue: &mut HttpDialogue) -> Vec<u8> {
         let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
-        driver.begin(dialogue, Turn { out: &mut out, rng: &mut rng, counters: &mut [] });
+        driver.begin(
+            dialogue,
+            Turn { out: &mut out, rng: &mut rng, counters: &mut [0; statuses::COUNTERS.len()] },
+        );
         out
     }
 
     fn receive(driver: &mut HttpDriver, dialogue: &mut HttpDialogue, piece: &[u8]) -> Step {
         let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
-        driver.receive(dialogue, piece, Turn { out: &mut out, rng: &mut rng, counters: &mut [] })
+        driver.receive(
+            dialogue,
+            piece,
+            Turn { out: &mut out, rng: &mut rng, counters: &mut [0; statuses::COUNTERS.len()] },
+        )
     }
 
     /// Carries out one operation with a reply that arrives in these pieces.
     fn converse(operation: HttpOperation, pieces: &[&[u8]]) -> (String, Step) {
-        let spec = HttpSpec { authority: "box".to_owned(), operations: vec![operation] };
-        let mut driver = HttpDriver::new(&spec, false).expect("a driver");
+        let spec = HttpSpec::new("box", vec![operation]);
+        let mut driver = HttpDriver::new(&spec, ALONE).expect("a driver");
         let mut dialogue = driver.dialogue();
         let request = String::from_utf8(begin(&mut driver, &mut dialogue)).expect("ASCII");
         let mut step = Step::Wait;
@@ -194,8 +243,8 @@ mod tests {
             (Expected { contains: Some("x".to_owned()), ..Expected::default() }, Demand::All),
         ] {
             let operation = HttpOperation { expect, ..HttpOperation::get("/") };
-            let spec = HttpSpec { authority: "box".to_owned(), operations: vec![operation] };
-            let mut driver = HttpDriver::new(&spec, false).expect("a driver");
+            let spec = HttpSpec::new("box", vec![operation]);
+            let mut driver = HttpDriver::new(&spec, ALONE).expect("a driver");
             let mut dialogue = driver.dialogue();
             begin(&mut driver, &mut dialogue);
             assert_eq!(driver.demand(&dialogue), Demand::All, "the size is not known yet");
@@ -204,7 +253,7 @@ mod tests {
             let rest = if let Demand::Skip(bytes) = demand {
                 driver.skip(&mut dialogue, bytes);
                 assert_eq!(receive(&mut driver, &mut dialogue, &[]), Step::Wait);
-                &body[bytes as usize..]
+                &body[usize::try_from(bytes).expect("a small body")..]
             } else {
                 &body
             };
@@ -250,13 +299,84 @@ mod tests {
     }
 
     #[test]
+    fn a_header_has_a_new_value_in_each_request() {
+        let headers = vec![("Idempotency-Key".to_owned(), "k-{{ alnum(20) }}".to_owned())];
+        let operation = HttpOperation { headers, ..HttpOperation::get("/") };
+        let spec = HttpSpec::new("box", vec![operation]);
+        let (mut driver, mut rng) =
+            (HttpDriver::new(&spec, ALONE).expect("a driver"), Pcg64Mcg::seed_from_u64(1));
+        let mut dialogue = driver.dialogue();
+        let mut request = || {
+            let mut out = Vec::new();
+            driver.begin(
+                &mut dialogue,
+                Turn { out: &mut out, rng: &mut rng, counters: &mut [0; statuses::COUNTERS.len()] },
+            );
+            String::from_utf8(out).expect("ASCII")
+        };
+        let keys: BTreeSet<String> = (0..40).map(|_| request()).collect();
+        assert_eq!(keys.len(), 40);
+        let is_whole = |text: &String| text.starts_with("GET / HTTP/1.1\r\nHost: box\r\nIdempotency-Key: k-");
+        assert!(keys.iter().all(is_whole), "{keys:?}");
+    }
+
+    #[test]
+    fn text_that_looks_like_a_template_is_sent_nowhere() {
+        let sent = |header: &str, body: &str, contains: &str| {
+            let expect = Expected { contains: Some(contains.to_owned()), ..Expected::default() };
+            let headers = vec![("X".to_owned(), header.to_owned())];
+            let body = Some(body.to_owned());
+            let operation = HttpOperation { headers, body, expect, ..HttpOperation::get("/") };
+            let mut driver = HttpDriver::new(&HttpSpec::new("box", vec![operation]), ALONE)?;
+            let mut dialogue = driver.dialogue();
+            Ok::<_, OperationError>(String::from_utf8(begin(&mut driver, &mut dialogue)).expect("ASCII"))
+        };
+        let escaped = r#"{{ "{{" }}name}}"#;
+        let request = sent(escaped, escaped, escaped).expect("literal braces");
+        assert!(request.contains("X: {{name}}\r\n") && request.ends_with("\r\n\r\n{{name}}"), "{request}");
+        for (header, body, contains) in
+            [("{{ name }}", "", "a"), ("", "{{ name }}", "a"), ("", "", "{{ alnum(3) }}")]
+        {
+            let error = sent(header, body, contains).expect_err("refused").to_string();
+            assert!(error.contains(r#"write {{ "{{" }} for braces"#), "{error}");
+        }
+    }
+
+    #[test]
+    fn values_of_a_file_are_sent_and_never_repeated_where_each_is_used_once() {
+        let folder = tempfile::tempdir().expect("a directory");
+        std::fs::write(folder.path().join("paths"), "/a\n/b\n/c\n").expect("a file");
+        let operations = vec![HttpOperation::get("{{ lines(\"paths\", once) }}")];
+        let spec = HttpSpec { folder: Some(folder.path().to_owned()), ..HttpSpec::new("box", operations) };
+        let mut sent = Vec::new();
+        for worker in 0..2 {
+            let share = WorkerShare { worker, workers: 2, ..ALONE };
+            let mut driver = HttpDriver::new(&spec, share).expect("a driver");
+            let mut dialogue = driver.dialogue();
+            while driver.operations_left() > 0 {
+                let request = String::from_utf8(begin(&mut driver, &mut dialogue)).expect("ASCII");
+                sent.push(request[..6].to_owned());
+            }
+        }
+        assert_eq!(sent, ["GET /a", "GET /b", "GET /c"]);
+        let missing = HttpSpec { folder: None, ..spec };
+        assert_eq!(HttpDriver::names(&missing).expect("names").0.len(), 1, "no file is read for names");
+        assert!(
+            HttpDriver::new(&missing, ALONE)
+                .expect_err("no file")
+                .to_string()
+                .contains("cannot read ./paths")
+        );
+    }
+
+    #[test]
     fn an_invalid_operation_is_refused_with_its_name() {
         let injected =
             HttpOperation { name: Some("bad".to_owned()), ..HttpOperation::get("/ HTTP/1.1\r\nX: y") };
-        let spec = HttpSpec { authority: "box".to_owned(), operations: vec![injected] };
-        let error = HttpDriver::new(&spec, false).expect_err("refused").to_string();
+        let spec = HttpSpec::new("box", vec![injected]);
+        let error = HttpDriver::new(&spec, ALONE).expect_err("refused").to_string();
         assert!(error.starts_with("operation \"bad\": target"), "{error}");
-        let error = HttpDriver::new(&HttpSpec { operations: vec![expecting("")], ..spec }, false);
+        let error = HttpDriver::new(&HttpSpec { operations: vec![expecting("")], ..spec }, ALONE);
         assert!(error.expect_err("refused").to_string().contains("leave `contains` out"));
     }
 }

@@ -5,15 +5,25 @@
 //! | [`spec`](HttpSpec) | a mix as plain data |
 //! | `operation` | one request of it, ready to send, and the check of its reply |
 //! | `reply` | what one connection has received of a reply |
+//! | `coding` | the body of a compressed reply, for a text that is searched in it |
+//! | [`query`](HttpQuery) | one GET outside of the load |
+//! | `statuses` | replies, counted by their status |
 //! | [`driver`](HttpDriver) | the state machine for the engine |
 //! | [`registration`](Http) | the protocol's registration |
 
+#![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
+
+mod coding;
 mod driver;
 mod operation;
+mod query;
 mod registration;
 mod reply;
 mod spec;
+mod statuses;
 
 pub use driver::{HttpDialogue, HttpDriver};
+pub use query::{HttpQuery, HttpQueryError, check_headers};
 pub use registration::{Http, HttpMix};
 pub use spec::{Expected, HttpOperation, HttpSpec, Statuses};
+pub use statuses::status_of;

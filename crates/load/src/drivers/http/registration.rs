@@ -1,5 +1,7 @@
 //! The registration of HTTP/1.1, and the mix of its requests.
 
+use std::path::PathBuf;
+
 use super::driver::HttpDriver;
 use super::operation;
 use super::spec::{HttpOperation, HttpSpec};
@@ -7,7 +9,10 @@ use crate::drivers::error::OperationError;
 use crate::drivers::mix::{Mix, MixSection};
 use crate::drivers::mix_file;
 use crate::drivers::options::{DriverOption, GivenOptions, OptionError, OptionValueError, any_text};
-use crate::drivers::protocol::{DriverUse, Protocol, ServerAccess, UrlPath, UrlScheme, WorkerShare};
+use crate::drivers::protocol::{
+    ALONE, DriverNames, DriverUse, Protocol, ServerAccess, UrlPath, UrlScheme, WorkerShare,
+};
+use crate::inputs::values::DeclaredValues;
 
 /// HTTP/1.1.
 #[derive(Debug)]
@@ -23,7 +28,11 @@ fn is_secret(header: &str) -> bool {
 
 /// Requests, independent of the server.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HttpMix(pub Vec<HttpOperation>);
+pub struct HttpMix {
+    operations: Vec<HttpOperation>,
+    /// The folder of the file that they come from, for the names of other files in it.
+    folder: Option<PathBuf>,
+}
 
 const METHOD: DriverOption = DriverOption::with_value(
     "method",
@@ -64,28 +73,33 @@ impl Mix for HttpMix {
     const OPTIONS: &'static [DriverOption] = &[METHOD, HEADER, BODY];
 
     fn check_operation(operation: &HttpOperation) -> Result<(), OperationError> {
-        operation::HttpRequest::new(operation, "localhost", false).map(drop)
+        operation::HttpRequest::new(operation, "localhost", ALONE, &mut DeclaredValues::default()).map(drop)
     }
 
     fn of_workload((): (), operations: Vec<HttpOperation>) -> Self {
-        Self(operations)
+        Self { operations, folder: None }
     }
 
     fn of_options(given: &GivenOptions) -> Result<Self, OptionError> {
         if let Some(path) = &given.mix_file {
-            return Ok(Self(mix_file::read(path)?));
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder =
+                folder.map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
+            return Ok(Self { operations: mix_file::read(path)?, folder });
         }
         let get = HttpOperation::get(&given.path_and_query);
-        Ok(Self(vec![HttpOperation {
+        let operation = HttpOperation {
             method: given.text(&METHOD).map_or(get.method, str::to_owned),
             headers: given.all(&HEADER).iter().filter_map(|text| split_header(text)).collect(),
             body: given.text(&BODY).map(str::to_owned),
             ..get
-        }]))
+        };
+        Ok(Self { operations: vec![operation], folder: None })
     }
 
     fn only(&self, at: usize) -> Self {
-        Self(vec![HttpOperation { weight: 1.0, ..self.0[at].clone() }])
+        let operation = HttpOperation { weight: 1.0, ..self.operations[at].clone() };
+        Self { operations: vec![operation], folder: self.folder.clone() }
     }
 }
 
@@ -103,7 +117,13 @@ impl Protocol for Http {
     const ALPN: Option<&'static [u8]> = Some(b"http/1.1");
 
     fn spec(mix: HttpMix, access: &ServerAccess) -> HttpSpec {
-        HttpSpec { authority: access.authority.clone(), operations: mix.0 }
+        let folder = mix.folder.or_else(|| access.folder.clone());
+        let spec = HttpSpec { folder, ..HttpSpec::new(&access.authority, mix.operations) };
+        if spec.declared_values().is_empty() { HttpSpec { folder: None, ..spec } } else { spec }
+    }
+
+    fn names(spec: &HttpSpec) -> Result<DriverNames, OperationError> {
+        HttpDriver::names(spec)
     }
 
     fn published(spec: &HttpSpec) -> HttpSpec {
@@ -120,6 +140,6 @@ impl Protocol for Http {
         share: WorkerShare,
         user: U,
     ) -> Result<U::Output, OperationError> {
-        Ok(user.driver(HttpDriver::new(spec, share.is_one_per_connection)?))
+        Ok(user.driver(HttpDriver::new(spec, share)?))
     }
 }

@@ -2,6 +2,8 @@
 
 use memchr::memmem::Finder;
 
+use super::coding::ContentCoding;
+
 /// A reply in progress. Keep it small: each connection has one.
 #[derive(Debug, Default)]
 pub(super) struct HttpReply {
@@ -10,6 +12,8 @@ pub(super) struct HttpReply {
     pub body_bytes: u64,
     /// Whether the expected text has been found.
     pub found: bool,
+    /// How the body is coded, where a text is searched in it.
+    pub coding: ContentCoding,
     /// The end of the body so far, where the expected text may begin.
     carry: Vec<u8>,
 }
@@ -19,6 +23,9 @@ impl HttpReply {
     #[inline]
     pub fn clear(&mut self) {
         (self.status, self.body_bytes, self.found) = (0, 0, false);
+        if !matches!(self.coding, ContentCoding::Identity) {
+            self.coding = ContentCoding::Identity;
+        }
         self.carry.clear();
     }
 
@@ -27,7 +34,9 @@ impl HttpReply {
     pub fn take(&mut self, data: &[u8], finder: Option<&Finder<'_>>) {
         self.body_bytes += data.len() as u64;
         if let Some(finder) = finder {
-            self.search(finder, data);
+            let mut coding = std::mem::take(&mut self.coding);
+            coding.decode(data, |text| self.search(finder, text));
+            self.coding = coding;
         }
     }
 
@@ -48,9 +57,78 @@ impl HttpReply {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
     use proptest::prelude::*;
+    use wire::http1::{Event, HeadCache, ResponseDecoder};
 
     use super::*;
+
+    /// The coding that a head with this field announces.
+    fn coding(field: &str) -> ContentCoding {
+        let head = format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n");
+        let (mut cache, mut decoder, mut input) = (HeadCache::new(), ResponseDecoder::new(), head.as_bytes());
+        decoder.expect(false);
+        assert!(matches!(decoder.decode(&mut cache, &mut input), Ok(Some(Event::Head(_)))));
+        ContentCoding::of(&cache)
+    }
+
+    fn compressed(name: &str, text: &[u8]) -> Vec<u8> {
+        let level = Compression::default();
+        let done = match name {
+            "gzip" => {
+                let mut encoder = GzEncoder::new(Vec::new(), level);
+                encoder.write_all(text).and_then(|()| encoder.finish())
+            }
+            "zlib" => {
+                let mut encoder = ZlibEncoder::new(Vec::new(), level);
+                encoder.write_all(text).and_then(|()| encoder.finish())
+            }
+            _ => {
+                let mut encoder = DeflateEncoder::new(Vec::new(), level);
+                encoder.write_all(text).and_then(|()| encoder.finish())
+            }
+        };
+        done.expect("memory is written")
+    }
+
+    #[test]
+    fn a_text_is_found_in_a_compressed_body_in_any_pieces() {
+        let lines: Vec<String> = (0..2_000).map(|n| format!("line {n} of hay\n")).collect();
+        let body = lines.concat() + "needle";
+        for (field, name) in [
+            ("Content-Encoding: gzip", "gzip"),
+            ("content-encoding: X-GZIP", "gzip"),
+            ("Content-Encoding: deflate", "zlib"),
+            ("Content-Encoding: deflate", "bare"),
+        ] {
+            let data = compressed(name, body.as_bytes());
+            for size in [1, 7, 1_000, data.len()] {
+                for (text, is_there) in [("needle", true), ("line 1999 of", true), ("thread", false)] {
+                    let mut reply = HttpReply { coding: coding(field), ..HttpReply::default() };
+                    let finder = Finder::new(text);
+                    data.chunks(size).for_each(|piece| reply.take(piece, Some(&finder)));
+                    assert_eq!(reply.found, is_there, "{name} in pieces of {size}: {text}");
+                    assert_eq!(reply.body_bytes, data.len() as u64);
+                    assert_eq!(reply.coding.why_not_found(), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_coding_that_is_not_read_is_named() {
+        let mut reply = HttpReply { coding: coding("Content-Encoding: br"), ..HttpReply::default() };
+        reply.take(b"xxneedlexx", Some(&Finder::new("needle")));
+        assert!(!reply.found);
+        assert!(reply.coding.why_not_found().expect("a reason").starts_with("the body is compressed as br"));
+        let mut reply = HttpReply { coding: coding("Content-Encoding: gzip"), ..HttpReply::default() };
+        reply.take(b"xxneedlexx", Some(&Finder::new("needle")));
+        assert_eq!(reply.coding.why_not_found().as_deref(), Some("the body is named gzip and is not"));
+        assert!(matches!(coding("Content-Encoding: identity"), ContentCoding::Identity));
+    }
 
     proptest! {
         #[test]

@@ -1,10 +1,12 @@
 //! A mix of HTTP requests as plain data: what is sent, how often, and which reply is expected. Plans record it, and
 //! users write it in TOML files.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
-#[cfg(doc)]
 use crate::inputs::template::Template;
+use crate::inputs::values::{DeclaredValues, ValuePlace};
 
 /// A mix of requests to one host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,9 +15,32 @@ pub struct HttpSpec {
     pub authority: String,
     /// The requests.
     pub operations: Vec<HttpOperation>,
+    /// The folder of the files with values, where their names are relative; by default the current one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
 }
 
-/// One kind of request. `path` and `body` may contain templates (see [`Template`]).
+impl HttpSpec {
+    /// A mix for a host.
+    pub fn new(authority: &str, operations: Vec<HttpOperation>) -> Self {
+        Self { authority: authority.to_owned(), operations, folder: None }
+    }
+
+    /// The values of files that its operations use.
+    pub(crate) fn declared_values(&self) -> DeclaredValues {
+        let mut declared = DeclaredValues::default();
+        for operation in &self.operations {
+            let values = operation.headers.iter().map(|(_, value)| value);
+            for text in values.chain([&operation.path]).chain(&operation.body) {
+                // What does not parse is refused where the requests are made.
+                let _ = Template::parse_with(text, &mut declared, ValuePlace::Body);
+            }
+        }
+        declared
+    }
+}
+
+/// One kind of request. `path`, the values of `headers`, and `body` may contain templates (see [`Template`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpOperation {
@@ -30,7 +55,7 @@ pub struct HttpOperation {
     pub method: String,
     /// Path and query, a template.
     pub path: String,
-    /// Further header fields.
+    /// Further header fields; their values are templates.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "header_table")]
     pub headers: Vec<(String, String)>,
     /// The request's body, a template.
@@ -74,7 +99,7 @@ pub struct Expected {
     /// The length of the body in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// A text that the body contains.
+    /// A text that the body contains; no template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
 }

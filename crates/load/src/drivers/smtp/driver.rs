@@ -9,6 +9,7 @@ use super::spec::{SmtpSpec, StartTls};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
 use crate::drivers::choice::WeightedChoice;
 use crate::drivers::error::OperationError;
+use crate::drivers::protocol::WorkerShare;
 use crate::inputs::template::Template;
 
 /// Drives SMTP for one worker.
@@ -35,10 +36,11 @@ enum RecipientError {
 
 impl SmtpDriver {
     /// A driver for any worker.
-    pub fn new(spec: &SmtpSpec) -> Result<Self, OperationError> {
+    pub fn new(spec: &SmtpSpec, share: WorkerShare) -> Result<Self, OperationError> {
         let choice = spec.check()?;
         let recipient = Template::parse(&spec.sessions.recipient);
         let recipient = recipient.map_err(|e| OperationError::about("recipient", e))?;
+        let recipient = recipient.for_worker(share.worker, share.workers);
         let text = MessageText::new(spec);
         let mut driver = Self { spec: spec.clone(), choice, recipient, text, address: Vec::new() };
         // Addresses differ in letters and digits only, so one valid address means that all are valid.

@@ -121,10 +121,10 @@ impl Protocol for Smtp {
 
     fn drive<U: DriverUse>(
         spec: &SmtpSpec,
-        _share: WorkerShare,
+        share: WorkerShare,
         user: U,
     ) -> Result<U::Output, OperationError> {
-        Ok(user.driver(SmtpDriver::new(spec)?))
+        Ok(user.driver(SmtpDriver::new(spec, share)?))
     }
 
     fn starts_tls(spec: &SmtpSpec) -> bool {

@@ -131,6 +131,11 @@ impl SmtpSpec {
     pub(super) fn check(&self) -> Result<WeightedChoice, OperationError> {
         let refused = |what: &str, why: &dyn Display| OperationError::about(what, why);
         let out = &mut Vec::new();
+        for (name, text) in [("client", &self.sessions.client), ("sender", &self.sessions.sender)] {
+            if text.contains("{{") {
+                return Err(refused(name, &format!("{text:?} is no template: only `recipient` is one")));
+            }
+        }
         request::ehlo(out, &self.sessions.client).map_err(|e| refused("client", &e))?;
         request::mail(out, &self.sessions.sender, None).map_err(|e| refused("sender", &e))?;
         for MailOperation { name, size, recipients, .. } in &self.mix {

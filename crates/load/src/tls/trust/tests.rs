@@ -89,7 +89,8 @@ fn handshakes(trust: Trust, proof: KeyProof, version: &'static SupportedProtocol
         .with_no_client_auth()
         .with_cert_resolver(thief);
     let server = Arc::new(server);
-    let spec = TlsSpec { server_name: "localhost".to_owned(), resumption: false, trust, proof };
+    let spec =
+        TlsSpec { server_name: "localhost".to_owned(), resumption: false, trust, proof, identity: None };
     let context = context(&spec, None).expect("the certificate is readable");
     [(); 2].map(|()| {
         let mut client =

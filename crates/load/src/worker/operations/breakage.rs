@@ -77,7 +77,10 @@ impl<D: Driver> Operations<D> {
                     return self.setup_errors.add(error.kind, 1, &error.detail);
                 };
                 pacer.rest(id, now.after(pause.min(LONGEST_BACKOFF)));
-                if job.is_some() {
+                if let Some(job) = job {
+                    if error.kind == ErrorKind::Timeout {
+                        self.meter.gave_up(None, job.intended_start, now);
+                    }
                     self.meter.stats.connections.errors.add(error.kind, 1, &error.detail);
                 }
             }

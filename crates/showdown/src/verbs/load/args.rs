@@ -129,6 +129,22 @@ pub struct LoadArgs {
     #[arg(long, help_heading = "TLS")]
     pub no_tls_resumption: bool,
 
+    /// Send this name in the TLS handshake, and expect it in the certificate [default: the URL's host]
+    #[arg(long, value_name = "NAME", help_heading = "TLS")]
+    pub server_name: Option<String>,
+
+    /// Show the server this certificate of the client, from a PEM file
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "TLS")]
+    pub certificate: Option<PathBuf>,
+
+    /// The key of the client's certificate, from a PEM file
+    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = "TLS")]
+    pub key: Option<PathBuf>,
+
+    /// Connect to this HOST:PORT instead of the URL's; the URL still gives the name in requests and in TLS
+    #[arg(long, value_name = "HOST:PORT", value_parser = load::inputs::target::parse_endpoint)]
+    pub connect_to: Option<(String, u16)>,
+
     /// The hosts that make the load.
     #[command(flatten)]
     pub clients: ClientOptions,

@@ -1,7 +1,9 @@
 //! From the options of `showdown load` to the specification of a load.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use load::drivers::options::GivenOptions;
@@ -11,7 +13,7 @@ use load::drivers::{PROTOCOLS, ProtocolSpec, RegisteredProtocol};
 use load::inputs::rate::RateProfile;
 use load::inputs::target::{Target, TargetError};
 use load::sources;
-use load::spec::{KeyProof, LoadSpec, Shape, TlsSpec, Trust};
+use load::spec::{ClientIdentity, KeyProof, LoadSpec, PemSource, Shape, TlsSpec, Trust};
 
 use super::args::LoadArgs;
 use crate::exit::usage;
@@ -49,7 +51,11 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one("a new seed"));
     let protocol = protocol(args, &target, seed)?;
     // Operations that cannot be carried out are refused before anything is sent.
-    protocol.names().map_err(usage)?;
+    let (names, _) = protocol.names().map_err(usage)?;
+    let mut known = BTreeSet::new();
+    if let Some(twice) = names.iter().find(|name| !known.insert(*name)) {
+        return Err(usage(format!("two operations are called {twice:?}: give each its own name")));
+    }
     let arrivals = args.arrivals.unwrap_or_default();
     let searching = args.find_capacity.is_some();
     let shape = match &args.rate {
@@ -69,15 +75,23 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         TargetError::Public { .. } => usage(error),
         other => anyhow::Error::from(other),
     };
-    let address = match clients {
+    let place = target.at(args.connect_to.as_ref());
+    let address = match (clients, &place.socket) {
+        (None, Some(path)) if args.connect_to.is_none() => {
+            Target::check_socket(path)?;
+            SocketAddr::from((Ipv4Addr::LOCALHOST, place.port))
+        }
         // This machine may have no way to the server.
-        Some(clients) => clients.common_address(&target.resolve(args.target_is_mine).map_err(refused)?)?,
-        None => target.locate(args.target_is_mine, LOCATE).map_err(refused)?,
+        (Some(clients), _) => {
+            clients.common_address(&place.resolve(args.target_is_mine).map_err(refused)?)?
+        }
+        (None, _) => place.locate(args.target_is_mine, LOCATE).map_err(refused)?,
     };
     let warmup = if searching && args.warmup.is_zero() { SEARCH_WARMUP } else { args.warmup };
     let tls = tls(args, &target, &protocol);
     let spec = LoadSpec::closed(protocol, address, connections)
-        .with_sources(sources(args, connections, address)?)
+        .with_socket(target.socket.clone())
+        .with_sources(sources(args, connections, address, target.socket.as_ref())?)
         .with_tls(tls)
         .with_workers(workers)
         .with_shape(shape)
@@ -113,6 +127,8 @@ fn refuse_foreign_options(args: &LoadArgs, target: &Target) -> anyhow::Result<()
         (args.ca.is_some(), "ca"),
         (args.verify_certificate, "verify-certificate"),
         (args.no_tls_resumption, "no-tls-resumption"),
+        (args.server_name.is_some(), "server-name"),
+        (args.certificate.is_some(), "certificate"),
     ];
     let is_tls =
         |protocol: &RegisteredProtocol, scheme: &UrlScheme| scheme.is_tls || protocol.may_start_tls();
@@ -156,15 +172,40 @@ fn tls(args: &LoadArgs, target: &Target, protocol: &ProtocolSpec) -> Option<TlsS
         None => (Trust::Anyone, KeyProof::Once),
     };
     (target.scheme.is_tls || protocol.starts_tls()).then(|| TlsSpec {
-        server_name: target.host.clone(),
+        server_name: args.server_name.clone().unwrap_or_else(|| name_of(args, target)),
+        identity: args.certificate.as_ref().zip(args.key.as_ref()).map(|(certificate, key)| {
+            let file = |path: &Path| PemSource::File(path.display().to_string());
+            ClientIdentity { certificate: file(certificate), key: file(key) }
+        }),
         resumption: !args.no_tls_resumption,
         trust,
         proof,
     })
 }
 
-fn sources(args: &LoadArgs, connections: u32, to: SocketAddr) -> anyhow::Result<Vec<IpAddr>> {
+/// The server's name in TLS: the URL's host; where that is an address and a header names the host, that name.
+fn name_of(args: &LoadArgs, target: &Target) -> String {
+    let headers = args.protocol.0.get("header").into_iter().flatten();
+    let mut hosts = headers.filter_map(|header| {
+        let (name, value) = header.split_once(':')?;
+        let host = value.trim().split(':').next().unwrap_or_default();
+        (name.trim().eq_ignore_ascii_case("host") && !host.is_empty() && !host.contains("{{")).then_some(host)
+    });
+    let named = hosts.next().filter(|_| target.host.parse::<IpAddr>().is_ok());
+    named.map_or_else(|| target.host.clone(), str::to_owned)
+}
+
+fn sources(
+    args: &LoadArgs,
+    connections: u32,
+    to: SocketAddr,
+    socket: Option<&PathBuf>,
+) -> anyhow::Result<Vec<IpAddr>> {
     if args.source.is_empty() {
+        // A socket of the file system has no ports that could run out.
+        if socket.is_some() {
+            return Ok(Vec::new());
+        }
         return Ok(sources::for_connections(connections, to));
     }
     for &source in &args.source {

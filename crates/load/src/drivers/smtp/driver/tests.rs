@@ -5,6 +5,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::super::spec::{MailOperation, SmtpSessions};
 use super::*;
+use crate::drivers::protocol::ALONE;
 use crate::inputs::sizes::SizeDistribution;
 use crate::record::ErrorKind;
 
@@ -41,7 +42,7 @@ struct SmtpTestClient {
 
 impl SmtpTestClient {
     fn new(spec: &SmtpSpec) -> Self {
-        let mut driver = SmtpDriver::new(spec).expect("a driver");
+        let mut driver = SmtpDriver::new(spec, ALONE).expect("a driver");
         let dialogue = driver.dialogue();
         let (rng, counters) = (Pcg64Mcg::seed_from_u64(1), vec![0; COUNTERS.len()]);
         let mut client = Self { driver, dialogue, rng, counters };
@@ -202,7 +203,7 @@ fn an_invalid_spec_is_refused() {
     let refused = |change: fn(&mut SmtpSpec)| {
         let mut spec = spec();
         change(&mut spec);
-        SmtpDriver::new(&spec).expect_err("refused").to_string()
+        SmtpDriver::new(&spec, ALONE).expect_err("refused").to_string()
     };
     let sizes = |text: &str| text.parse::<SizeDistribution>().expect("sizes");
     assert!(refused(|spec| spec.sessions.client = "a b".to_owned()).starts_with("client: "));
@@ -214,7 +215,7 @@ fn an_invalid_spec_is_refused() {
     assert!(refused(|spec| spec.mix.clear()).contains("the mix is empty"));
     let mut many = spec();
     many.mix[0].recipients = sizes("0..5");
-    assert!(SmtpDriver::new(&many).expect_err("none").to_string().contains("recipients: from 1 to"));
+    assert!(SmtpDriver::new(&many, ALONE).expect_err("none").to_string().contains("recipients: from 1 to"));
     many.mix[0] = MailOperation { recipients: sizes("1"), size: sizes("100m"), ..many.mix[0].clone() };
-    assert!(SmtpDriver::new(&many).expect_err("large").to_string().contains("size: at most 64 MiB"));
+    assert!(SmtpDriver::new(&many, ALONE).expect_err("large").to_string().contains("size: at most 64 MiB"));
 }
