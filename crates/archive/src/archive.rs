@@ -8,6 +8,7 @@ use crate::{
     index::{self, ListedRun, Query},
     layout,
     model::Plan,
+    origin::is_imported,
     run::{Run, RunHead, is_running},
     writer::{RunWriter, lock},
 };
@@ -40,12 +41,14 @@ impl Archive {
         RunWriter::create(&self.root, plan, SystemTime::now())
     }
 
-    /// Finds a run by its id, a unique part of its id, or `latest`.
+    /// Finds a run by its id, a unique part of its id, or `latest`. That is the newest run of this archive; an imported one only if
+    /// there is no other.
     pub fn find(&self, name: &str) -> Result<RunId> {
         let mut ids = index::run_ids(&self.root)?;
         let no_such_run = || ArchiveError::NoSuchRun { name: name.to_owned(), root: self.root.clone() };
         if name == "latest" {
-            return ids.pop().ok_or_else(no_such_run);
+            let newest = ids.iter().rev().find(|id| !is_imported(&self.dir(id))).cloned();
+            return newest.or_else(|| ids.pop()).ok_or_else(no_such_run);
         }
         if let Some(exact) = ids.iter().find(|id| id.as_str() == name) {
             return Ok(exact.clone());
@@ -151,7 +154,7 @@ impl Archive {
     pub fn anonymous(&self, id: &RunId, identity: &Identity) -> Result<AnonymousRun> {
         let dir = self.dir(id);
         let lock = lock(&dir, id)?;
-        Ok(AnonymousRun::new(&dir, id, identity, lock))
+        AnonymousRun::new(&dir, id, identity, lock)
     }
 
     /// Adds the run in a file that [`Archive::export`] made, here or elsewhere.

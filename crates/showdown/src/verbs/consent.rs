@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use archive::layout::IMPORTED;
 use archive::model::Plan;
 use bakeoff::PlanEffects;
 
@@ -51,8 +50,7 @@ pub fn ask(path: &Path, plan: &Plan, has_agreed: bool) -> anyhow::Result<()> {
 
 /// Why a plan is not the user's own; none if it is.
 fn origin(path: &Path) -> Option<String> {
-    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if real.with_file_name(IMPORTED).exists() {
+    if archive::is_imported(path) {
         return Some("the run was imported".to_owned());
     }
     host::ownership::check(path).err().map(|why| why.to_string())
