@@ -9,7 +9,7 @@ use crate::{
     layout,
     model::Plan,
     origin::is_imported,
-    run::{Run, RunHead, is_running},
+    run::{Run, RunHead, folders, is_running},
     writer::{RunWriter, lock},
 };
 use std::{
@@ -167,7 +167,21 @@ impl Archive {
         self.root.try_exists().map_err(ArchiveError::io(&self.root))
     }
 
-    /// Deletes hidden folders of runs whose creation, import or removal was cut off.
+    /// The folders of searches for tunings whose process was killed: hours of finished trials may be in them.
+    pub fn abandoned_searches(&self) -> Result<Vec<PathBuf>> {
+        if !self.exists()? {
+            return Ok(Vec::new());
+        }
+        let entries = fs::read_dir(&self.root).map_err(ArchiveError::io(&self.root))?;
+        let is_search = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(layout::TUNING_RUNS))
+        };
+        let paths = entries.flatten().map(|entry| entry.path()).filter(is_search);
+        // A process that still works on the folder has locked it.
+        Ok(paths.filter(|path| path.is_dir() && !is_running(path)).collect())
+    }
+
+    /// Deletes hidden folders of runs whose creation, import or removal was cut off. A search for tunings with runs in it stays.
     fn delete_leftovers(&self) -> Result<()> {
         for entry in fs::read_dir(&self.root).map_err(ArchiveError::io(&self.root))? {
             let entry = entry.map_err(ArchiveError::io(&self.root))?;
@@ -177,6 +191,10 @@ impl Archive {
             let old = entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old);
             // A process that still works on the folder has locked it.
             if is_staging && old && path.is_dir() && !is_running(&path) {
+                let is_search = entry.file_name().to_string_lossy().starts_with(layout::TUNING_RUNS);
+                if is_search && !folders(&path)?.is_empty() {
+                    continue;
+                }
                 match fs::remove_dir_all(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(ArchiveError::io(&path)(error));

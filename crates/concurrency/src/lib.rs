@@ -44,5 +44,6 @@ mod words;
 
 pub use error::ConcurrencyError;
 pub use plan::{ConcurrencyRequest, plan};
+pub use preflight::settings_of_plan;
 pub use run::{ConcurrencyPermissions, FinishedConcurrency, run};
 pub use trials::BreakingPoints;

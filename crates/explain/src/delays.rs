@@ -86,15 +86,15 @@ impl Delays {
         let scratch = ScratchDirectory::create()?;
         fs::set_permissions(scratch.path(), Permissions::from_mode(0o711))?;
         let is_root = geteuid().is_root();
-        let mode = |of_root, of_user| Permissions::from_mode(if is_root { of_root } else { of_user });
+        let rights = |of_root, of_user| Permissions::from_mode(if is_root { of_root } else { of_user });
         let folder = tempfile::Builder::new()
             .prefix("")
             .rand_bytes(NAME_LENGTH)
-            .permissions(mode(0o711, 0o700))
+            .permissions(rights(0o711, 0o700))
             .tempdir_in(scratch.path())?;
         let made = Self { words: File::create_new(folder.path().join("words"))?, folder, _scratch: scratch };
         made.words.set_len(3 * KINDS * WORD)?;
-        made.words.set_permissions(mode(0o666, 0o600))?;
+        made.words.set_permissions(rights(0o666, 0o600))?;
         fs::write(made.library(), LIBRARY)?;
         fs::set_permissions(made.library(), Permissions::from_mode(0o755))?;
         Ok(made)

@@ -15,7 +15,11 @@ const LONG: Duration = Duration::from_mins(1);
 
 /// A frame as the argument of printf(1).
 fn frame(message: &FromAgent) -> String {
-    let bytes = encode(message).expect("a short message");
+    octal(&encode(message).expect("a short message"))
+}
+
+/// Bytes as printf(1) takes them.
+fn octal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("\\{byte:03o}")).collect::<Vec<_>>().concat()
 }
 
@@ -83,7 +87,7 @@ fn long_output(channel: u64) -> String {
     let plain = format!(r#"{{"program":{{"channel":{channel},"message":{{"output":""#);
     let (tail, text) = (r#""}}}"#, 1_u32 << 20);
     let length = (plain.len() + tail.len()) as u32 + text;
-    let octal: String = length.to_le_bytes().iter().map(|byte| format!("\\{byte:03o}")).collect();
+    let octal = octal(&length.to_le_bytes());
     format!("printf '{octal}%s' '{plain}'; head -c {text} /dev/zero | tr '\\000' x; printf '%s' '{tail}'")
 }
 
@@ -111,7 +115,7 @@ fn output_without_end_and_a_reply_that_is_too_long_end_in_one_line() {
     let directory = tempfile::tempdir().expect("a directory");
     let size = (1_u32 << 20) + 100;
     let head = r#"{"reply":{"id":1,"result":{"Ok":""#;
-    let octal: String = size.to_le_bytes().iter().map(|byte| format!("\\{byte:03o}")).collect();
+    let octal = octal(&size.to_le_bytes());
     let fill = size as usize - head.len() - 4;
     let reply = format!(
         "head -c 1 > /dev/null; printf '{octal}%s' '{head}'; head -c {fill} /dev/zero | tr '\\000' x; printf '%s' '\"}}}}}}'; cat > /dev/null"
