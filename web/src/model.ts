@@ -48,6 +48,8 @@ export interface Run {
   dir: string;
   tags: string[];
   problems: { file: string; text: string }[];
+  /** Whether it came from elsewhere. */
+  imported?: boolean;
 }
 
 export interface Plan {

@@ -8,7 +8,8 @@ use crate::{
     index::{self, ListedRun, Query},
     layout,
     model::Plan,
-    run::{Run, RunHead, is_running},
+    origin::is_imported,
+    run::{Run, RunHead, folders, is_running},
     sessions::sessions,
     writer::{RunWriter, lock},
 };
@@ -41,12 +42,14 @@ impl Archive {
         RunWriter::create(&self.root, plan, SystemTime::now())
     }
 
-    /// Finds a run by its id, a unique part of its id, or `latest`.
+    /// Finds a run by its id, a unique part of its id, or `latest`. That is the newest run of this archive; an imported one only if
+    /// there is no other.
     pub fn find(&self, name: &str) -> Result<RunId> {
         let mut ids = index::run_ids(&self.root)?;
         let no_such_run = || ArchiveError::NoSuchRun { name: name.to_owned(), root: self.root.clone() };
         if name == "latest" {
-            return ids.pop().ok_or_else(no_such_run);
+            let newest = ids.iter().rev().find(|id| !is_imported(&self.dir(id))).cloned();
+            return newest.or_else(|| ids.pop()).ok_or_else(no_such_run);
         }
         if let Some(exact) = ids.iter().find(|id| id.as_str() == name) {
             return Ok(exact.clone());
@@ -154,7 +157,7 @@ impl Archive {
     pub fn anonymous(&self, id: &RunId, identity: &Identity) -> Result<AnonymousRun> {
         let dir = self.dir(id);
         let lock = lock(&dir, id)?;
-        Ok(AnonymousRun::new(&dir, id, identity, lock))
+        AnonymousRun::new(&dir, id, identity, lock)
     }
 
     /// Adds the run in a file that [`Archive::export`] made, here or elsewhere.
@@ -167,7 +170,21 @@ impl Archive {
         self.root.try_exists().map_err(ArchiveError::io(&self.root))
     }
 
-    /// Deletes hidden folders of runs whose creation, import or removal was cut off.
+    /// The folders of searches for tunings whose process was killed: hours of finished trials may be in them.
+    pub fn abandoned_searches(&self) -> Result<Vec<PathBuf>> {
+        if !self.exists()? {
+            return Ok(Vec::new());
+        }
+        let entries = fs::read_dir(&self.root).map_err(ArchiveError::io(&self.root))?;
+        let is_search = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(layout::TUNING_RUNS))
+        };
+        let paths = entries.flatten().map(|entry| entry.path()).filter(is_search);
+        // A process that still works on the folder has locked it.
+        Ok(paths.filter(|path| path.is_dir() && !is_running(path)).collect())
+    }
+
+    /// Deletes hidden folders of runs whose creation, import or removal was cut off. A search for tunings with runs in it stays.
     fn delete_leftovers(&self) -> Result<()> {
         for entry in fs::read_dir(&self.root).map_err(ArchiveError::io(&self.root))? {
             let entry = entry.map_err(ArchiveError::io(&self.root))?;
@@ -177,6 +194,10 @@ impl Archive {
             let old = entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old);
             // A process that still works on the folder has locked it.
             if is_staging && old && path.is_dir() && !is_running(&path) {
+                let is_search = entry.file_name().to_string_lossy().starts_with(layout::TUNING_RUNS);
+                if is_search && !folders(&path)?.is_empty() {
+                    continue;
+                }
                 match fs::remove_dir_all(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(ArchiveError::io(&path)(error));

@@ -110,7 +110,7 @@ pub enum ArchiveError {
     #[error("cannot pack the run: {0}")]
     Packing(#[source] io::Error),
     /// A file of a run cannot be rewritten without names of the machine.
-    #[error("{}: cannot be made anonymous: {problem}: export without --anonymous, or remove the file", .path.display())]
+    #[error("{}: cannot be made anonymous: {problem}: remove the file, or report this as a bug; nothing was exported", .path.display())]
     NotAnonymous {
         /// The file.
         path: PathBuf,

@@ -9,6 +9,7 @@ use crate::{
         Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Sessions, Trial,
         TuningRecord, Verdict,
     },
+    origin,
     telemetry::Telemetry,
     upgrade::{FormatNumber, upgrade},
     writer,
@@ -114,6 +115,11 @@ pub struct Problem {
 }
 
 impl Run {
+    /// Whether it came from elsewhere: nobody here knows who wrote it.
+    pub fn is_imported(&self) -> bool {
+        origin::is_imported(&self.dir)
+    }
+
     /// Whether `showdown resume` goes on with it.
     pub fn is_resumable(&self) -> bool {
         self.state.is_resumable(self.plan.as_ref().map(|plan| plan.kind))
@@ -294,19 +300,25 @@ fn read_run_file<T: RunFile>(dir: &Path, name: &str) -> Result<Option<T>> {
         return Ok(None);
     }
     let bytes = files::read(&path)?;
-    let current = serde_json::from_slice::<T>(&bytes);
+    run_file(&path, &bytes).map(Some)
+}
+
+/// Reads the bytes of a JSON file with a format number. The error is why they cannot be read.
+pub(crate) fn parse_run_file<T: RunFile>(path: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
+    run_file::<T>(path, bytes).map(drop).map_err(|error| error.to_string())
+}
+
+fn run_file<T: RunFile>(path: &Path, bytes: &[u8]) -> Result<T> {
+    let current = serde_json::from_slice::<T>(bytes);
     let format = match &current {
         Ok(file) => Some(file.format()),
-        Err(_) => serde_json::from_slice::<FormatNumber>(&bytes).ok().map(|number| number.format),
+        Err(_) => serde_json::from_slice::<FormatNumber>(bytes).ok().map(|number| number.format),
     };
     let upgraded = format.map_or(Ok(None), |format| {
-        upgrade(T::DOCUMENT, format, || serde_json::from_slice(&bytes).ok())
-            .map_err(|error| ArchiveError::Unreadable { path: path.clone(), problem: error.to_string() })
+        upgrade(T::DOCUMENT, format, || serde_json::from_slice(bytes).ok())
+            .map_err(|error| ArchiveError::Unreadable { path: path.to_owned(), problem: error.to_string() })
     })?;
-    upgraded
-        .map_or(current, serde_json::from_value)
-        .map(Some)
-        .map_err(|error| ArchiveError::malformed(&path, &error))
+    upgraded.map_or(current, serde_json::from_value).map_err(|error| ArchiveError::malformed(path, &error))
 }
 
 fn exists(path: &Path) -> Result<bool> {

@@ -28,6 +28,9 @@ pub const SECONDS_COLUMN: &str = "t_s";
 /// Key of the file's metadata with name, unit and help of each column as JSON.
 pub const COLUMNS_KEY: &str = "showdown.columns";
 
+/// Largest number of values, of all columns together. Nulls take no room in a file, and as much as numbers in memory: 16 bytes each.
+const MAX_VALUES: u64 = 50_000_000;
+
 /// Maximum number of rows: eleven days at 1 Hz. A file with more is refused.
 const MAX_ROWS: i64 = 1_000_000;
 
@@ -177,6 +180,9 @@ fn decode(bytes: Bytes) -> Result<Telemetry, TelemetryError> {
         .and_then(|pairs| pairs.iter().find(|pair| pair.key == COLUMNS_KEY)?.value.as_deref())
         .and_then(|json| serde_json::from_str(json).ok())
         .ok_or(TelemetryError::Foreign("its metadata does not describe the columns"))?;
+    if metadata.num_rows().unsigned_abs().saturating_mul(infos.len() as u64) > MAX_VALUES {
+        return Err(TelemetryError::Foreign("it has too many values"));
+    }
     let names = metadata.schema_descr().columns().iter().map(|column| column.name());
     let clocks = [TIME_COLUMN, SECONDS_COLUMN].into_iter();
     if !names.eq(clocks.chain(infos.iter().map(|info| info.name.as_str()))) {

@@ -252,3 +252,36 @@ fn only_the_plan_is_parsed_before_a_run_is_accepted() {
     assert_eq!(run.state, archive::RunState::Damaged, "reading names what is wrong");
     assert_eq!(run.problems.len(), 2, "{:?}", run.problems);
 }
+
+#[test]
+fn a_run_of_the_future_is_refused_and_an_imported_run_is_the_latest_only_where_there_is_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (Archive::new(folder.path().join("here")), Archive::new(folder.path().join("there")));
+    let imported = example::comparison(here.root(), 1).unwrap();
+    let file = folder.path().join("run.tar.gz");
+    here.export(&imported, fs::File::create(&file).unwrap()).unwrap();
+    there.import(&file).unwrap();
+    assert_eq!(there.find("latest").unwrap(), imported);
+    let own = "20200101T000000Z-nginx-apache-7f3a";
+    let from = example::comparison(&folder.path().join("own"), 1).unwrap();
+    fs::rename(folder.path().join("own").join(from.as_str()), there.root().join(own)).unwrap();
+    assert_eq!(there.find("latest").unwrap().as_str(), own, "it is older, and of this machine");
+    assert!(there.open(imported.as_str()).unwrap().is_imported() && !there.open(own).unwrap().is_imported());
+
+    let future = "99990101T000000Z-nginx-apache-7f3a/plan.toml";
+    fs::write(&file, forged(&[(future, EntryType::Regular, b"x")])).unwrap();
+    let message = there.import(&file).unwrap_err().to_string();
+    assert!(message.contains("is of a run that starts in the future"), "{message}");
+}
+
+#[test]
+fn a_trial_that_is_too_large_to_be_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::new(folder.path().join("runs"));
+    let file = folder.path().join("forged.tar.gz");
+    let trial = vec![b' '; (64 << 20) + 1];
+    fs::write(&file, forged(&[(&format!("{ID}/trials/001-a/trial.json"), EntryType::Regular, &trial)]))
+        .unwrap();
+    let message = archive.import(&file).unwrap_err().to_string();
+    assert!(message.contains("is larger than 64 MiB"), "{message}");
+}

@@ -24,6 +24,7 @@
 //! **Goals.** The figures are sums and merged histograms over all processes of the client. The run refuses rather than runs out of
 //! memory. What was measured is kept, however the run ends. **Not goals.** The transfers themselves: `load::transfers`.
 
+mod announced_length;
 mod client;
 mod error;
 mod ladder;
@@ -43,5 +44,6 @@ mod words;
 
 pub use error::ConcurrencyError;
 pub use plan::{ConcurrencyRequest, plan};
+pub use preflight::settings_of_plan;
 pub use run::{ConcurrencyPermissions, FinishedConcurrency, run};
 pub use trials::BreakingPoints;

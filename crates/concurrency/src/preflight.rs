@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use archive::model::{ChangedSetting, ConcurrencyLimit, PlannedConcurrency};
+use archive::model::{ChangedSetting, ConcurrencyLimit, Plan, PlannedConcurrency};
 use host::Host;
 use machine::Machine;
 
@@ -53,6 +53,18 @@ impl Preflight {
         refuse(&limits, steps.to)?;
         Ok(Self { facts, limits, ..self })
     }
+}
+
+/// The kernel settings of this machine that a run of this plan may change as root, where both ends of its transfers are here: for who
+/// decides whether to run it.
+pub fn settings_of_plan(plan: &Plan) -> Vec<String> {
+    let Some(steps) = plan.concurrency.as_ref().filter(|steps| !steps.keep_settings) else {
+        return Vec::new();
+    };
+    let host = Host::local();
+    let facts = RoomFacts::of(&host.facts(), host.available_memory_share());
+    let room = limits::room(&facts, &demand(steps, Ends::Loopback), true);
+    room.settings.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 /// Settings with their values before and during the run.

@@ -67,7 +67,8 @@ pub fn run(
         Some((host, (machine, _))) => preflight.with_server_on(&host.name, *machine, steps)?,
         None => preflight,
     };
-    let target = DownloadTarget::open(plan, steps, source, &preflight.settings, (machine, cpus))?;
+    let on = (machine, cpus);
+    let target = DownloadTarget::open(plan, steps, source, &preflight.settings, on, &context.interrupted)?;
     let finished = climb(plan, steps, &preflight, &target, root, context, observe);
     let unrestored = target.close();
     finished.map(|finished| FinishedConcurrency { unrestored, ..finished })

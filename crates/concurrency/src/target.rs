@@ -1,8 +1,8 @@
 //! What the transfers come from: a server of a workload that the run starts, or a URL. Both are on a machine that is reserved.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use archive::model::{Facts, FlatFacts, Plan, PlannedConcurrency};
@@ -17,10 +17,9 @@ use load::sources;
 use load::spec::LoadSpec;
 use load::transfers::{TransferSpec, TransferSpecError};
 use machine::{Machine, ServerOrder, SystemUnderTest, check_is_one_machine};
-use rustix::io::{read, retry_on_intr};
-use wire::http1::{Event, HeadCache, Request, ResponseDecoder};
 use workload::{Catalogue, ServerVariant, VariantError, Workload};
 
+use crate::announced_length::announced_length;
 use crate::error::ConcurrencyError;
 use crate::limits::Ends;
 use crate::view::View;
@@ -108,13 +107,16 @@ impl<'m> DownloadTarget<'m> {
         source: Source,
         settings: &BTreeMap<String, String>,
         (machine, cpus): (&'m dyn Machine, Option<CpuSet>),
+        interrupted: &AtomicBool,
     ) -> Result<Self, ConcurrencyError> {
         let settings = knobs(settings);
         let mut target = match source {
             Source::Server { workload, variant } => {
                 Self::of_server(plan, steps, (machine, cpus), &workload, variant, settings)?
             }
-            Source::Url { target, address } => Self::of_url(steps, machine, &target, address, &settings)?,
+            Source::Url { target, address } => {
+                Self::of_url(steps, machine, (&target, address), &settings, interrupted)?
+            }
         };
         let taken = SystemTime::now().duration_since(UNIX_EPOCH);
         target.facts.format = archive::model::FORMAT;
@@ -195,9 +197,9 @@ impl<'m> DownloadTarget<'m> {
     fn of_url(
         steps: &PlannedConcurrency,
         machine: &'m dyn Machine,
-        target: &Target,
-        address: SocketAddr,
+        (target, address): (&Target, SocketAddr),
         settings: &KnobValues,
+        interrupted: &AtomicBool,
     ) -> Result<Self, ConcurrencyError> {
         let expect = Expected { status: Some(Statuses::One(200)), ..Expected::default() };
         let operation = HttpOperation { expect, ..HttpOperation::get(&target.path_and_query) };
@@ -207,7 +209,8 @@ impl<'m> DownloadTarget<'m> {
         }
         let load = LoadSpec::closed(protocol, address, 1);
         let spec = TransferSpec::of(&load, None, steps.pace_bytes_per_s)?;
-        let file_bytes = file_bytes(&target.authority(), &target.path_and_query, address)?;
+        let asked = (target.authority(), target.path_and_query.as_str());
+        let file_bytes = announced_length((&asked.0, asked.1), address, LOCATE, interrupted)?;
         check_file(steps, file_bytes)?;
         let knobs = change(settings)?;
         let facts = Facts { host: machine.facts()?.flat(), ..Facts::default() };
@@ -315,37 +318,4 @@ pub(crate) fn check_file(
         return Err(ConcurrencyError::ShortFile { file_bytes, pace_bytes_per_s, length_s, needed_s });
     }
     Ok(())
-}
-
-/// The length that a server announces for a file; none where it does not. Its body is not read.
-fn file_bytes(authority: &str, path: &str, address: SocketAddr) -> Result<Option<u64>, ConcurrencyError> {
-    let target = || format!("http://{authority}{path}");
-    let no_file = |reply: String| ConcurrencyError::NoFile { target: target(), reply };
-    let request = Request::get(path, authority).render().map_err(TransferSpecError::from)?;
-    let exchange = || -> std::io::Result<Vec<u8>> {
-        let mut stream = TcpStream::connect_timeout(&address, LOCATE)?;
-        stream.set_read_timeout(Some(LOCATE))?;
-        stream.write_all(&request)?;
-        let mut head = Vec::new();
-        let mut buffer = [0; 4096];
-        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-            match retry_on_intr(|| read(&stream, &mut buffer))? {
-                0 => break,
-                count => head.extend_from_slice(&buffer[..count]),
-            }
-        }
-        Ok(head)
-    };
-    let head = exchange().map_err(|error| no_file(format!("an error ({error})")))?;
-    let mut decoder = ResponseDecoder::new();
-    decoder.expect(false);
-    match decoder.decode(&mut HeadCache::new(), &mut head.as_slice()) {
-        Ok(Some(Event::Head(head))) if head.status == 200 => Ok(match head.framing {
-            wire::http1::Framing::Length(bytes) => Some(bytes),
-            _ => None,
-        }),
-        Ok(Some(Event::Head(head))) => Err(no_file(format!("status {}", head.status))),
-        Ok(_) => Err(no_file("no whole head".to_owned())),
-        Err(error) => Err(no_file(format!("something else than HTTP ({error})"))),
-    }
 }

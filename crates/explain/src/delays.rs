@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use host::scratch::ScratchDirectory;
+use rustix::process::geteuid;
+use tempfile::TempDir;
 
 /// The library.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/delays.so"));
@@ -18,6 +20,8 @@ pub const VARIABLE: &str = "SHOWDOWN_DELAYS";
 /// Words of the file for each of its purposes: settings, the time of calls, and the time that was added.
 const KINDS: u64 = 4;
 const WORD: u64 = 8;
+/// Random letters and digits of a name: 190 bits.
+const NAME_LENGTH: usize = 32;
 /// A setting of this is a whole more.
 const WHOLE: f64 = 1024.0;
 
@@ -57,8 +61,10 @@ pub struct Delayed {
 /// The library with its file, in a directory of their own that is removed with this, or by the next start.
 #[derive(Debug)]
 pub struct Delays {
-    folder: ScratchDirectory,
+    folder: TempDir,
     words: File,
+    /// Dropped after the folder, which is in it.
+    _scratch: ScratchDirectory,
 }
 
 impl DelayedCall {
@@ -73,12 +79,22 @@ impl DelayedCall {
 }
 
 impl Delays {
-    /// Writes the library and its file. Servers have users of their own: all may read the one and write the other.
+    /// Writes the library and its file. A server may have a user of its own, whom only the server's start knows: then the file
+    /// may be written by who knows its path. No user but root can list the directory with the folder of a random name, and only
+    /// the server's user and root can read the path from the server's environment.
     pub fn create() -> io::Result<Self> {
-        let folder = ScratchDirectory::create()?;
-        let made = Self { words: File::create_new(folder.path().join("words"))?, folder };
+        let scratch = ScratchDirectory::create()?;
+        fs::set_permissions(scratch.path(), Permissions::from_mode(0o711))?;
+        let is_root = geteuid().is_root();
+        let rights = |of_root, of_user| Permissions::from_mode(if is_root { of_root } else { of_user });
+        let folder = tempfile::Builder::new()
+            .prefix("")
+            .rand_bytes(NAME_LENGTH)
+            .permissions(rights(0o711, 0o700))
+            .tempdir_in(scratch.path())?;
+        let made = Self { words: File::create_new(folder.path().join("words"))?, folder, _scratch: scratch };
         made.words.set_len(3 * KINDS * WORD)?;
-        made.words.set_permissions(Permissions::from_mode(0o666))?;
+        made.words.set_permissions(rights(0o666, 0o600))?;
         fs::write(made.library(), LIBRARY)?;
         fs::set_permissions(made.library(), Permissions::from_mode(0o755))?;
         Ok(made)
@@ -156,6 +172,35 @@ mod tests {
             .unwrap();
         assert!(status.success());
         (delays.done(call).unwrap(), begin.elapsed())
+    }
+
+    /// A user who is neither root nor the server's.
+    #[test]
+    fn another_user_finds_no_file_to_write_to() {
+        let delays = Delays::create().unwrap();
+        let scratch = delays.folder.path().parent().unwrap();
+        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(scratch) & 0o044, 0, "nobody else lists it: {:o}", mode(scratch));
+        let name = delays.folder.path().file_name().unwrap().to_string_lossy().into_owned();
+        assert_eq!(name.len(), NAME_LENGTH, "{name}");
+        if !geteuid().is_root() {
+            assert_eq!(mode(&delays.file()), 0o600);
+            return;
+        }
+        let as_nobody = |words: &[&str]| {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).args(words);
+            command.output().unwrap()
+        };
+        let listed = as_nobody(&["ls", "-R", &scratch.to_string_lossy()]);
+        assert!(!listed.status.success() && listed.stdout.is_empty(), "{listed:?}");
+        // Who knows the path is the server: it can use it.
+        let file = delays.file().display().to_string();
+        assert!(
+            as_nobody(&["dd", "if=/dev/zero", &format!("of={file}"), "count=0", "conv=notrunc"])
+                .status
+                .success()
+        );
     }
 
     const NOTHING: Delayed = Delayed { called: 0, added: 0 };

@@ -1,6 +1,7 @@
 //! Collects what several clients measure: one [`Collector`] for each client, and one for all, to which a client is what a
 //! worker is to the client's.
 
+use crate::clock::Nanos;
 use crate::collector::{Collector, CompleteInterval};
 use crate::record::Interval;
 use crate::worker::{WorkerFailure, WorkerMessage};
@@ -53,6 +54,21 @@ impl ClientCollectors {
         None
     }
 
+    /// The workers of clients that have not ended will not: this is why.
+    pub fn give_up(&mut self, why: &WorkerFailure) {
+        let (now, clients) = (Nanos::now(), self.clients.len() as u32);
+        let late: Vec<u32> = (0..clients)
+            .flat_map(|number| {
+                let own = &self.clients[number as usize].own;
+                own.unfinished().map(move |place| place * clients + number)
+            })
+            .collect();
+        for worker in late {
+            let failure = Some(why.clone());
+            self.take(WorkerMessage::Done { worker, stopped: now, ended: now, failure });
+        }
+    }
+
     /// The first failure: of a client, or of a worker of this machine. Of clients it is not taken.
     pub fn failure(&mut self) -> Option<WorkerFailure> {
         self.all.failure.take().or_else(|| self.clients.iter().find_map(|client| client.own.failure.clone()))
@@ -64,7 +80,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::clock::Nanos;
     use crate::record::{DRAIN, record};
 
     /// What a worker records in an interval: times, errors are zero, and operations that fell due.
@@ -135,6 +150,23 @@ mod tests {
             let sum: u64 = merged.clients.iter().map(|client| client.own.total.succeeded()).sum();
             prop_assert_eq!(sum, one.total.succeeded());
         }
+    }
+
+    #[test]
+    fn a_client_that_never_ends_is_given_up_and_what_others_measured_is_kept() {
+        let mut collectors = ClientCollectors::new(2, 4, 1, 1);
+        for worker in [0, 2] {
+            collectors.take(interval(worker, 0, &(vec![7], 1)));
+            collectors.take(done(worker));
+        }
+        collectors.take(done(3));
+        assert!(!collectors.all.all_done());
+        let silent = WorkerFailure::ProcessLost("silent".to_owned());
+        collectors.give_up(&silent);
+        while collectors.all.next_complete().is_some() {}
+        assert!(collectors.all.all_done() && collectors.all.total.succeeded() == 2);
+        assert_eq!(collectors.failure(), Some(silent));
+        assert!(collectors.clients[0].own.failure.is_none());
     }
 
     #[test]

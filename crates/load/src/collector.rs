@@ -96,6 +96,12 @@ impl Collector {
         None
     }
 
+    /// The workers that have not ended, by their places.
+    pub fn unfinished(&self) -> impl Iterator<Item = u32> {
+        let places = self.workers.iter().zip(0..);
+        places.filter_map(|(worker, place)| (!worker.done).then_some(place))
+    }
+
     /// Have all workers ended?
     pub fn all_done(&self) -> bool {
         self.workers.iter().all(|worker| worker.done)

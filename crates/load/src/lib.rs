@@ -93,7 +93,6 @@ pub mod slices;
 pub mod sources;
 pub mod spans;
 pub mod spec;
-mod spec_files;
 mod spec_for_clients;
 pub mod summary;
 pub mod tls;

@@ -5,15 +5,21 @@
 //! message of its workers. When one end closes, the other stops: a child never outlives its parent. Nothing is lost on
 //! the way: histograms are sent complete. Instants are on the clock of the process; its parent converts them.
 
+mod check;
+pub(crate) mod lines;
+
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use self::check::{MessageCheck, OrderedPart};
+use self::lines::bounded_lines;
 use crate::client::{ClientClock, ProcessEnd, ProcessPipes};
 use crate::clock::Nanos;
 use crate::division::{WorkerSet, share};
@@ -145,7 +151,15 @@ pub(crate) struct LoadProcess {
     reader: thread::JoinHandle<()>,
     /// How far its clock is ahead, for the instants of its messages.
     ahead_ns: Arc<AtomicI64>,
+    /// What it makes now, for the check of its messages.
+    ordered: Arc<OrderedPart>,
 }
+
+/// How long a process may take to end once its input has ended. One of another machine is then left to its connection.
+const END: Duration = Duration::from_secs(20);
+
+/// How often it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(1);
 
 impl LoadProcess {
     /// Gives the process some of the run's workers, and passes their messages on.
@@ -161,14 +175,18 @@ impl LoadProcess {
         // If the process is dead, its reader reports that.
         let _ = writeln!(input, "{line}").and_then(|()| input.flush());
         let ahead_ns = Arc::new(AtomicI64::new(0));
-        let ahead = Arc::clone(&ahead_ns);
-        let reader = thread::spawn(move || forward(output, workers, &ahead, &to_collector));
-        Self { input: Some(input), end, reader, ahead_ns }
+        let ordered = Arc::new(OrderedPart::none(spec));
+        let (ahead, of_reader) = (Arc::clone(&ahead_ns), Arc::clone(&ordered));
+        let check = MessageCheck::new(spec, workers);
+        let reader =
+            thread::spawn(move || forward(output, workers, check, (&ahead, &of_reader), &to_collector));
+        Self { input: Some(input), end, reader, ahead_ns, ordered }
     }
 
     /// Its workers begin a part of the load. The order has the instant on the clock here.
     pub fn start(&mut self, order: &PartStart, clock: &ClientClock) {
         self.ahead_ns.store(clock.ahead_ns, Ordering::Relaxed);
+        self.ordered.begin(&order.part);
         if let Some(input) = &mut self.input {
             let order = PartStart { begin: clock.there(order.begin), part: order.part.clone() };
             let line = serde_json::to_string(&order).expect("an order is plain data");
@@ -182,11 +200,19 @@ impl LoadProcess {
         self.input = None;
     }
 
-    /// Waits for its end.
+    /// Waits for its end, for a time.
     pub fn join(mut self) {
         self.input = None;
-        let _ = self.reader.join();
-        (self.end)(ProcessEnd::Itself);
+        let until = Instant::now() + END;
+        while !self.reader.is_finished() && Instant::now() < until {
+            thread::sleep(LOOK);
+        }
+        if self.reader.is_finished() {
+            let _ = self.reader.join();
+            (self.end)(ProcessEnd::Itself);
+        } else {
+            (self.end)(ProcessEnd::Killed);
+        }
     }
 }
 
@@ -195,26 +221,30 @@ impl LoadProcess {
 fn forward(
     lines: impl BufRead,
     workers: WorkerSet,
-    ahead_ns: &AtomicI64,
+    mut check: MessageCheck,
+    (ahead_ns, ordered): (&AtomicI64, &OrderedPart),
     to_collector: &Sender<WorkerMessage>,
 ) {
     let mut failure = WorkerFailure::ProcessEnded;
-    for line in lines.lines() {
+    for line in bounded_lines(lines) {
         let message = line.map_err(|error| WorkerFailure::ProcessLost(error.to_string())).and_then(|line| {
-            serde_json::from_str::<ProcessMessage>(&line)
-                .map_err(|error| WorkerFailure::ProcessMessage(error.to_string()))
+            let message = serde_json::from_str::<ProcessMessage>(&line).map_err(|error| error.to_string());
+            let message = message.and_then(|message| match &message {
+                ProcessMessage::Interval { stats, .. } => check.interval(stats).map(|()| message),
+                _ => Ok(message),
+            });
+            message.map_err(WorkerFailure::ProcessMessage)
         });
         let clock = ClientClock { ahead_ns: ahead_ns.load(Ordering::Relaxed), ..ClientClock::default() };
         match message.map(WorkerMessage::from).map(|message| message.on_clock_here(&clock)) {
-            Ok(message) if message.is_of(workers) => {
+            Ok(message) => {
+                if let Err(why) = check.check(&message, ordered) {
+                    failure = WorkerFailure::ProcessMessage(why);
+                    break;
+                }
                 if to_collector.send(message).is_err() {
                     return;
                 }
-            }
-            Ok(message) => {
-                failure =
-                    WorkerFailure::ProcessMessage(format!("worker {} is not its own", message.worker()));
-                break;
             }
             Err(reason) => {
                 failure = reason;
@@ -274,6 +304,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::example;
+
+    fn forward_all(
+        lines: &[u8],
+        workers: WorkerSet,
+        clock: &AtomicI64,
+        to_collector: &Sender<WorkerMessage>,
+    ) {
+        let spec = example::outcome().spec;
+        let check = MessageCheck::new(&spec, workers);
+        forward(lines, workers, check, (clock, &OrderedPart::none(&spec)), to_collector);
+    }
 
     #[test]
     fn one_process_is_enough_where_the_descriptors_suffice() {
@@ -296,8 +338,8 @@ mod tests {
         let done = ProcessMessage::Done { worker: 4, stopped: 1, ended: 2, failure: None };
         let line = serde_json::to_string(&done).expect("plain data") + "\n";
         let (set, clock) = (|first| WorkerSet::part(6, first, 4), AtomicI64::new(0));
-        forward(line.as_bytes(), set(0), &clock, &sender);
-        forward(&b"rubbish\n"[..], set(3), &clock, &sender);
+        forward_all(line.as_bytes(), set(0), &clock, &sender);
+        forward_all(&b"rubbish\n"[..], set(3), &clock, &sender);
         drop(sender);
         let failures: Vec<(u32, Option<WorkerFailure>)> = messages
             .iter()
@@ -316,7 +358,7 @@ mod tests {
         let (sender, messages) = mpsc::channel();
         let done = ProcessMessage::Done { worker: 1, stopped: 1, ended: 2, failure: None };
         let line = serde_json::to_string(&done).expect("plain data") + "\n";
-        forward(line.as_bytes(), WorkerSet::part(2, 0, 2), &AtomicI64::new(0), &sender);
+        forward_all(line.as_bytes(), WorkerSet::part(2, 0, 2), &AtomicI64::new(0), &sender);
         let failure = messages.try_iter().last();
         let is_named = |why: &str| why == "worker 1 is not its own";
         assert!(
@@ -330,7 +372,7 @@ mod tests {
         let (sender, messages) = mpsc::channel();
         let done = ProcessMessage::Done { worker: 0, stopped: 1_000, ended: 2_000, failure: None };
         let line = serde_json::to_string(&done).expect("plain data") + "\n";
-        forward(line.as_bytes(), WorkerSet::all(1), &AtomicI64::new(-500), &sender);
+        forward_all(line.as_bytes(), WorkerSet::all(1), &AtomicI64::new(-500), &sender);
         let first = messages.try_iter().next();
         assert!(
             matches!(first, Some(WorkerMessage::Done { stopped: Nanos(1_500), ended: Nanos(2_500), .. })),

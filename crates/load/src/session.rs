@@ -4,11 +4,12 @@
 //! So several servers can be up at once and be loaded in turns, for milliseconds each, without a new connection or a cold
 //! worker at each turn. A whole run is a session with one part.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
@@ -33,6 +34,12 @@ use crate::worker_threads::WorkerThreadsError;
 /// From the order to begin to the begin, so that every worker receives the order in time: of threads, and of processes.
 const LEAD: Duration = Duration::from_millis(2);
 const LEAD_OF_PROCESSES: Duration = Duration::from_millis(20);
+
+/// How long a client may be silent beside what its operations take: the connections of a large load are opened, and the order to end has
+/// arrived. A host that is lost is noticed earlier, by its connection.
+const SILENCE: Duration = Duration::from_mins(1);
+/// The same after Ctrl-C.
+const AFTER_INTERRUPTION: Duration = Duration::from_secs(20);
 
 /// How long the collector waits for a message before it checks for an interruption.
 const INTERRUPTION_CHECK: Duration = Duration::from_millis(50);
@@ -120,10 +127,16 @@ impl LoadSession {
     }
 
     fn wait_until_ready(&mut self, context: &RunContext) -> Result<(), RunError> {
-        let mut waiting = self.spec.workers;
-        while waiting > 0 {
+        let mut waiting: BTreeSet<u32> = (0..self.spec.workers).collect();
+        let mut patience = Patience::new(Some(self.spec.timeout + SILENCE));
+        while let Some(&late) = waiting.first() {
             if context.interrupted.load(Ordering::Relaxed) {
                 self.running.stop();
+                patience.end_after(AFTER_INTERRUPTION);
+            }
+            if !self.clients.is_empty() && patience.is_over() {
+                let client = late as usize % self.clients.len();
+                return Err(self.failed(client, silent()));
             }
             let message = match self.messages.recv_timeout(INTERRUPTION_CHECK) {
                 Ok(message) => message,
@@ -133,8 +146,8 @@ impl LoadSession {
             let client = message.worker() as usize % self.clients.len().max(1);
             let counted = [Some(&mut self.opened), self.clients.get_mut(client).map(|c| &mut c.opened)];
             match &message {
-                WorkerMessage::Ready { open, errors, .. } => {
-                    waiting -= 1;
+                WorkerMessage::Ready { worker, open, errors } => {
+                    waiting.remove(worker);
                     for opened in counted.into_iter().flatten() {
                         opened.open += open;
                         opened.errors.merge(errors);
@@ -211,10 +224,12 @@ impl LoadSession {
         let (start, clock_time) = (Nanos::now().after(lead), SystemTime::now() + lead);
         self.running.start(&PartStart { begin: start, part: part.clone() }, &clocks);
         let (messages, running) = (&mut self.messages, &mut self.running);
+        let time = part.duration.map(|duration| lead + part.warmup + duration + spec.timeout + SILENCE);
+        let patience = Patience::new(time);
         let mut collectors = thread::scope(|scope| {
             let collecting = scope.spawn(move || {
                 lower_priority();
-                collect(collectors, messages, running, context, observe)
+                collect(collectors, messages, running, (context, patience), observe)
             });
             collecting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
@@ -275,6 +290,36 @@ impl LoadSession {
     }
 }
 
+/// How long clients are waited for. The processes of this machine are not watched: they are this program's.
+struct Patience {
+    until: Option<Instant>,
+    is_shortened: bool,
+}
+
+impl Patience {
+    /// For this time; without one, until it is shortened.
+    fn new(time: Option<Duration>) -> Self {
+        Self { until: time.map(|time| Instant::now() + time), is_shortened: false }
+    }
+
+    /// From now on, for this time at most. Later calls change nothing.
+    fn end_after(&mut self, time: Duration) {
+        if !std::mem::replace(&mut self.is_shortened, true) {
+            let end = Instant::now() + time;
+            self.until = Some(self.until.map_or(end, |until| until.min(end)));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}
+
+/// A client that does not report.
+fn silent() -> WorkerFailure {
+    WorkerFailure::ProcessLost("its load process does not report: check the host".to_owned())
+}
+
 /// When the measured time of a part begins.
 struct PartTiming {
     measured_from: Nanos,
@@ -305,18 +350,23 @@ fn collect(
     mut collectors: ClientCollectors,
     messages: &mut mpsc::Receiver<WorkerMessage>,
     running: &mut SessionProcesses,
-    context: &RunContext,
+    (context, mut patience): (&RunContext, Patience),
     observe: &mut LoadObserver<'_>,
 ) -> Result<ClientCollectors, RunError> {
     while !collectors.all.all_done() {
         if context.interrupted.load(Ordering::Relaxed) {
             running.stop();
+            patience.end_after(AFTER_INTERRUPTION);
         }
         if let Some(failure) = collectors.failure() {
             if collectors.clients.is_empty() {
                 return Err(failure.into());
             }
             running.stop();
+            patience.end_after(SILENCE);
+        }
+        if patience.is_over() && !collectors.clients.is_empty() {
+            collectors.give_up(&silent());
         }
         match messages.recv_timeout(INTERRUPTION_CHECK) {
             Ok(message) => running.recycle(collectors.take(message)),

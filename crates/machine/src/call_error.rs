@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::host_text::host_text;
+
 /// Why an agent has no answer. Texts of the system are in `why`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
@@ -51,6 +53,23 @@ pub enum CallError {
         /// The system's text.
         why: String,
     },
+}
+
+impl CallError {
+    /// The same with texts of one line.
+    #[must_use]
+    pub fn in_one_line(mut self) -> Self {
+        match &mut self {
+            Self::Telemetry { why }
+            | Self::Listen { why, .. }
+            | Self::Connect { why, .. }
+            | Self::Failed { why }
+            | Self::Start { why }
+            | Self::Broken { why } => *why = host_text(why),
+            Self::Interrupted => {}
+        }
+        self
+    }
 }
 
 /// In what way a connection could not be opened.

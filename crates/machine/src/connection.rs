@@ -1,31 +1,37 @@
 //! The controller's end of the connection to one agent: requests and replies, and whether the host is still there.
 
 mod channels;
+mod outbox;
+mod reader_window;
 mod wait;
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::process::{ChildStdin, ChildStdout};
+use std::io::Read;
+use std::process::ChildStdout;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::CpuSet;
 use load::clock::Nanos;
-use serde_json::Value;
+use serde::de::IgnoredAny;
 
+use self::outbox::{Outbox, Refused};
+use self::reader_window::ToReader;
 use self::wait::{WaitError, wait};
 use crate::clock::{self, ClockOffset, EXCHANGES, Exchange};
 use crate::error::MachineError;
-use crate::frame::{FrameDecoder, encode};
+use crate::frame::{FrameDecoder, FrameError, encode};
+use crate::host_text::host_text;
 use crate::lock::lock;
 use crate::program_channel::{ChannelLink, ProgramInput, ProgramOutput};
+use crate::protocol::WINDOW;
 use crate::protocol::servers::Interrupt;
 use crate::protocol::{
-    AgentProgram, Call, CallError, FromAgent, FromProgram, HOST_SILENCE, Hello, PING_PERIOD, PROTOCOL,
-    ReadClocks, StartProgram, ToAgent,
+    AgentMessage, AgentProgram, Call, HOST_SILENCE, Hello, PING_PERIOD, PROTOCOL, ReadClocks, StartProgram,
+    ToAgent,
 };
 use crate::transport::{LinkError, LinkPipes, LinkProcess, OpenError, OpenProgress, Transport};
 
@@ -37,6 +43,10 @@ const START: Duration = Duration::from_secs(30);
 
 /// How long a link may take to end after its agent's input was closed.
 const END: Duration = Duration::from_secs(3);
+
+/// How long an answer may take after Ctrl-C. A server that is stopped takes less; a host that takes longer is not waited for, and
+/// its agent stops what is left by itself.
+const AFTER_INTERRUPTION: Duration = Duration::from_secs(20);
 
 /// A connection to the agent of one host. Dropping it ends the agent and everything that the agent started.
 #[derive(Debug)]
@@ -53,7 +63,15 @@ pub struct Connection {
 /// A reply with the time of its arrival.
 struct Arrival {
     received_ns: u64,
-    result: Result<Value, CallError>,
+    /// The message as it came; how long it was, if that is too long for its request.
+    document: Result<Vec<u8>, usize>,
+}
+
+/// Who waits for a reply.
+#[derive(Debug)]
+struct Waiting {
+    to: Sender<Arrival>,
+    most_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -61,7 +79,7 @@ struct Shared {
     host: String,
     transport: Transport,
     process: Mutex<LinkProcess>,
-    stdin: Mutex<Option<ChildStdin>>,
+    outbox: Outbox,
     pending: Mutex<Pending>,
     next_id: AtomicU64,
     /// Whether anything has arrived since the last ping.
@@ -72,9 +90,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Pending {
-    replies: HashMap<u64, Sender<Arrival>>,
+    replies: HashMap<u64, Waiting>,
     /// What reads the output of programs, by their channels.
-    programs: HashMap<u64, Sender<FromProgram>>,
+    programs: HashMap<u64, ToReader>,
     /// Reason and remedy, once the link has ended.
     lost: Option<(String, String)>,
 }
@@ -104,11 +122,12 @@ impl Connection {
         let link = transport.open(&nonce, Arc::clone(interrupted), observe)?;
         let (process, pipes) = link.into_parts();
         let LinkPipes { stdin, stdout, unread } = pipes.ok_or(OpenError::Link(LinkError::Ended))?;
+        let (outbox, queued) = Outbox::new();
         let shared = Arc::new(Shared {
             host: host.to_owned(),
             transport: transport.clone(),
             process: Mutex::new(process),
-            stdin: Mutex::new(Some(stdin)),
+            outbox,
             pending: Mutex::default(),
             next_id: AtomicU64::new(1),
             heard: AtomicBool::new(true),
@@ -116,6 +135,8 @@ impl Connection {
         });
         let (to_opener, hello) = mpsc::channel();
         let (closing, is_closing) = mpsc::channel::<()>();
+        let writing = Arc::clone(&shared);
+        thread::spawn(move || writing.outbox.write(queued, stdin));
         let reading = Arc::clone(&shared);
         thread::spawn(move || reading.read(stdout, &unread, &to_opener));
         let watching = Arc::clone(&shared);
@@ -153,27 +174,32 @@ impl Connection {
         self.answer::<C>(arrival)
     }
 
-    /// Asks the agent, and waits for its answer also after an interruption. The agent is told of that, so that what takes long
-    /// ends, and what is to be read or stopped after it still is.
+    /// Asks the agent, and waits for its answer also some time after an interruption. The agent is told of that, so that what takes
+    /// long ends, and what is to be read or stopped after it still is. A host that does not answer then is given up.
     pub fn call_to_end<C: Call>(&self, call: C, longest: Duration) -> Result<C::Answer, MachineError> {
-        self.tell_interruption();
+        self.tell_interruption(Duration::ZERO);
         let (arrival, _) = self.exchange(call, longest, Self::tell_interruption)?;
         self.answer::<C>(arrival)
     }
 
-    /// Tells the agent of an interruption, once. The caller goes on.
-    fn tell_interruption(&self) -> bool {
+    /// Tells the agent of an interruption, once. The caller goes on for a while.
+    fn tell_interruption(&self, interrupted_for: Duration) -> bool {
         if self.interrupted.load(Ordering::Relaxed) && !self.is_told.swap(true, Ordering::Relaxed) {
             let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
             // Nobody waits for the reply.
             let message = ToAgent::Request { id, call: Interrupt {}.into() };
-            self.shared.send(&encode(&message).expect("an interruption is short"));
+            self.shared.send(encode(&message).expect("an interruption is short"));
         }
-        false
+        let is_left = interrupted_for > AFTER_INTERRUPTION;
+        if is_left {
+            let reason = format!("no answer for {} s after Ctrl-C", AFTER_INTERRUPTION.as_secs());
+            self.shared.give_up(reason, "check the host".to_owned());
+        }
+        is_left
     }
 
     /// The caller of an interrupted call does not wait for its reply.
-    fn leave(&self) -> bool {
+    fn leave(&self, _interrupted_for: Duration) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
@@ -181,7 +207,7 @@ impl Connection {
     pub fn clock_offset(&self) -> Result<ClockOffset, MachineError> {
         let mut exchanges = Vec::new();
         for _ in 0..EXCHANGES {
-            let (arrival, sent) = self.exchange(ReadClocks {}, HOST_SILENCE, |_| false)?;
+            let (arrival, sent) = self.exchange(ReadClocks {}, HOST_SILENCE, |_, _| false)?;
             let received_ns = arrival.received_ns;
             let theirs = self.answer::<ReadClocks>(arrival)?;
             exchanges.push(Exchange { sent, theirs, received_ns });
@@ -196,30 +222,38 @@ impl Connection {
         cpus: Option<CpuSet>,
     ) -> Result<(ProgramInput, ProgramOutput), MachineError> {
         let channel = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
-        let (sender, messages) = mpsc::channel();
+        let (to_reader, messages, unread) = reader_window::channel();
         let name = program.name();
-        lock(&self.shared.pending).programs.insert(channel, sender);
+        lock(&self.shared.pending).programs.insert(channel, to_reader);
         // Dropping them ends the program.
         let link: Arc<dyn ChannelLink> = self.shared.clone();
-        let output = ProgramOutput::new(Arc::clone(&link), channel, name, messages);
+        let output = ProgramOutput::new(Arc::clone(&link), channel, name, (messages, unread));
         self.call(StartProgram { channel, program, cpus }, START)?;
         Ok((ProgramInput::new(link, channel), output))
     }
 
-    /// Sends a request; its reply, and the clocks at its send. `is_left` is asked again and again, and ends the wait.
+    /// Sends a request; its reply, and the clocks at its send. `is_left` is asked again and again, with the time since this wait was
+    /// interrupted, and ends the wait.
     fn exchange<C: Call>(
         &self,
         call: C,
         longest: Duration,
-        is_left: fn(&Self) -> bool,
+        is_left: fn(&Self, Duration) -> bool,
     ) -> Result<(Arrival, crate::protocol::Clocks), MachineError> {
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let message = ToAgent::Request { id, call: call.into() };
         let frame = encode(&message).map_err(|error| self.odd(&error))?;
-        let reply = self.shared.expect(id).ok_or_else(|| self.lost())?;
+        let reply = self.shared.expect(id, C::MOST_BYTES).ok_or_else(|| self.lost())?;
         let sent = clock::read();
-        self.shared.send(&frame);
-        let arrival = wait(&reply, longest, || is_left(self)).map_err(|failed| {
+        self.shared.send(frame);
+        let mut interrupted_at = None;
+        let is_left = || {
+            if self.interrupted.load(Ordering::Relaxed) {
+                interrupted_at.get_or_insert_with(Instant::now);
+            }
+            is_left(self, interrupted_at.map_or(Duration::ZERO, |at| at.elapsed()))
+        };
+        let arrival = wait(&reply, longest, is_left).map_err(|failed| {
             lock(&self.shared.pending).replies.remove(&id);
             match failed {
                 WaitError::Interrupted => MachineError::Interrupted,
@@ -233,13 +267,21 @@ impl Connection {
     }
 
     fn answer<C: Call>(&self, arrival: Arrival) -> Result<C::Answer, MachineError> {
-        let host = || self.shared.host.clone();
-        let value = arrival.result.map_err(|source| MachineError::Call { host: host(), source })?;
-        serde_json::from_value(value).map_err(|error| self.odd(&error))
+        let document = arrival.document.map_err(|bytes| {
+            self.odd(&format_args!("a reply of {bytes} bytes; {} at most are allowed", C::MOST_BYTES))
+        })?;
+        let message = serde_json::from_slice::<AgentMessage<C::Answer>>(&document);
+        match message.map_err(|error| self.odd(&error))? {
+            AgentMessage::Reply { result, .. } => result.map_err(|source| MachineError::Call {
+                host: self.shared.host.clone(),
+                source: source.in_one_line(),
+            }),
+            _ => Err(self.odd(&"no reply")),
+        }
     }
 
     fn odd(&self, why: &dyn std::fmt::Display) -> MachineError {
-        MachineError::Protocol { host: self.shared.host.clone(), why: why.to_string() }
+        MachineError::Protocol { host: self.shared.host.clone(), why: host_text(&why.to_string()) }
     }
 
     fn lost(&self) -> MachineError {
@@ -252,19 +294,9 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Relaxed);
         // The end of its input ends the agent, and that the link. Where a write is stuck, only force helps.
-        let is_closed = match self.shared.stdin.try_lock() {
-            Ok(mut stdin) => {
-                *stdin = None;
-                true
-            }
-            Err(TryLockError::Poisoned(stdin)) => {
-                *stdin.into_inner() = None;
-                true
-            }
-            Err(TryLockError::WouldBlock) => false,
-        };
+        self.shared.outbox.close();
         let mut process = lock(&self.shared.process);
-        if !is_closed || process.wait(END).is_none() {
+        if process.wait(END).is_none() {
             process.kill();
         }
     }
@@ -272,21 +304,53 @@ impl Drop for Connection {
 
 impl Shared {
     /// The place where the reply to a request arrives; none if the host is lost.
-    fn expect(&self, id: u64) -> Option<mpsc::Receiver<Arrival>> {
-        let (sender, reply) = mpsc::channel();
+    fn expect(&self, id: u64, most_bytes: usize) -> Option<mpsc::Receiver<Arrival>> {
+        let (to, reply) = mpsc::channel();
         let mut pending = lock(&self.pending);
         if pending.lost.is_some() {
             return None;
         }
-        pending.replies.insert(id, sender);
+        pending.replies.insert(id, Waiting { to, most_bytes });
         Some(reply)
     }
 
-    /// If it cannot be sent, the link has ended, and the reading thread says so.
-    fn send(&self, frame: &[u8]) {
-        if let Some(stdin) = lock(&self.stdin).as_mut() {
-            let _ = stdin.write_all(frame).and_then(|()| stdin.flush());
+    /// Sends a frame, as soon as the host has taken those before. If the link has ended, the reading thread says so.
+    fn send(&self, frame: Vec<u8>) {
+        if self.outbox.send(frame) == Err(Refused::Full) {
+            self.give_up("it does not take what is sent to it".to_owned(), "check the host".to_owned());
         }
+    }
+
+    /// Ends a link that still is.
+    fn give_up(&self, reason: String, remedy: String) {
+        self.lose(reason, remedy);
+        self.outbox.close();
+        lock(&self.process).kill();
+    }
+
+    /// Takes a message of the agent. The error says why it is none.
+    fn take(&self, document: &[u8], received_ns: u64, to_opener: &Sender<Hello>) -> Result<(), String> {
+        let message = serde_json::from_slice::<AgentMessage<IgnoredAny>>(document);
+        match message.map_err(|error| FrameError::from(error).to_string())? {
+            AgentMessage::Hello(hello) => {
+                let _ = to_opener.send(hello);
+            }
+            AgentMessage::Pong => {}
+            AgentMessage::Reply { id, .. } => {
+                if let Some(Waiting { to, most_bytes }) = lock(&self.pending).replies.remove(&id) {
+                    let fits = document.len() <= most_bytes;
+                    let document = if fits { Ok(document.to_vec()) } else { Err(document.len()) };
+                    let _ = to.send(Arrival { received_ns, document });
+                }
+            }
+            AgentMessage::Program { channel, message } => {
+                let fits = lock(&self.pending).programs.get(&channel).is_none_or(|to| to.pass(message));
+                if !fits {
+                    return Err(format!("a program's output beyond the window of {WINDOW} bytes"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads until the link ends.
@@ -296,24 +360,11 @@ impl Shared {
         let mut received_ns = Nanos::now().0;
         let mut buffer = vec![0; 256 << 10];
         let why = loop {
-            match decoder.next_message() {
-                Ok(Some(FromAgent::Hello(hello))) => {
-                    let _ = to_opener.send(hello);
-                    continue;
-                }
-                Ok(Some(FromAgent::Pong)) => continue,
-                Ok(Some(FromAgent::Reply { id, result })) => {
-                    if let Some(waiting) = lock(&self.pending).replies.remove(&id) {
-                        let _ = waiting.send(Arrival { received_ns, result });
-                    }
-                    continue;
-                }
-                Ok(Some(FromAgent::Program { channel, message })) => {
-                    if let Some(reader) = lock(&self.pending).programs.get(&channel) {
-                        let _ = reader.send(message);
-                    }
-                    continue;
-                }
+            match decoder.next_document() {
+                Ok(Some(document)) => match self.take(document, received_ns, to_opener) {
+                    Ok(()) => continue,
+                    Err(why) => break Some(why),
+                },
                 Ok(None) => {}
                 Err(error) => break Some(error.to_string()),
             }
@@ -338,32 +389,35 @@ impl Shared {
             (process.last_words(), status)
         };
         if let Some(why) = why {
-            self.lose(format!("its answers cannot be read ({why})"), "start again".to_owned());
+            self.lose(format!("its answers cannot be read ({})", host_text(&why)), "start again".to_owned());
         } else {
             let end = self.transport.explain_end(&words, status);
             self.lose(end.reason, end.remedy);
         }
     }
 
-    /// Pings the agent, and ends the link when nothing has come for too long. It counts its own turns, so that a stopped
-    /// process or a machine that slept does not take that for the host's silence.
+    /// Pings the agent, and ends the link when nothing has come, or nothing was taken, for too long. It counts its own turns, so that
+    /// a stopped process or a machine that slept does not take that for the host's silence.
     fn watch(&self, is_closing: &mpsc::Receiver<()>) {
         let ping = encode(&ToAgent::Ping).expect("a ping is short");
         let most_turns = HOST_SILENCE.as_millis() / PING_PERIOD.as_millis();
-        let mut silent_turns = 0;
+        let (mut silent_turns, mut stuck_turns, mut written) = (0, 0, 0);
         while is_closing.recv_timeout(PING_PERIOD) == Err(RecvTimeoutError::Timeout) {
             silent_turns = if self.heard.swap(false, Ordering::Relaxed) { 0 } else { silent_turns + 1 };
             if silent_turns >= most_turns {
                 let reason = format!("no answer for {} s", HOST_SILENCE.as_secs());
-                self.lose(reason, "check the host and the network to it".to_owned());
-                lock(&self.process).kill();
-                return;
+                return self.give_up(reason, "check the host and the network to it".to_owned());
             }
-            // If somebody is writing, the agent hears that.
-            if let Ok(mut stdin) = self.stdin.try_lock()
-                && let Some(stdin) = stdin.as_mut()
-            {
-                let _ = stdin.write_all(&ping);
+            let is_stuck = !self.outbox.is_empty() && self.outbox.progress() == written;
+            written = self.outbox.progress();
+            stuck_turns = if is_stuck { stuck_turns + 1 } else { 0 };
+            if stuck_turns >= most_turns {
+                let reason = format!("it has read nothing for {} s", HOST_SILENCE.as_secs());
+                return self.give_up(reason, "check the host and the network to it".to_owned());
+            }
+            // If something is on its way, the agent hears that.
+            if self.outbox.is_empty() {
+                self.send(ping.clone());
             }
         }
     }

@@ -51,16 +51,24 @@ impl FrameDecoder {
 
     /// The next message; none until more bytes arrive. After an error nothing that follows can be read.
     pub fn next_message<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
+        let document = self.next_document()?;
+        document.map(|document| Ok(serde_json::from_slice(document)?)).transpose()
+    }
+
+    /// The bytes of the next message; none until more arrive.
+    pub fn next_document(&mut self) -> Result<Option<&[u8]>, FrameError> {
         let rest = &self.bytes[self.start..];
         let Some((head, rest)) = rest.split_first_chunk::<HEAD>() else { return Ok(None) };
         let bytes = u32::from_le_bytes(*head) as usize;
         if bytes > MAX_FRAME_BYTES {
             return Err(FrameError::TooLong { bytes });
         }
-        let Some(document) = rest.get(..bytes) else { return Ok(None) };
-        let message = serde_json::from_slice(document)?;
-        self.start += HEAD + bytes;
-        Ok(Some(message))
+        if rest.len() < bytes {
+            return Ok(None);
+        }
+        let begin = self.start + HEAD;
+        self.start = begin + bytes;
+        Ok(Some(&self.bytes[begin..self.start]))
     }
 }
 

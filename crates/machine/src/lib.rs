@@ -36,6 +36,7 @@ mod error;
 pub mod frame;
 mod host_entry;
 mod host_problems;
+mod host_text;
 pub mod hosts_file;
 pub mod load_client;
 mod local;

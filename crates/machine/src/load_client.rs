@@ -14,6 +14,7 @@ use crate::connection::Connection;
 use crate::error::MachineError;
 use crate::host_entry::HostEntry;
 use crate::host_problems::host_problems;
+use crate::host_text::host_text;
 use crate::hosts_file::Hosts;
 use crate::program_channel::{ProgramInput, ProgramOutput};
 use crate::protocol::{AgentProgram, DescribeClient};
@@ -23,6 +24,9 @@ use crate::transport::OpenProgress;
 
 /// How long a host may take to describe itself.
 const DESCRIPTION: Duration = Duration::from_secs(30);
+
+/// A process of any host has this many connections: fewer would make this side start thousands of processes.
+const LEAST_CONNECTIONS_A_PROCESS: u64 = 64;
 
 /// Why names are not those of clients.
 #[derive(Debug, thiserror::Error)]
@@ -117,8 +121,8 @@ impl HostClient {
             name: host.name.clone(),
             address: host.address,
             cpus: host.cpus.clone(),
-            connections_a_process: description.connections_a_process,
-            other_measurement: description.other_measurement,
+            connections_a_process: description.connections_a_process.max(LEAST_CONNECTIONS_A_PROCESS),
+            other_measurement: description.other_measurement.as_deref().map(host_text),
             connection,
         })
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
 use crate::protocol::{FromProgram, ToProgram};
@@ -69,6 +70,8 @@ pub struct ProgramOutput {
     channel: u64,
     program: &'static str,
     messages: Receiver<FromProgram>,
+    /// Bytes of output that have arrived and are not read.
+    unread: Arc<AtomicU64>,
     piece: Vec<u8>,
     read: usize,
     has_ended: bool,
@@ -79,15 +82,18 @@ impl ProgramOutput {
         link: Arc<dyn ChannelLink>,
         channel: u64,
         program: &'static str,
-        messages: Receiver<FromProgram>,
+        (messages, unread): (Receiver<FromProgram>, Arc<AtomicU64>),
     ) -> Self {
-        Self { link, channel, program, messages, piece: Vec::new(), read: 0, has_ended: false }
+        Self { link, channel, program, messages, unread, piece: Vec::new(), read: 0, has_ended: false }
     }
 
     /// Waits for the next piece; false at the end.
     fn next_piece(&mut self) -> io::Result<bool> {
         if !self.piece.is_empty() {
-            self.link.send(self.channel, ToProgram::Consumed(self.piece.len() as u64));
+            let bytes = self.piece.len() as u64;
+            // Before the agent knows it, so that no byte of its window is counted twice.
+            self.unread.fetch_sub(bytes, Ordering::Relaxed);
+            self.link.send(self.channel, ToProgram::Consumed(bytes));
             (self.piece, self.read) = (Vec::new(), 0);
         }
         if self.has_ended {
@@ -202,10 +208,14 @@ mod tests {
         let output = |messages: Vec<FromProgram>| {
             let kept = Arc::new(Kept::default());
             let (sender, receiver) = mpsc::channel();
+            let unread = Arc::<AtomicU64>::default();
             for message in messages {
+                if let FromProgram::Output(text) = &message {
+                    unread.fetch_add(text.len() as u64, Ordering::Relaxed);
+                }
                 sender.send(message).expect("it is there");
             }
-            (ProgramOutput::new(kept.clone(), 1, "p", receiver), kept)
+            (ProgramOutput::new(kept.clone(), 1, "p", (receiver, unread)), kept)
         };
         let text = |text: &str| FromProgram::Output(text.to_owned());
         let (mut done, kept) = output(vec![text("a\nb"), text("c\n"), FromProgram::End(None)]);

@@ -25,11 +25,12 @@ use workload::OperationCount;
 use self::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, Interrupt, MeasureSteal,
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
-    ReadFacts, ReadLoad, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, RecordingBegan,
-    RecordingHead, RemoveData, Reserve, Reserved, ServerLoad, ServerLog, SetKernelSettings, StartServer,
+    ReadFacts, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, ReadStart, RecordingBegan,
+    RecordingHead, RemoveData, Reserve, Reserved, ServerLog, ServerStart, SetKernelSettings, StartServer,
     StopServer, TakeWorkload, TryKernelSettings,
 };
 pub use crate::call_error::{CallError, ConnectFailure};
+use crate::frame::MAX_FRAME_BYTES;
 use crate::machine::{LeftSettings, Room};
 use crate::system_under_test::CpuReading;
 use crate::throughput_span::ThroughputSpan;
@@ -40,7 +41,7 @@ pub use self::programs::{
 };
 
 /// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -110,10 +111,13 @@ pub enum ToAgent {
     },
 }
 
-/// A message of the agent.
+/// A message of the agent, with any answer.
+pub type FromAgent = AgentMessage<Value>;
+
+/// A message of the agent. The controller reads a reply twice: first without its answer, whose type belongs to the request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FromAgent {
+pub enum AgentMessage<A> {
     /// The first message.
     Hello(Hello),
     /// The answer to a ping.
@@ -123,7 +127,7 @@ pub enum FromAgent {
         /// The number of the request.
         id: u64,
         /// The answer, of the type that belongs to the request; or why there is none.
-        result: Result<Value, CallError>,
+        result: Result<A, CallError>,
     },
     /// Of a program that the agent runs.
     Program {
@@ -144,11 +148,22 @@ pub(crate) fn system_text(error: &std::io::Error) -> String {
 pub trait Call: Into<Request> {
     /// What the agent replies.
     type Answer: Serialize + DeserializeOwned;
+    /// Most bytes of the reply.
+    const MOST_BYTES: usize;
 }
+
+/// Most bytes of a reply with some numbers, names or sentences.
+const FEW: usize = 1 << 20;
+/// The same of facts, findings and configuration files.
+const TEXTS: usize = 8 << 20;
+/// The same of logs.
+const LOGS: usize = MAX_FRAME_BYTES;
+/// The same of samples: an agent sends a million values at most in one reply, of up to 25 bytes.
+const SAMPLES: usize = 32 << 20;
 
 /// Makes the enum of all requests, and connects each with its answer.
 macro_rules! requests {
-    ($($name:ident => $answer:ty,)*) => {
+    ($($name:ident => $answer:ty, $most:ident;)*) => {
         /// What the controller can ask.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -165,48 +180,49 @@ macro_rules! requests {
 
             impl Call for $name {
                 type Answer = $answer;
+                const MOST_BYTES: usize = $most;
             }
         )*
     };
 }
 
 requests! {
-    ReadClocks => Clocks,
-    Examine => Examination,
-    OpenProbe => ProbePort,
-    CloseProbe => (),
-    Connect => (),
-    MeasureNetwork => NetworkPath,
-    MeasureThroughput => f64,
-    Interrupt => (),
-    Reserve => Reserved,
-    ReadFacts => HostFacts,
-    OpenKernelSettings => LeftSettings,
-    TryKernelSettings => (),
-    SetKernelSettings => (),
-    CloseKernelSettings => Vec<String>,
-    TakeWorkload => (),
-    EnsureServers => (),
-    StartServer => (),
-    PrepareServer => (),
-    ReadLoad => ServerLoad,
-    ReadCount => Option<OperationCount>,
-    ReadServerFacts => VariantFacts,
-    ReadConfiguration => Vec<(String, String)>,
-    ReadCpuUsed => CpuUsed,
-    ReadRunningCpu => CpuReading,
-    CheckServer => (),
-    ReadLogs => Vec<ServerLog>,
-    StopServer => (),
-    RemoveData => (),
-    BeginRecording => RecordingBegan,
-    EndRecording => RecordingHead,
-    ReadSamples => Vec<TelemetrySample>,
-    MeasureSteal => Option<f64>,
-    ReadAvailableMemory => Option<f64>,
-    ReadRoom => Option<Room>,
-    DescribeClient => ClientDescription,
-    StartProgram => (),
+    ReadClocks => Clocks, FEW;
+    Examine => Examination, TEXTS;
+    OpenProbe => ProbePort, FEW;
+    CloseProbe => (), FEW;
+    Connect => (), FEW;
+    MeasureNetwork => NetworkPath, FEW;
+    MeasureThroughput => f64, FEW;
+    Interrupt => (), FEW;
+    Reserve => Reserved, FEW;
+    ReadFacts => HostFacts, TEXTS;
+    OpenKernelSettings => LeftSettings, FEW;
+    TryKernelSettings => (), FEW;
+    SetKernelSettings => (), FEW;
+    CloseKernelSettings => Vec<String>, FEW;
+    TakeWorkload => (), FEW;
+    EnsureServers => (), FEW;
+    StartServer => (), FEW;
+    PrepareServer => (), FEW;
+    ReadStart => ServerStart, FEW;
+    ReadCount => Option<OperationCount>, FEW;
+    ReadServerFacts => VariantFacts, TEXTS;
+    ReadConfiguration => Vec<(String, String)>, TEXTS;
+    ReadCpuUsed => CpuUsed, FEW;
+    ReadRunningCpu => CpuReading, FEW;
+    CheckServer => (), FEW;
+    ReadLogs => Vec<ServerLog>, LOGS;
+    StopServer => (), FEW;
+    RemoveData => (), FEW;
+    BeginRecording => RecordingBegan, FEW;
+    EndRecording => RecordingHead, TEXTS;
+    ReadSamples => Vec<TelemetrySample>, SAMPLES;
+    MeasureSteal => Option<f64>, FEW;
+    ReadAvailableMemory => Option<f64>, FEW;
+    ReadRoom => Option<Room>, FEW;
+    DescribeClient => ClientDescription, FEW;
+    StartProgram => (), FEW;
 }
 
 /// Asks for the clocks. Answered at once, before all other work.

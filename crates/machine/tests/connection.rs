@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use machine::frame::encode;
-use machine::protocol::{CloseProbe, FromAgent, Hello, PROTOCOL};
+use machine::protocol::{AgentProgram, CloseProbe, FromAgent, Hello, OpenProbe, PROTOCOL};
 use machine::transport::Transport;
 use machine::{Connection, MachineError};
 
@@ -15,7 +15,11 @@ const LONG: Duration = Duration::from_mins(1);
 
 /// A frame as the argument of printf(1).
 fn frame(message: &FromAgent) -> String {
-    let bytes = encode(message).expect("a short message");
+    octal(&encode(message).expect("a short message"))
+}
+
+/// Bytes as printf(1) takes them.
+fn octal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("\\{byte:03o}")).collect::<Vec<_>>().concat()
 }
 
@@ -76,4 +80,60 @@ fn a_call_ends_with_the_agent_with_an_odd_answer_and_with_an_interruption() {
     assert!(matches!(silent.call(CloseProbe {}, Duration::ZERO), Err(MachineError::Slow { .. })));
     interrupted.store(true, Ordering::Relaxed);
     assert!(matches!(silent.call(CloseProbe {}, LONG), Err(MachineError::Interrupted)));
+}
+
+/// The bytes of a frame with a text of a MiB, as a command of the shell.
+fn long_output(channel: u64) -> String {
+    let plain = format!(r#"{{"program":{{"channel":{channel},"message":{{"output":""#);
+    let (tail, text) = (r#""}}}"#, 1_u32 << 20);
+    let length = (plain.len() + tail.len()) as u32 + text;
+    let octal = octal(&length.to_le_bytes());
+    format!("printf '{octal}%s' '{plain}'; head -c {text} /dev/zero | tr '\\000' x; printf '%s' '{tail}'")
+}
+
+#[test]
+fn output_without_end_and_a_reply_that_is_too_long_end_in_one_line() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let interrupted = Arc::default();
+    let started = frame(&FromAgent::Reply { id: 2, result: Ok(serde_json::Value::Null) });
+    let rest = format!(
+        "head -c 1 > /dev/null; printf '{started}'; while {}; do :; done & cat > /dev/null",
+        long_output(1)
+    );
+    let flooding = open(&directory, &frame(&hello()), &rest, &interrupted).expect("an agent");
+    let program = AgentProgram::Selftest { options: Vec::new() };
+    let (_input, mut output) = flooding.start_program(program, None).expect("it says that it has started");
+    // Nobody reads meanwhile.
+    std::thread::sleep(Duration::from_secs(1));
+    let error =
+        std::io::Read::read_to_end(&mut output, &mut Vec::new()).expect_err("it is no agent").to_string();
+    assert!(
+        error.starts_with("host h was lost: its answers cannot be read (a program's output beyond"),
+        "{error}"
+    );
+
+    let directory = tempfile::tempdir().expect("a directory");
+    let size = (1_u32 << 20) + 100;
+    let head = r#"{"reply":{"id":1,"result":{"Ok":""#;
+    let octal = octal(&size.to_le_bytes());
+    let fill = size as usize - head.len() - 4;
+    let reply = format!(
+        "head -c 1 > /dev/null; printf '{octal}%s' '{head}'; head -c {fill} /dev/zero | tr '\\000' x; printf '%s' '\"}}}}}}'; cat > /dev/null"
+    );
+    let long = open(&directory, &frame(&hello()), &reply, &interrupted).expect("an agent");
+    let error = long.call(CloseProbe {}, LONG).expect_err("too long").to_string();
+    assert!(error.contains("a reply of 1048676 bytes; 1048576 at most are allowed"), "{error}");
+}
+
+#[test]
+fn a_host_that_takes_nothing_holds_nobody_up() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let pong = frame(&FromAgent::Pong);
+    let pongs = format!("while printf '{pong}'; do sleep 0.2; done");
+    let stuck = open(&directory, &frame(&hello()), &pongs, &interrupted).expect("an agent");
+    // More than a pipe holds.
+    let long = OpenProbe { address: [127, 0, 0, 1].into(), token: "x".repeat(4 << 20) };
+    let error = stuck.call(long, LONG).expect_err("it reads nothing").to_string();
+    assert!(error.starts_with("host h was lost: it has read nothing for 10 s"), "{error}");
 }

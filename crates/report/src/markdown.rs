@@ -20,8 +20,16 @@ use std::fmt::Write;
 /// Maximum rows of a table: a sweep has hundreds of points, too many for a pull request.
 const MAX_ROWS: usize = 40;
 
+/// Writing to a string does not fail.
+macro_rules! line {
+    ($out:expr, $($text:tt)*) => {{ let _ = writeln!($out, $($text)*); }};
+}
+
 pub(crate) fn render(run: &Run) -> String {
     let mut out = String::new();
+    if run.is_imported() {
+        line!(out, "Imported run: nobody has checked its numbers. To check them, run its plan again.\n");
+    }
     if let Some(explanation) = &run.explanation
         && explanation.basis == ExplanationBasis::Study
     {
@@ -60,11 +68,6 @@ pub(crate) fn render(run: &Run) -> String {
     problems(&mut out, run);
     rerun(&mut out, run);
     out
-}
-
-/// Writing to a string does not fail.
-macro_rules! line {
-    ($out:expr, $($text:tt)*) => {{ let _ = writeln!($out, $($text)*); }};
 }
 
 fn title(out: &mut String, run: &Run) {
@@ -359,7 +362,9 @@ fn problems(out: &mut String, run: &Run) {
 
 fn rerun(out: &mut String, run: &Run) {
     let head = ReportedRun::of(run);
-    if let Some(command) = head.command.filter(|command| !command.is_empty()) {
+    // A command of somebody else is not there to be copied.
+    let own = head.command.filter(|command| !command.is_empty() && !run.is_imported());
+    if let Some(command) = own {
         line!(out, "Run `{}`: {}", run.id, code(&command));
     } else {
         line!(out, "Run `{}`", run.id);

@@ -99,6 +99,9 @@ struct PageHead<'a> {
     dir: String,
     tags: &'a [String],
     problems: Vec<Problem>,
+    /// Left out where it is not: pages of before have no such field.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    imported: bool,
 }
 
 /// A trial whose timeline may be shortened.
@@ -133,6 +136,7 @@ impl<'a> Page<'a> {
             dir: run.dir.display().to_string(),
             tags: &run.tags,
             problems: run.problems.iter().cloned().chain(unread).collect(),
+            imported: run.is_imported(),
         };
         let record = PageRecord {
             run: head,

@@ -44,6 +44,8 @@ pub(crate) struct ReportedRun<'a> {
     pub(crate) command: Option<String>,
     /// The command that repeats the plan with the same seed.
     pub(crate) rerun: String,
+    /// Whether it came from elsewhere.
+    pub(crate) imported: bool,
 }
 
 /// A trial with its folder.
@@ -66,6 +68,7 @@ impl<'a> ReportedRun<'a> {
             problems: &run.problems,
             command,
             rerun: shell_words::join(["showdown", "run", &plan]),
+            imported: run.is_imported(),
             dir,
         }
     }

@@ -42,6 +42,7 @@ pub fn of_this_machine() -> Identity {
         users: unique(variables.chain(users)),
         homes: unique(home.into_iter().chain(homes).filter(is_home)),
         directories: unique(directories.into_iter().flatten().filter_map(text)),
+        paths: Vec::new(),
         serials: serials(),
     }
 }

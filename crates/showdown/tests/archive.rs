@@ -97,3 +97,21 @@ fn what_was_removed_is_printed() {
     assert_eq!(text(&home.run(&["rm", "2026"]).stdout), format!("removed {SWEEP}\n"));
     assert_eq!(home.runs(), Vec::<&str>::new());
 }
+
+/// `tune` was killed after hours: what it has measured becomes a run.
+#[test]
+fn a_search_that_was_killed_is_kept_by_reindex() {
+    let home = tempfile::tempdir().expect("a directory");
+    let search = home.path().join("runs/.tuning-a1b2");
+    let id = archive::example::comparison(&search, 1).expect("a run");
+    let reindex = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
+        command.args(["archive", "reindex"]).current_dir(home.path()).output().expect("showdown runs")
+    };
+    let output = reindex();
+    assert!(output.status.success(), "{output:?}");
+    let note = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(note.contains("what a search that was killed has measured is kept in "), "{note}");
+    assert!(home.path().join("runs").join(id.as_str()).join("verdict.json").is_file() && !search.exists());
+    assert!(reindex().stderr.is_empty(), "once");
+}

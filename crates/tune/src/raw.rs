@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use toml::Spanned;
-use workload::definition::{DefinitionError, SourceText};
+use workload::definition::{BINARY, DefinitionError, SourceText};
 
 use crate::condition::Condition;
 use crate::tuning::{Durability, Expected, Level, Mechanism, Need, Scope, Security, Tuning};
@@ -151,6 +151,12 @@ fn check_level(
             Scope::Server | Scope::Process => !is_kernel(&name),
             Scope::Boot => false,
         };
+        // Every server has it, so no server is needed to say so. For knobs of one server, `fit` does.
+        if name == BINARY {
+            return Err(wrong(format!(
+                "{name} is a program, which no tuning chooses: compare it as a variant, as in SERVER:binary=PATH"
+            )));
+        }
         if !fits {
             let wanted = match scope {
                 Scope::Sysctl => "the name of a sysctl, such as net.core.somaxconn",

@@ -9,11 +9,12 @@ use host::{CpuSet, affinity};
 use load::engine::RunContext;
 use load::spec::LoadSpec;
 
-use crate::definition::Workload;
+use crate::definition::{ServerDefinition, Workload};
 use crate::instance::{
-    EffectiveConfigFile, Instance, InstanceError, ObservedValue, Observer, OperationCount, StartOptions,
-    sum as observer_sum,
+    COMMAND, EffectiveConfigFile, Instance, InstanceError, ObservedValue, Observer, OperationCount,
+    SERVER_LOG, StartOptions, sum as observer_sum,
 };
+use crate::started_server::StartedServer;
 use crate::variant::ServerVariant;
 
 /// The running instances of one variant. They are stopped when this is dropped, and when this program ends.
@@ -42,6 +43,34 @@ impl Observers {
     /// The names of all values that are read.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.first().into_iter().flat_map(Observer::names)
+    }
+}
+
+/// What the names of each instance's files begin with.
+fn prefixes() -> impl Iterator<Item = String> {
+    (1_u32..).map(|number| if number == 1 { String::new() } else { format!("instance-{number}-") })
+}
+
+/// The names of the files of a variant's server that may be kept: what [`Instances::effective_configuration`] and
+/// [`Instances::logs`] return, wherever the server runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFiles {
+    /// Its configuration.
+    pub configuration: Vec<String>,
+    /// Its logs.
+    pub logs: Vec<String>,
+}
+
+impl ServerFiles {
+    /// Those of this variant.
+    pub fn of(server: &ServerDefinition, variant: &ServerVariant) -> Self {
+        let prefixes: Vec<String> = prefixes().take(variant.instances().into()).collect();
+        let named = |name: &str| prefixes.iter().map(|prefix| format!("{prefix}{name}")).collect::<Vec<_>>();
+        let files = server.config.iter().map(|template| template.name.as_str());
+        Self {
+            configuration: [COMMAND].into_iter().chain(files).flat_map(named).collect(),
+            logs: named(SERVER_LOG),
+        }
     }
 }
 
@@ -136,11 +165,14 @@ impl Instances {
         Ok(Observers(observers.collect::<Result<_, _>>()?))
     }
 
-    /// A load whose connections are divided among all of them, see [`Instance::load_spec`]. A client that sends the
-    /// server's name (`Host` of HTTP) sends that of the first.
+    /// What only this start knows. Password and certificate are the same for all of them.
+    pub fn started(&self) -> StartedServer {
+        StartedServer { addresses: self.iter().map(Instance::address).collect(), ..self.first.started() }
+    }
+
+    /// A load whose connections are divided among all of them, see [`StartedServer::load_spec`].
     pub fn load_spec(&self, only: Option<&str>) -> Result<LoadSpec, InstanceError> {
-        let addresses = self.iter().map(Instance::address).collect();
-        Ok(self.first.load_spec(only)?.with_addresses(addresses))
+        Ok(self.started().load_spec(&self.first.workload, &self.first.server, only)?)
     }
 
     /// The effective configuration of each. The names of the second instance's files begin with `instance-2-`, and so on.
@@ -158,13 +190,13 @@ impl Instances {
 
     /// The logs of each, named in the same way.
     pub fn logs(&self) -> Vec<(String, LogText)> {
-        let log = |(prefix, one): (String, &Instance)| Some((format!("{prefix}server.log"), one.log().ok()?));
+        let log =
+            |(prefix, one): (String, &Instance)| Some((format!("{prefix}{SERVER_LOG}"), one.log().ok()?));
         self.numbered().filter_map(log).collect()
     }
 
     fn numbered(&self) -> impl Iterator<Item = (String, &Instance)> {
-        let prefix = |number| if number == 1 { String::new() } else { format!("instance-{number}-") };
-        (1..).map(prefix).zip(self.iter())
+        prefixes().zip(self.iter())
     }
 
     /// The processes of each.

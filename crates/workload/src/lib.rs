@@ -63,6 +63,7 @@ mod packed;
 mod programs;
 mod render;
 pub mod scaffold;
+mod started_server;
 mod variant;
 
 pub use catalogue::{Catalogue, DIRECTORY, LookupError};
@@ -73,8 +74,9 @@ pub use instance::{
     Observer, OperationCount, ServerFacts, ServerQueryError, StartLayout, StartOptions, StatisticsError,
     over as observed_over,
 };
-pub use instances::{Instances, Observers};
+pub use instances::{Instances, Observers, ServerFiles};
 pub use names::UnknownName;
 pub use packed::{PackError, PackedWorkload};
 pub use render::{RenderError, TemplateVariables};
+pub use started_server::{StartedServer, has_certificate};
 pub use variant::{ServerVariant, VariantError, VariantText, is_kernel_setting, names_host, on_host};

@@ -4,10 +4,11 @@
 //! An undefined variable is an error. Rendered as an empty text, it could silently select a server's default.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::path::Path;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
 /// The variables of every template beside the server's knobs. `password` is defined only where the server has
 /// `password = true`. `user` and `group` are none unless this program runs as root. `https` is none unless the load
@@ -22,6 +23,29 @@ pub const BUILT_IN: &[&str] = &[
 pub fn https(certificate: &Path, key: &Path, resumption: bool) -> Value {
     let (certificate, key) = (certificate.to_string_lossy(), key.to_string_lossy());
     minijinja::context! { certificate, key, resumption }
+}
+
+/// Steps of a template. A configuration file has some hundreds; nested loops of somebody else's workload would have no end.
+const MOST_STEPS: u64 = 5_000_000;
+
+/// Bytes of a text. A configuration file has some kilobytes.
+const MOST_BYTES: usize = 16 << 20;
+
+/// A text of limited length.
+struct Bounded(Vec<u8>);
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MOST_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Why a template cannot be rendered.
@@ -58,7 +82,18 @@ impl TemplateVariables {
 
     /// Renders a template.
     pub fn render(&self, template: &str) -> Result<String, RenderError> {
-        Ok(environment().render_str(template, &self.0)?)
+        let environment = environment();
+        let mut rendered = Bounded(Vec::new());
+        let done =
+            environment.template_from_str(template)?.render_captured_to(&self.0, &mut rendered).map(drop);
+        match done {
+            Err(error) if error.kind() == ErrorKind::WriteFailure => Err(RenderError {
+                line: error.line().unwrap_or(1),
+                message: format!("its text is longer than {} MiB", MOST_BYTES >> 20),
+            }),
+            Err(error) => Err(error.into()),
+            Ok(()) => Ok(String::from_utf8(rendered.0).expect("templates are text")),
+        }
     }
 
     /// Renders a list of arguments, without those that become empty. So an argument can depend on a variable:
@@ -83,6 +118,7 @@ fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_fuel(Some(MOST_STEPS));
     let mut syntax = SyntaxConfig::builder();
     syntax.keep_trailing_newline(true).trim_blocks(true).lstrip_blocks(true);
     environment.set_syntax(syntax.build().expect("the default delimiters are valid"));
@@ -114,6 +150,15 @@ mod tests {
             ["memcached", "-p{{ port }}", "{% if user %}--user={{ user }}{% endif %}"].map(str::to_owned);
         assert_eq!(variables_of_a_test().render_argv(&argv)?, ["memcached", "-p8080"]);
         Ok(())
+    }
+
+    #[test]
+    fn a_template_that_does_not_end_or_writes_without_end_is_an_error() {
+        let refused = |template: &str| TemplateVariables::default().render(template).expect_err(template);
+        let loops = "{% for a in range(9999) %}".repeat(4) + &"{% endfor %}".repeat(4);
+        assert!(refused(&loops).message.contains("fuel"), "{}", refused(&loops).message);
+        let long = "{% for a in range(9999) %}".to_owned() + &"x".repeat(1 << 14) + "{% endfor %}";
+        assert_eq!(refused(&long).message, "its text is longer than 16 MiB");
     }
 
     #[test]

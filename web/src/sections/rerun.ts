@@ -4,7 +4,7 @@ import { source } from "../charts/figure";
 import { el, table, type Child } from "../dom";
 import { commandLine } from "../derive/command";
 import { bytes, counted, date, list, number, percent, ratio, time } from "../derive/format";
-import type { Plan, Report } from "../model";
+import type { Plan, Report, Run } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
 
@@ -23,7 +23,7 @@ export function rerunSection(report: Report): Section {
   const section = { id: "rerun", title: "Run it again", short: "Rerun" };
   if (!plan) return { ...section, body: [nothing("The plan of this run cannot be read: restore plan.toml.")] };
   if (plan.kind === "explain") return { ...section, body: explained(report, plan) };
-  if (plan.kind === "concurrency") return { ...section, body: [...again(run.dir, plan), table("Summary of the plan", ["Item", "Value"], ofTransfers(report, plan)), source("plan.toml and facts.json")] };
+  if (plan.kind === "concurrency") return { ...section, body: [...again(run, plan), table("Summary of the plan", ["Item", "Value"], ofTransfers(report, plan)), source("plan.toml and facts.json")] };
   const rows: Child[][] = [
     ["Run", run.id],
     ["Started", facts ? date(facts.taken_unix_ms) : report.trials[0] ? date(report.trials[0].started_unix_ms) : "–"],
@@ -45,18 +45,19 @@ export function rerunSection(report: Report): Section {
   return {
     ...section,
     body: [
-      ...again(run.dir, plan),
+      ...again(run, plan),
       table("Summary of the plan", ["Item", "Value"], rows),
       source("plan.toml and facts.json"),
     ],
   };
 }
 
-/** The two commands that measure the same again. */
-function again(dir: string, plan: Plan): Child[] {
+/** The two commands that measure the same again; of an imported run the one that asks before it runs anything. */
+function again({ dir, imported }: Run, plan: Plan): Child[] {
+  const same = [el("p", {}, "Run the same plan, with the same seed:"), command(`showdown run ${commandLine([`${dir}/plan.toml`])}`)];
+  if (imported) return same;
   return [
-    el("p", {}, "Run the same plan, with the same seed:"),
-    command(`showdown run ${commandLine([`${dir}/plan.toml`])}`),
+    ...same,
     el("p", {}, "Or repeat the original command, with a new seed:"),
     command(commandLine(plan.command)),
   ];
@@ -100,7 +101,7 @@ function explained({ run, facts, explanation, made_by }: Report, plan: Plan): Ch
     ["Report made with", made_by],
     [terms`[[Tags]]`, (plan.tags ?? run.tags).join(", ") || "–"],
   ];
-  return [...again(run.dir, plan), table("Summary of the plan", ["Item", "Value"], rows), source("plan.toml and facts.json")];
+  return [...again(run, plan), table("Summary of the plan", ["Item", "Value"], rows), source("plan.toml and facts.json")];
 }
 
 function turns({ plan, trials }: Report): string {

@@ -90,6 +90,7 @@ function resumption({ at_unix_ms, block, kept_trials, changes = [] }: Resumption
 /** What qualifies the whole page: the state of the run, and files that cannot be read. */
 export function state({ run, plan, facts, verdict }: Report): Child[] {
   const lines = [
+    run.imported ? "This run was imported: nobody has checked its numbers. To check them, run its plan again." : null,
     stateInWords(run, plan),
     verdict?.replaced ? `${verdict.replaced}.` : null,
     run.state === "finished" && verdict && !verdict.complete

@@ -16,6 +16,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     path::{Component, Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 /// Maximum number of files and folders. A thorough sweep has some thousand.
@@ -35,6 +36,13 @@ const MAX_HEAD_BYTES: [(&str, u64); 7] = [
     (layout::CONCURRENCY, 64 << 20),
     (layout::TUNING, 64 << 20),
 ];
+
+/// Maximum size of `trial.json`, and of all of a run, which are read together.
+const MAX_TRIAL_BYTES: u64 = 64 << 20;
+const MAX_TRIALS_BYTES: u64 = 1 << 30;
+
+/// How far the clock of the machine that made a run may be ahead. The id of a run has the time of its start.
+const MAX_AHEAD: Duration = Duration::from_hours(48);
 
 /// Maximum size of a file in the folder of a trial. Logs are the largest.
 const MAX_TRIAL_FILE_BYTES: u64 = 1 << 30;
@@ -104,7 +112,7 @@ fn unpack(packed: File, into: &Path) -> Result<(RunId, Vec<PathBuf>), UnpackErro
     let mut tar = tar::Archive::new(Bounded::new(io::BufReader::new(packed), MAX_BYTES));
     let mut run: Option<RunId> = None;
     let mut written = Vec::new();
-    let (mut count, mut bytes) = (0, 0_u64);
+    let (mut count, mut bytes, mut bytes_of_trials) = (0, 0_u64, 0_u64);
     // Raw, because extensions such as long names would be read into memory whatever their size.
     for entry in tar.entries().map_err(unreadable)?.raw(true) {
         let mut entry = entry.map_err(unreadable)?;
@@ -132,9 +140,23 @@ fn unpack(packed: File, into: &Path) -> Result<(RunId, Vec<PathBuf>), UnpackErro
         if run.get_or_insert_with(|| id.clone()) != &id {
             return Err(refused("belongs to another run than the files before"));
         }
+        if id.started() > SystemTime::now() + MAX_AHEAD {
+            return Err(refused("is of a run that starts in the future: check the date of this machine"));
+        }
         let most = max_bytes(&name);
         if entry.size() > most {
             return Err(refused(&format!("is larger than {} MiB", most >> 20)));
+        }
+        if name.file_name().is_some_and(|file| file == layout::TRIAL) {
+            bytes_of_trials = bytes_of_trials.saturating_add(entry.size());
+            if bytes_of_trials > MAX_TRIALS_BYTES {
+                let problem = format!(
+                    "the {} of its trials are larger than {} MiB",
+                    layout::TRIAL,
+                    MAX_TRIALS_BYTES >> 20
+                );
+                return Err(UnpackError::Refused(problem));
+            }
         }
         bytes = bytes.saturating_add(entry.size());
         if bytes > MAX_BYTES {
@@ -182,7 +204,8 @@ fn max_bytes(name: &Path) -> u64 {
     // Each run of a search has a folder of its own.
     let name = if is_of_search && parts.next().is_some() { parts.as_path() } else { name };
     let head = MAX_HEAD_BYTES.iter().find(|(head, _)| name == Path::new(head));
-    head.map_or(MAX_TRIAL_FILE_BYTES, |(_, bytes)| *bytes)
+    let of_trial = if name.ends_with(layout::TRIAL) { MAX_TRIAL_BYTES } else { MAX_TRIAL_FILE_BYTES };
+    head.map_or(of_trial, |(_, bytes)| *bytes)
 }
 
 /// Whether a path is the directory of a run or a folder in it.

@@ -48,6 +48,9 @@ pub enum Error {
         /// The value that the kernel stored.
         stored: String,
     },
+    /// Another user may have written the journal.
+    #[error("the journal of kernel settings is not obeyed: {0}")]
+    Untrusted(#[from] crate::ownership::OwnershipError),
     /// The value cannot be undone.
     #[error("{knob} = {value} cannot be undone, so it is not set: {reason}")]
     OneWay {

@@ -2,14 +2,20 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Knob};
+use crate::ownership;
 use crate::process::ProcessId;
 
 const NAME: &str = "knobs.journal";
+
+/// A run changes some dozens of settings, each for each trial.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// A setting that is about to be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,12 +52,24 @@ impl Journal {
         dir.join(NAME).exists()
     }
 
-    /// Locks the journal of this directory and reads its entries.
+    /// Locks the journal of this directory and reads its entries. What it says is done with this user's rights, so root or this user
+    /// owns it, and nobody else may write to it. A link is not followed, and a pipe not waited for.
     pub(super) fn lock(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(NAME);
         let failed = |source| Error::Journal { journal: path.clone(), source };
         fs::create_dir_all(dir).map_err(failed)?;
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).custom_flags(flags);
+        ownership::check(dir)?;
+        let mut file = options.create(true).open(&path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(failed(io::Error::other("it is no plain file")));
+        }
+        if metadata.len() > MOST_BYTES {
+            return Err(failed(io::Error::other("it is larger than a journal can be")));
+        }
         let locked = file.try_lock();
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
@@ -155,7 +173,47 @@ fn owner(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    #[test]
+    fn a_journal_that_others_may_have_written_is_refused_and_left_as_it_is() {
+        let text = "{\"changing\":{\"knob\":\"kernel.core_pattern\",\"old\":\"|/tmp/x\",\"boot_id\":null}}\n";
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is this test's");
+        };
+        let refused =
+            |dir: &Path| Journal::lock(dir).err().map(|error| error.to_string()).unwrap_or_default();
+        let made = |dir: &Path| {
+            let path = dir.join(NAME);
+            fs::write(&path, text).expect("a file");
+            path
+        };
+        let open_folder = tempfile::tempdir().expect("a directory");
+        let journal = made(open_folder.path());
+        mode(open_folder.path(), 0o777);
+        assert!(refused(open_folder.path()).contains("other users may write to "), "the folder");
+        let open_file = tempfile::tempdir().expect("a directory");
+        mode(&made(open_file.path()), 0o666);
+        assert!(refused(open_file.path()).contains("other users may write to "), "the file");
+        let link = tempfile::tempdir().expect("a directory");
+        let target = link.path().join("passwd");
+        fs::write(&target, "root:x:0:0").expect("a file");
+        std::os::unix::fs::symlink(&target, link.path().join(NAME)).expect("a link");
+        assert!(!refused(link.path()).is_empty(), "a link");
+        assert_eq!(fs::read_to_string(&target).expect("it is there"), "root:x:0:0");
+        let pipe = tempfile::tempdir().expect("a directory");
+        let made_pipe = std::process::Command::new("mkfifo").arg(pipe.path().join(NAME)).status();
+        assert!(made_pipe.expect("mkfifo(1)").success());
+        assert!(refused(pipe.path()).contains("it is no plain file"), "{}", refused(pipe.path()));
+        assert_eq!(fs::read_to_string(&journal).expect("it is there"), text);
+        if rustix::process::geteuid().is_root() {
+            let of_another = tempfile::tempdir().expect("a directory");
+            std::os::unix::fs::chown(made(of_another.path()), Some(65_534), None).expect("root may");
+            assert!(refused(of_another.path()).contains("belongs to user 65534"), "an owner");
+        }
+    }
 
     #[test]
     fn the_lock_is_released_also_while_a_forked_process_has_a_copy_of_the_file() -> Result<(), Error> {

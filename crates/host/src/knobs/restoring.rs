@@ -72,6 +72,10 @@ fn restore_one(root: &Root, wanted: &Wanted) -> Result<Option<KnobChange>, Error
     if from == wanted.old {
         return Ok(None);
     }
+    // No run sets such a value, so none has it to restore.
+    if let Some(reason) = table::why_one_way(&wanted.knob, &wanted.old) {
+        return Err(Error::OneWay { knob: wanted.knob.clone(), value: wanted.old.clone(), reason });
+    }
     write(root, &wanted.knob, &wanted.old)?;
     Ok(Some(KnobChange { knob: wanted.knob.clone(), from, to: wanted.old.clone() }))
 }

@@ -1,13 +1,18 @@
 //! Values of settings: read and written, and their changes.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Knob, Unrestored};
 use crate::root::Root;
+
+/// The kernel writes no more than a page for a setting, and lists of a few.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// A change of a setting, or its restoration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +41,12 @@ pub(super) fn boot_id(root: &Root) -> Option<String> {
 
 /// Reads the value in a form that can be written back: the selected choice, or a list with single blanks.
 pub(super) fn read(root: &Root, knob: &Knob) -> Result<String, Error> {
-    let text = fs::read_to_string(root.path(knob.path())).map_err(|e| Error::access(knob, e))?;
+    // A file of /sys may wait for its next line, as those of tracing do.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let mut text = String::new();
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(root.path(knob.path()));
+    let done = opened.and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+    done.map_err(|e| Error::access(knob, e))?;
     let value = if knob.has_choices() { crate::root::selected(&text) } else { &text };
     Ok(value.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -2,7 +2,7 @@
 //! password but its place: each load process reads it there.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,14 @@ impl fmt::Debug for SentPassword {
 }
 
 impl PasswordSource {
+    /// The file that has it.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Environment(_) | Self::Sent(_) => None,
+        }
+    }
+
     /// The same for a load process that has not these files and this environment.
     pub(crate) fn sent(&self) -> Result<Self, OperationError> {
         let password = String::from_utf8(self.read()?);

@@ -25,7 +25,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
-use super::interval::Interval;
+use super::errors::Errors;
+use super::interval::{Interval, OperationStats};
 use super::micros::{Micros, RecordedTimes};
 
 /// An interval that is no longer filled.
@@ -85,7 +86,30 @@ impl TryFrom<String> for CompactMicros {
     }
 }
 
+/// The length of an encoded histogram's head: cookie, length of the counts, offset, digits, lowest and highest value, ratio.
+const HEAD_BYTES: usize = 40;
+
+/// How [`V2Serializer`] begins, and the digits of [`Micros`].
+const COOKIE: u32 = 0x1c84_9313;
+const DIGITS: u32 = 3;
+
+/// The highest value of a histogram: that of an hour of microseconds, with the room that it grows by.
+const HIGHEST: u64 = 1 << 34;
+
+/// Whether the head is one of [`V2Serializer`], of this precision, and no larger than what follows: a decoder makes as much room as the
+/// head says.
+fn check_head(encoded: &[u8]) -> Result<(), CompactError> {
+    let part = |at: usize| encoded.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
+    let highest = encoded.get(24..32).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
+    let fits = part(0) == Some(COOKIE)
+        && part(4) == u32::try_from(encoded.len().saturating_sub(HEAD_BYTES)).ok()
+        && (part(8), part(12)) == (Some(0), Some(DIGITS))
+        && highest.is_some_and(|highest| highest <= HIGHEST);
+    if fits { Ok(()) } else { Err(CompactError("its head is another one".to_owned())) }
+}
+
 fn decode(mut encoded: &[u8]) -> Result<Micros, CompactError> {
+    check_head(encoded)?;
     Deserializer::new().deserialize(&mut encoded).map_err(|e| CompactError(e.to_string()))
 }
 
@@ -97,6 +121,51 @@ impl Interval {
 }
 
 impl CompactInterval {
+    /// The largest of its counts and times.
+    pub(crate) fn most_count(&self) -> u64 {
+        let client = &self.client;
+        let of_client = [
+            client.unstamped,
+            client.offered,
+            client.user_cpu_ns,
+            client.system_cpu_ns,
+            client.spin_ns,
+            client.run_delay_ns,
+            client.wall_ns,
+            client.lag.count,
+            client.pickup.count,
+            client.delay.count,
+        ];
+        let connections = &self.connections;
+        let of_connections = [
+            connections.tls_resumed,
+            connections.open_peak,
+            connections.connect.count,
+            connections.tls.count,
+            connections.wait.count,
+        ];
+        let of_operation = |one: &OperationStats<CompactMicros>| {
+            [one.carried, one.bytes_sent, one.bytes_received, one.response_time.count, one.server_time.count]
+        };
+        let operations = self.operations.iter().flat_map(of_operation);
+        let errors = self.all_errors().flat_map(|errors| errors.counts.values().copied());
+        let counts = of_client.into_iter().chain(of_connections).chain(operations).chain(errors);
+        counts.chain(self.counters.iter().copied()).max().unwrap_or_default()
+    }
+
+    /// The length of the longest example of its errors.
+    pub(crate) fn longest_example(&self) -> usize {
+        self.all_errors()
+            .flat_map(|errors| errors.examples.values())
+            .map(String::len)
+            .max()
+            .unwrap_or_default()
+    }
+
+    fn all_errors(&self) -> impl Iterator<Item = &Errors> {
+        self.operations.iter().map(|one| &one.errors).chain([&self.connections.errors])
+    }
+
     /// An equal interval that can be filled and added to.
     pub fn expand(&self) -> Interval {
         let mut interval = Interval::new(self.operations.len(), self.counters.len());
@@ -137,6 +206,22 @@ mod tests {
         let received: CompactInterval = serde_json::from_str(&json).expect("its own JSON");
         assert_eq!(received, interval().compact());
         assert_eq!(received.expand(), interval());
+    }
+
+    #[test]
+    fn a_head_that_asks_for_more_room_than_it_has_counts_for_is_refused() {
+        let mut longest = Interval::new(1, 0);
+        record(&mut longest.operations[0].response_time, 3_600_000_000);
+        let compact = longest.compact();
+        let good = &compact.operations[0].response_time.encoded;
+        assert!(check_head(good).is_ok());
+        for (at, byte) in [(0, 0), (4, 0xff), (7, 1), (11, 1), (15, 5), (24, 0x7f)] {
+            let mut bad = good.to_vec();
+            bad[at] = byte;
+            assert!(check_head(&bad).is_err(), "byte {at}");
+            assert!(CompactMicros::try_from(STANDARD.encode(&bad)).is_err(), "byte {at}");
+        }
+        assert!(check_head(&good[..30]).is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::process::{TransferReport, serve};
 use super::spec::{TransferAssignment, TransferOrder};
 use crate::client::{ClientClock, ProcessEnd, ProcessPipes};
+use crate::processes::lines::bounded_lines;
 
 /// A process that reports no second for this long is lost. One that closes 20,000 connections is busy for a part of this.
 pub(super) const SILENCE: Duration = Duration::from_mins(1);
@@ -48,7 +49,7 @@ impl TransferProcess {
         // If the process is dead, its reader reports that.
         let _ = writeln!(input, "{line}").and_then(|()| input.flush());
         let reader = thread::spawn(move || {
-            for line in output.lines() {
+            for line in bounded_lines(output) {
                 let report = line.map_err(|error| error.to_string());
                 let report =
                     report.and_then(|line| serde_json::from_str(&line).map_err(|error| error.to_string()));

@@ -1,7 +1,8 @@
 //! What a connection of a measurement says first.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::time::Duration;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use crate::throughput_span::ThroughputSpan;
 
@@ -27,6 +28,9 @@ pub(super) enum Mode {
     Send,
 }
 
+/// The length of a head.
+const LENGTH: usize = TOKEN + 1 + 2 * 8;
+
 /// Token, mode, and when to count.
 pub(super) struct RequestHead {
     pub token: String,
@@ -45,7 +49,24 @@ impl RequestHead {
         to.write_all(&head)
     }
 
-    pub fn read(from: &mut impl Read) -> io::Result<Self> {
+    /// Reads the head of a connection until the deadline, however slowly its bytes come.
+    pub fn read(from: &mut TcpStream, deadline: Instant) -> io::Result<Self> {
+        let mut bytes = [0; LENGTH];
+        let mut filled = 0;
+        while filled < LENGTH {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            from.set_read_timeout(Some(left))?;
+            match from.read(&mut bytes[filled..]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut from = &bytes[..];
         let (mut token, mut mode, mut slow_start, mut counted) = ([0; TOKEN], [0], [0; 8], [0; 8]);
         from.read_exact(&mut token)?;
         from.read_exact(&mut mode)?;
@@ -59,9 +80,54 @@ impl RequestHead {
     }
 }
 
+impl RequestHead {
+    /// Whether it has this token. The time that it takes does not tell how much of it is right.
+    pub fn has(&self, token: &str) -> bool {
+        let mut expected = token.as_bytes().to_vec();
+        expected.resize(TOKEN, 0);
+        let given = self.token.bytes().chain(std::iter::repeat(0)).take(TOKEN);
+        given.zip(expected).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    }
+}
+
 /// Bytes that no link can compress.
 pub(super) fn random_bytes() -> Vec<u8> {
     let mut bytes = vec![0; 64 << 10];
     rand::fill(&mut bytes[..]);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_head_that_comes_byte_by_byte_has_one_deadline() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let mut slow = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let (mut here, _) = listener.accept().expect("a connection");
+        let dripping = thread::spawn(move || {
+            while slow.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let deadline = Instant::now() + Duration::from_millis(300);
+        let error = RequestHead::read(&mut here, deadline).err().expect("no head").kind();
+        assert!(matches!(error, ErrorKind::TimedOut | ErrorKind::WouldBlock), "{error:?}");
+        drop(here);
+        dripping.join().expect("it ends");
+    }
+
+    #[test]
+    fn a_token_is_compared_as_a_whole() {
+        let span = ThroughputSpan { slow_start: Duration::ZERO, counted: Duration::ZERO };
+        let head = |token: &str| RequestHead { token: token.to_owned(), mode: Mode::Echo, span };
+        assert!(head("abc").has("abc") && head("abc\0\0").has("abc"));
+        for other in ["abd", "ab", "abcd", ""] {
+            assert!(!head(other).has("abc"), "{other}");
+        }
+    }
 }

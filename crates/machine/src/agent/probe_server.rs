@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::Host;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -77,12 +77,12 @@ fn accept(listener: &TcpListener, token: &Arc<str>, is_closed: &AtomicBool) {
 fn serve(mut connection: TcpStream, token: &str) -> std::io::Result<()> {
     connection.set_nonblocking(false)?;
     connection.set_nodelay(true)?;
-    connection.set_read_timeout(Some(IO_TIMEOUT))?;
-    connection.set_write_timeout(Some(IO_TIMEOUT))?;
-    let head = RequestHead::read(&mut connection)?;
-    if head.token.as_bytes() != token.as_bytes() {
+    let head = RequestHead::read(&mut connection, Instant::now() + IO_TIMEOUT)?;
+    if !head.has(token) {
         return Ok(());
     }
+    connection.set_read_timeout(Some(IO_TIMEOUT))?;
+    connection.set_write_timeout(Some(IO_TIMEOUT))?;
     connection.write_all(&[ACCEPTED])?;
     match head.mode {
         Mode::Connect => Ok(()),

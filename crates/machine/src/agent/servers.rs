@@ -1,6 +1,8 @@
 //! Servers on this host, for a controller: a [`LocalMachine`] with what was started on it.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -8,18 +10,19 @@ use host::knobs::KnobValues;
 use host::telemetry::Recording;
 use host::{CpuSet, Host};
 use load::clock::Nanos;
+use load::drivers::password::PasswordSource;
 use load::engine::RunContext;
 use serde_json::Value;
-use workload::{InstanceError, ServerVariant, VariantError, Workload};
+use workload::{InstanceError, ServerVariant, StartedServer, VariantError, Workload};
 
 use super::value::value;
 use crate::error::MachineError;
-use crate::local::{LocalError, LocalMachine};
+use crate::local::{LocalError, LocalMachine, RunningServer};
 use crate::lock::lock;
 use crate::machine::{Machine, Recorder};
 use crate::protocol::servers::{
-    BeginRecording, EndRecording, ReadSamples, RecordingBegan, RecordingHead, ServerLoad, ServerLog,
-    StartServer, TakeWorkload, VariantSettings,
+    BeginRecording, EndRecording, ReadSamples, RecordingBegan, RecordingHead, ServerLog, ServerStart,
+    StartPassword, StartServer, TakeWorkload, VariantSettings,
 };
 use crate::protocol::{CallError, Request, system_text};
 use crate::system_under_test::SystemUnderTest;
@@ -39,7 +42,7 @@ pub(super) struct ServerHost {
     next_recording: AtomicU64,
 }
 
-type Server = Arc<Mutex<Box<dyn SystemUnderTest>>>;
+type Server = Arc<Mutex<RunningServer>>;
 
 impl From<MachineError> for CallError {
     fn from(error: MachineError) -> Self {
@@ -142,9 +145,9 @@ impl ServerHost {
         };
         Ok(match request {
             Request::PrepareServer(call) => value(lock(of(call.trial)?.as_ref()).prepare()?),
-            Request::ReadLoad(call) => {
-                let spec = lock(of(call.trial)?.as_ref()).load_spec()?;
-                value(with_files(spec)?)
+            Request::ReadStart(call) => {
+                let started = lock(of(call.trial)?.as_ref()).instances.started();
+                value(start_of(&started)?)
             }
             Request::ReadCount(call) => value(lock(of(call.trial)?.as_ref()).count()?),
             Request::ReadServerFacts(call) => value(lock(of(call.trial)?.as_ref()).facts()?),
@@ -163,13 +166,6 @@ impl ServerHost {
     fn take_workload(&self, machine: &LocalMachine, call: &TakeWorkload) -> Result<(), CallError> {
         let directory = machine.workload_directory(&call.key);
         let workload = call.workload.unpack(&directory).map_err(|error| failed(&error))?;
-        if workload.load.is_runner() {
-            let why = format!(
-                "workload {} makes its load by itself, beside the server: run showdown on that host",
-                workload.name
-            );
-            return Err(CallError::Failed { why });
-        }
         lock(&self.workloads).insert(call.key.clone(), Arc::new(workload));
         Ok(())
     }
@@ -182,7 +178,7 @@ impl ServerHost {
     fn start(&self, machine: &LocalMachine, call: StartServer) -> Result<(), CallError> {
         let workload = self.workload(&call.workload)?;
         let order = call.order(&workload).map_err(|error: VariantError| failed(&error))?;
-        let server = machine.start(&workload, &order)?;
+        let server = machine.start_server(&workload, &order).map_err(MachineError::from)?;
         lock(&self.servers).insert(order.trial, Arc::new(Mutex::new(server)));
         Ok(())
     }
@@ -238,14 +234,16 @@ fn variants(settings: VariantSettings) -> Vec<ServerVariant> {
     settings.into_iter().map(variant).collect()
 }
 
-/// A load with the files that it reads.
-fn with_files(mut spec: load::spec::LoadSpec) -> Result<ServerLoad, CallError> {
-    let mut files = Vec::new();
-    spec.replace_files(|path| {
+/// A start as it is sent: the text of its files, and of its addresses the ports.
+fn start_of(started: &StartedServer) -> Result<ServerStart, CallError> {
+    let read = |path: &Path| {
         let text = std::fs::read_to_string(path);
-        let text = text.map_err(|error| failed(&format!("cannot read {}: {error}", path.display())))?;
-        files.push((path.to_owned(), text));
-        Ok::<_, CallError>(path.to_owned())
-    })?;
-    Ok(ServerLoad { spec, files })
+        text.map_err(|error| failed(&format!("cannot read {}: {error}", path.display())))
+    };
+    let password = started.password.as_ref().and_then(PasswordSource::file);
+    Ok(ServerStart {
+        ports: started.addresses.iter().map(SocketAddr::port).collect(),
+        certificate: started.certificate.as_deref().map(read).transpose()?,
+        password: password.map(read).transpose()?.map(StartPassword),
+    })
 }

@@ -3,6 +3,7 @@
 use super::Shared;
 use crate::error::MachineError;
 use crate::frame::encode;
+use crate::host_text::host_text;
 use crate::lock::lock;
 use crate::program_channel::ChannelLink;
 use crate::protocol::{ToAgent, ToProgram};
@@ -11,7 +12,7 @@ impl ChannelLink for Shared {
     fn send(&self, channel: u64, message: ToProgram) {
         // What is too long for a frame is no line of a program.
         if let Ok(frame) = encode(&ToAgent::Program { channel, message }) {
-            Self::send(self, &frame);
+            Self::send(self, frame);
         }
     }
 
@@ -20,7 +21,7 @@ impl ChannelLink for Shared {
     }
 
     fn failed(&self, program: &'static str, why: &str) -> std::io::Error {
-        let (host, why) = (self.host.clone(), why.to_owned());
+        let (host, why) = (self.host.clone(), host_text(why));
         std::io::Error::other(MachineError::Program { host, program, why })
     }
 

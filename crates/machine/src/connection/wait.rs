@@ -19,7 +19,7 @@ pub(super) enum WaitError {
 pub(super) fn wait<T>(
     from: &mpsc::Receiver<T>,
     longest: Duration,
-    is_interrupted: impl Fn() -> bool,
+    mut is_interrupted: impl FnMut() -> bool,
 ) -> Result<T, WaitError> {
     let until = Instant::now() + longest;
     loop {

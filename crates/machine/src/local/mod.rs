@@ -31,9 +31,9 @@ use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, Serv
 use crate::sampling::{LocalSampling, Sampling};
 use crate::system_under_test::SystemUnderTest;
 use kernel_settings::KernelSettings;
-use running_server::RunningServer;
 
 pub use error::LocalError;
+pub(crate) use running_server::RunningServer;
 pub use variant_facts::knob_value;
 
 /// This machine, reserved for one run.
@@ -90,7 +90,12 @@ impl LocalMachine {
         Ok(settings.values()?)
     }
 
-    fn try_start(&self, workload: &Workload, order: &ServerOrder) -> Result<RunningServer, LocalError> {
+    /// Starts a server of this machine, see [`Machine::start`].
+    pub(crate) fn start_server(
+        &self,
+        workload: &Workload,
+        order: &ServerOrder,
+    ) -> Result<RunningServer, LocalError> {
         let kernel_settings = self.apply(&order.variant)?;
         let layout = StartLayout::of_start(order.seed, order.trial);
         let options = StartOptions {
@@ -164,7 +169,7 @@ impl Machine for LocalMachine {
         workload: &Workload,
         order: &ServerOrder,
     ) -> Result<Box<dyn SystemUnderTest>, MachineError> {
-        Ok(Box::new(self.try_start(workload, order)?))
+        Ok(Box::new(self.start_server(workload, order)?))
     }
 
     fn record(

@@ -1,8 +1,8 @@
 //! What a controller asks of a host with servers: a request for each method of [`Machine`](crate::Machine),
 //! [`SystemUnderTest`](crate::SystemUnderTest), [`CpuMeter`](crate::CpuMeter) and [`Recorder`](crate::Recorder).
 
+use std::fmt;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use host::CpuSet;
@@ -10,7 +10,6 @@ use host::knobs::KnobValues;
 use host::process::LogText;
 use host::telemetry::{OtherProgram, TelemetryColumn};
 use load::clock::Nanos;
-use load::spec::LoadSpec;
 use serde::{Deserialize, Serialize};
 use workload::{PackedWorkload, ServerVariant, VariantError, Workload};
 
@@ -58,8 +57,8 @@ bare! {
 of_server! {
     /// Loads the data of a server, and checks its replies.
     PrepareServer,
-    /// Asks for the load of a server.
-    ReadLoad,
+    /// Asks for what only the start of a server knows.
+    ReadStart,
     /// Asks for a server's count of operations.
     ReadCount,
     /// Asks for the facts of a server.
@@ -217,13 +216,28 @@ impl StartServer {
     }
 }
 
-/// What the engine sends to a server, with the files that it reads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ServerLoad {
-    /// The load. Paths in it are those of the server's machine.
-    pub spec: LoadSpec,
-    /// Path and text of each file in it: certificates and passwords of this one start.
-    pub files: Vec<(PathBuf, String)>,
+/// What only the start of a server knows. The controller builds the load of its own workload and variant: no address, protocol,
+/// path or variable crosses the connection in this direction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerStart {
+    /// The port of each instance, on the address of the order.
+    pub ports: Vec<u16>,
+    /// The certificate of this one start, as PEM.
+    pub certificate: Option<String>,
+    /// The password of this one start.
+    pub password: Option<StartPassword>,
+}
+
+/// A password that a start made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StartPassword(pub String);
+
+impl fmt::Debug for StartPassword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
 }
 
 /// A server's log.

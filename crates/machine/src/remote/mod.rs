@@ -1,15 +1,17 @@
 //! [`RemoteMachine`]: a machine behind a connection. Its agent has a [`LocalMachine`](crate::LocalMachine), and this asks it.
 
 mod asked;
+mod limits;
 mod recorder;
 mod server;
+mod start;
 
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
@@ -21,6 +23,7 @@ use workload::{ServerVariant, Workload};
 use self::asked::{Asked, LONG, SHORT};
 use self::recorder::RemoteRecorder;
 use self::server::RemoteServer;
+use self::start::OrderedServer;
 use crate::connection::Connection;
 use crate::error::MachineError;
 use crate::host_entry::HostEntry;
@@ -95,6 +98,9 @@ impl RemoteMachine {
 
     /// The key of this workload, whose files are sent the first time.
     fn key_of(&self, workload: &Workload) -> Result<String, MachineError> {
+        if workload.load.is_runner() {
+            return Err(self.only_here("a workload that makes its load by itself"));
+        }
         let mut sent = lock(&self.workload);
         if let Some((_, key)) = sent.as_ref().filter(|(folder, _)| *folder == workload.folder) {
             return Ok(key.clone());
@@ -169,9 +175,13 @@ impl Machine for RemoteMachine {
         workload: &Workload,
         order: &ServerOrder,
     ) -> Result<Box<dyn SystemUnderTest>, MachineError> {
-        let trial = order.trial;
         self.asked.ask(StartServer::of(self.key_of(workload)?, order), LONG)?;
-        Ok(Box::new(RemoteServer::new(Arc::clone(&self.asked), trial, self.directory(trial))))
+        let ordered = OrderedServer {
+            workload: workload.clone(),
+            order: order.clone(),
+            directory: self.directory(order.trial),
+        };
+        Ok(Box::new(RemoteServer::new(Arc::clone(&self.asked), ordered)))
     }
 
     fn record(
@@ -179,10 +189,11 @@ impl Machine for RemoteMachine {
         servers: &[RecordedServer],
         period: Duration,
     ) -> Result<Box<dyn Recorder>, MachineError> {
+        let ordered = (Instant::now(), period);
         let began = self.asked.ask(BeginRecording { servers: servers.to_vec(), period }, SHORT)?;
         // Clocks drift: the offset is that of now.
         let offset = self.asked.connection.clock_offset()?;
-        Ok(Box::new(RemoteRecorder::new(Arc::clone(&self.asked), began, offset)))
+        Ok(Box::new(RemoteRecorder::new(Arc::clone(&self.asked), began, offset, ordered)))
     }
 
     fn stolen_under_load(&self, cpus: &CpuSet, length: Duration) -> Result<Option<f64>, MachineError> {

@@ -1,10 +1,8 @@
 //! A server on another machine.
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use archive::model::VariantFacts;
 use host::process::{CpuUsed, LogText};
@@ -12,11 +10,12 @@ use load::spec::LoadSpec;
 use workload::OperationCount;
 
 use super::asked::{Asked, LONG, SHORT};
+use super::limits::MOST_CPU_TIME;
+use super::start::OrderedServer;
 use crate::error::MachineError;
-use crate::local::LocalError;
 use crate::protocol::servers::{
-    CheckServer, PrepareServer, ReadConfiguration, ReadCount, ReadCpuUsed, ReadLoad, ReadLogs,
-    ReadRunningCpu, ReadServerFacts, ServerLoad, StopServer,
+    CheckServer, PrepareServer, ReadConfiguration, ReadCount, ReadCpuUsed, ReadLogs, ReadRunningCpu,
+    ReadServerFacts, ReadStart, StopServer,
 };
 use crate::system_under_test::{CpuMeter, CpuReading, SystemUnderTest};
 
@@ -24,24 +23,13 @@ use crate::system_under_test::{CpuMeter, CpuReading, SystemUnderTest};
 pub(super) struct RemoteServer {
     asked: Arc<Asked>,
     trial: u32,
-    /// For the files that its load reads.
-    directory: PathBuf,
+    ordered: OrderedServer,
     is_stopped: bool,
 }
 
 impl RemoteServer {
-    pub fn new(asked: Arc<Asked>, trial: u32, directory: PathBuf) -> Self {
-        Self { asked, trial, directory, is_stopped: false }
-    }
-
-    /// Writes a file that only this user can read.
-    fn write(&self, name: &str, text: &str) -> std::io::Result<PathBuf> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
-        let path = self.directory.join(name);
-        let mut file = fs::OpenOptions::new();
-        let mut file = file.write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-        file.write_all(text.as_bytes())?;
-        Ok(path)
+    pub fn new(asked: Arc<Asked>, ordered: OrderedServer) -> Self {
+        Self { asked, trial: ordered.order.trial, ordered, is_stopped: false }
     }
 }
 
@@ -51,22 +39,8 @@ impl SystemUnderTest for RemoteServer {
     }
 
     fn load_spec(&self) -> Result<LoadSpec, MachineError> {
-        let ServerLoad { mut spec, files } = self.asked.ask(ReadLoad { trial: self.trial }, SHORT)?;
-        spec.replace_files(|path: &Path| {
-            let (at, text) = files
-                .iter()
-                .enumerate()
-                .find_map(|(at, (known, text))| (known == path).then_some((at, text)))
-                .ok_or_else(|| MachineError::Protocol {
-                    host: self.asked.host.clone(),
-                    why: "a file of the load is missing".to_owned(),
-                })?;
-            let written = self.write(&format!("file-{at}"), text);
-            Ok::<_, MachineError>(
-                written.map_err(|source| LocalError::System { what: "write a file for the load", source })?,
-            )
-        })?;
-        Ok(spec)
+        let start = self.asked.ask(ReadStart { trial: self.trial }, SHORT)?;
+        self.ordered.load_spec(&self.asked.host, &start)
     }
 
     fn count(&mut self) -> Result<Option<OperationCount>, MachineError> {
@@ -74,11 +48,14 @@ impl SystemUnderTest for RemoteServer {
     }
 
     fn facts(&self) -> Result<VariantFacts, MachineError> {
-        self.asked.ask(ReadServerFacts { trial: self.trial }, SHORT)
+        let facts = self.asked.ask(ReadServerFacts { trial: self.trial }, SHORT)?;
+        // The trial adds the files that it writes.
+        Ok(VariantFacts { name: self.ordered.order.name.clone(), config: Vec::new(), ..facts })
     }
 
     fn configuration(&self) -> Vec<(String, String)> {
-        self.asked.ask(ReadConfiguration { trial: self.trial }, SHORT).unwrap_or_default()
+        let files = self.asked.ask(ReadConfiguration { trial: self.trial }, SHORT).unwrap_or_default();
+        self.ordered.of_known_names(files, |known| &known.configuration)
     }
 
     fn cpu_meter(&self) -> Box<dyn CpuMeter> {
@@ -91,13 +68,13 @@ impl SystemUnderTest for RemoteServer {
 
     fn logs(&self) -> Vec<(String, LogText)> {
         let logs = self.asked.ask(ReadLogs { trial: self.trial }, SHORT).unwrap_or_default();
-        logs.into_iter().map(Into::into).collect()
+        self.ordered.of_known_names(logs.into_iter().map(Into::into).collect(), |known| &known.logs)
     }
 
     fn stop(&mut self) {
         // The agent of a lost host stops it.
         let _ = self.asked.ask(StopServer { trial: self.trial }, LONG);
-        let _ = fs::remove_dir_all(&self.directory);
+        let _ = fs::remove_dir_all(&self.ordered.directory);
         self.is_stopped = true;
     }
 }
@@ -118,10 +95,24 @@ struct RemoteMeter {
 
 impl CpuMeter for RemoteMeter {
     fn used(&self) -> Result<CpuUsed, MachineError> {
-        self.asked.ask(ReadCpuUsed { trial: self.trial }, SHORT)
+        let used = self.asked.ask(ReadCpuUsed { trial: self.trial }, SHORT)?;
+        self.check([used.time, used.user, used.system]).map(|()| used)
     }
 
     fn of_running(&self) -> Result<CpuReading, MachineError> {
-        self.asked.ask(ReadRunningCpu { trial: self.trial }, SHORT)
+        let reading = self.asked.ask(ReadRunningCpu { trial: self.trial }, SHORT)?;
+        self.check([reading.time]).map(|()| reading)
+    }
+}
+
+impl RemoteMeter {
+    /// Readings are added up.
+    fn check(&self, times: impl IntoIterator<Item = Duration>) -> Result<(), MachineError> {
+        let most = times.into_iter().max().unwrap_or_default();
+        if most <= MOST_CPU_TIME {
+            return Ok(());
+        }
+        let why = format!("a CPU time of {} s", most.as_secs());
+        Err(MachineError::Protocol { host: self.asked.host.clone(), why })
     }
 }

@@ -11,6 +11,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use host::doctor::HostFinding;
+
 use self::facts_line::facts_line;
 use self::network::Node;
 pub use self::report::{HostFound, HostReport, HostsReport, NetworkReport};
@@ -20,6 +22,7 @@ use crate::end_all::end_all;
 use crate::error::MachineError;
 use crate::host_entry::HostEntry;
 use crate::host_problems::host_problems;
+use crate::host_text::host_text;
 use crate::hosts_file::Hosts;
 use crate::protocol::Examine;
 use crate::reach::ReachOptions;
@@ -154,20 +157,38 @@ fn ask(
     report.problems = problems.iter().map(MachineError::to_string).collect();
     report.cautions.extend(wall_clock_off(&clock));
     report.cautions.extend(examination.other_measurement.as_ref().map(|holder| {
+        let holder = host_text(holder);
         format!("another showdown is measuring there {holder}: what is measured now disturbs both")
     }));
     let agent = connection.agent();
     report.found = Some(HostFound {
         version: agent.version.clone(),
         user_id: agent.uid,
-        summary: facts_line(&examination.facts),
-        facts: examination.facts.flat(),
+        summary: host_text(&facts_line(&examination.facts)),
+        facts: examination.facts.flat().into_iter().map(in_one_line).collect(),
         cpus: entry.cpus.as_ref().unwrap_or(&examination.allowed_cpus).to_string(),
         allowed_cpus: examination.allowed_cpus.to_string(),
         clock,
-        findings: examination.findings,
+        findings: examination.findings.into_iter().map(finding_in_one_line).collect(),
     });
     Ok((report, Some(connection)))
+}
+
+/// A fact with texts of one line.
+fn in_one_line((name, value): (String, String)) -> (String, String) {
+    (host_text(&name), host_text(&value))
+}
+
+/// A finding with texts of one line.
+fn finding_in_one_line(finding: HostFinding) -> HostFinding {
+    let HostFinding { id, level, found, why, remedy } = finding;
+    HostFinding {
+        id: host_text(&id).into(),
+        level,
+        found: host_text(&found),
+        why: host_text(&why).into(),
+        remedy: remedy.map(|remedy| host_text(&remedy)),
+    }
 }
 
 /// A sentence where the wall clocks of two machines differ by more than their logs should.

@@ -4,6 +4,7 @@
 # The agent has the umask of the login, because its servers may drop rights: others must enter their directories.
 # The hash of a program is computed and the program is tried once: "checked" has the state of the file after that, and a change of
 # the file changes it. It is on the disk before it gets its name, so that a crash of the host leaves no other content there.
+# Nothing in a directory of another user is believed: XDG_CACHE_HOME may be a shared one.
 # It prints lines for bootstrap.rs, and takes the program from standard input where the cache does not have it.
 m=showdown-;
 say() { echo; echo "${m}@NONCE@ $*"; };
@@ -16,9 +17,11 @@ u=$(umask); umask 077; d=$c/showdown/programs/$h; p=$d/showdown;
 good() { [ -f "$1" ] && [ "$(wc -c < "$1")" -eq $n ] || return 1;
 if command -v sha256sum > /dev/null 2>&1; then [ "$(sha256sum < "$1" | cut -c 1-64)" = $h ]; fi; };
 state() { stat -c "%s %i %y %z" "$p" 2> /dev/null; };
-if [ -s "$d/checked" ] && [ "$(cat "$d/checked")" = "$(state)" ]; then touch "$d" > /dev/null 2>&1; else
-if good "$p"; then touch "$d" > /dev/null 2>&1; else
+own() { [ -d "$d" ] && [ -O "$d" ] && chmod 700 "$d" > /dev/null 2>&1; };
+if own && [ -s "$d/checked" ] && [ "$(cat "$d/checked")" = "$(state)" ]; then touch "$d" > /dev/null 2>&1; else
+if own && good "$p"; then touch "$d" > /dev/null 2>&1; else
 e=$(mkdir -p "$d" 2>&1 && chmod 700 "$d" 2>&1) || { say failed directory "$e"; exit 3; };
+[ -O "$d" ] || { say failed directory "$d belongs to another user"; exit 3; };
 say want $(df -Pk "$d" 2> /dev/null | tail -n 1 | tr -s " " | cut -d " " -f 4);
 t=$d/.new.$$; clean() { rm -f "$t"; }; trap clean 0 1 2 15;
 l=; if command -v timeout > /dev/null 2>&1; then l="timeout 900"; fi;

@@ -57,12 +57,12 @@ impl CodeFiles {
             return *known;
         }
         let name = path.file_name()?.to_string_lossy();
-        let index = ElfFile::read(&name, &inside, file).ok().map(|elf| self.add(elf));
+        let index = ElfFile::read(&name, file).ok().map(|elf| self.add(elf));
         self.by_identity.insert(identity, index);
         index
     }
 
-    fn add(&mut self, elf: ElfFile) -> FileIndex {
+    pub(super) fn add(&mut self, elf: ElfFile) -> FileIndex {
         self.files.push(elf);
         (self.files.len() - 1) as FileIndex
     }
@@ -193,7 +193,7 @@ impl AddressSpace {
         self.locate(address) != CodeAddress::Anonymous
     }
 
-    fn locate(&self, address: u64) -> CodeAddress {
+    pub(super) fn locate(&self, address: u64) -> CodeAddress {
         let mapping = self.mappings.iter().find(|mapping| mapping.range.contains(&address));
         mapping.map_or(CodeAddress::Anonymous, |mapping| {
             CodeAddress::File(mapping.file, address.wrapping_sub(mapping.bias))
@@ -264,7 +264,7 @@ impl AddressSpace {
 /// Where a process's paths begin: another place in a container.
 fn process_root(pid: u32) -> PathBuf {
     let root = PathBuf::from(format!("/proc/{pid}/root"));
-    // Names of symbols are found by path after the process has ended: a path without it lasts longer.
+    // The process may end while its files are opened: a path without it lasts longer.
     if fs::read_link(&root).is_ok_and(|target| target == Path::new("/")) { PathBuf::from("/") } else { root }
 }
 
@@ -281,7 +281,7 @@ mod tests {
         let CodeAddress::File(file, address) = own.locate(marker as *const () as u64) else {
             return Err("code of a file".into());
         };
-        let bytes = fs::read(files.get(file).path.as_ref().ok_or("a file")?)?;
+        let bytes = fs::read(files.get(file).symbols.as_ref().ok_or("a file")?.path())?;
         let object = object::File::parse(&*bytes)?;
         let here = object.symbols().filter(|symbol| symbol.address() == address);
         let names: Vec<&str> = here.filter_map(|symbol| symbol.name().ok()).collect();

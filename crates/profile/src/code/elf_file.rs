@@ -4,6 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub(crate) struct ElfFile {
     /// Its name without directories.
     pub name: String,
     /// Where its symbols can be read. None for the vDSO, which is no file.
-    pub path: Option<PathBuf>,
+    pub symbols: Option<SymbolFile>,
     /// The dynamic symbols of the vDSO: address and name, ascending.
     pub own_symbols: Vec<(u64, String)>,
     segments: Vec<Segment>,
@@ -47,6 +48,27 @@ pub(crate) struct ElfFile {
     debug_frame: Option<Section>,
     text: Option<Range<u64>>,
     got: Option<Range<u64>>,
+}
+
+/// A file that stays open: by its path, a server could have put something else there.
+#[derive(Debug)]
+pub(crate) struct SymbolFile {
+    file: File,
+    /// Whether root or this user owns it, so that what it links to is theirs, too.
+    pub is_trusted: bool,
+}
+
+impl SymbolFile {
+    fn of(file: File) -> io::Result<Self> {
+        let owner = file.metadata()?.uid();
+        let is_trusted = owner == 0 || owner == rustix::process::geteuid().as_raw();
+        Ok(Self { file, is_trusted })
+    }
+
+    /// The path of this very file, as long as this is.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+    }
 }
 
 /// Opens a regular file, and does not wait for anything else that a path may name.
@@ -62,10 +84,11 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<(File, FileIdentity)> {
 
 impl ElfFile {
     /// Reads what is needed of a file.
-    pub(crate) fn read(name: &str, path: &Path, file: File) -> Result<Self, object::Error> {
+    pub(crate) fn read(name: &str, file: File) -> Result<Self, object::Error> {
+        let symbols = file.try_clone().and_then(SymbolFile::of).ok();
         let cache = ReadCache::new(file);
         let elf = Self::parse(name, &object::File::parse(&cache)?);
-        Ok(Self { path: Some(path.to_owned()), ..elf })
+        Ok(Self { symbols, ..elf })
     }
 
     /// The code that the kernel maps into each process.
@@ -102,7 +125,7 @@ impl ElfFile {
         });
         Self {
             name: name.to_owned(),
-            path: None,
+            symbols: None,
             own_symbols: Vec::new(),
             segments: segments.collect(),
             eh_frame: read(".eh_frame"),
@@ -167,7 +190,7 @@ mod tests {
     fn own() -> (PathBuf, ElfFile) {
         let path = std::env::current_exe().expect("a test has a program");
         let (file, _) = open_regular(&path).expect("it can be read");
-        let elf = ElfFile::read("test", &path, file).expect("it is ELF");
+        let elf = ElfFile::read("test", file).expect("it is ELF");
         (path, elf)
     }
 
@@ -194,6 +217,6 @@ mod tests {
         let path = directory.path().join("text");
         std::fs::write(&path, "#!/bin/sh").expect("a file");
         let (file, _) = open_regular(&path).expect("a regular file");
-        assert!(ElfFile::read("text", &path, file).is_err());
+        assert!(ElfFile::read("text", file).is_err());
     }
 }

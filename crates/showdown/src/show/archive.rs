@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use archive::layout::IMPORTED;
 use archive::printable::one_line;
 use archive::{ListedRun, Run};
 use cost::metered::metered;
@@ -12,7 +13,7 @@ use super::explanation;
 use super::resume::{resume_command, when_resumed};
 use super::table::table;
 use super::units::plural;
-use super::verdict::answer;
+use super::verdict::answer as verdict_text;
 use crate::color;
 
 /// One line for each run, the newest first.
@@ -22,9 +23,10 @@ pub fn list(listed: &[ListedRun], root: &Path) -> String {
     }
     let mut rows = vec![["run", "state", "trials", "verdict"].map(str::to_owned).to_vec()];
     for run in listed {
+        let is_imported = root.join(run.id.as_str()).join(IMPORTED).exists();
         rows.push(vec![
             run.id.to_string(),
-            run.state.name().to_owned(),
+            format!("{}{}", run.state.name(), if is_imported { ", imported" } else { "" }),
             if run.invalid == 0 {
                 run.valid.to_string()
             } else {
@@ -48,8 +50,16 @@ pub fn run(run: &Run) -> String {
     let dir = run.dir.display().to_string();
     let report = run.dir.join(report::FILE_NAME);
     let report = report.exists().then(|| report.display().to_string());
-    let mut out = match (&run.verdict, &run.explanation, &run.concurrency) {
-        (Some(verdict), ..) => answer(verdict, run, metered(run).as_ref(), None, &dir, report.as_deref()),
+    let is_imported = run.is_imported();
+    let origin = if is_imported {
+        "Imported run: nobody has checked its numbers. To check them, run its plan again.\n\n"
+    } else {
+        ""
+    };
+    let answer = match (&run.verdict, &run.explanation, &run.concurrency) {
+        (Some(verdict), ..) => {
+            verdict_text(verdict, run, metered(run).as_ref(), None, &dir, report.as_deref())
+        }
         (None, Some(explanation), _) => explanation::text(explanation, &dir, report.as_deref()),
         (None, None, Some(found)) => concurrency::text(found, &dir, report.as_deref()),
         (None, None, None) => format!(
@@ -60,6 +70,7 @@ pub fn run(run: &Run) -> String {
             when_resumed(run.facts.as_ref()),
         ),
     };
+    let mut out = origin.to_owned() + &answer;
     if run.is_resumable() {
         let _ = writeln!(out, "resume  {}", resume_command(&run.dir));
     }
@@ -73,11 +84,13 @@ pub fn run(run: &Run) -> String {
         );
     }
     if let Some(plan) = &run.plan {
-        let _ = writeln!(
-            out,
-            "repeat  showdown run {dir}/plan.toml   (was: {})",
-            one_line(&plan.command.join(" "))
-        );
+        // A command of somebody else is not there to be copied.
+        let own = if is_imported {
+            String::new()
+        } else {
+            format!("   (was: {})", one_line(&plan.command.join(" ")))
+        };
+        let _ = writeln!(out, "repeat  showdown run {dir}/plan.toml{own}");
     }
     out
 }

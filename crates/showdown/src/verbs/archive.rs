@@ -7,12 +7,13 @@ use archive::{AnonymousRun, Archive, ArchiveError, Query, Run, RunState};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
 use cost::pricing::CostReport;
+use tune::bakeoff_lab;
 
 use super::options::{AnswerFormat, RunsDir};
 use crate::exit::{CommandStatus, usage};
 use crate::identity;
 use crate::output_file::{self, OutputFile};
-use crate::print::{print, print_json, print_text};
+use crate::print::{note, print, print_json, print_text};
 use crate::show;
 use crate::show::units::plural;
 
@@ -308,7 +309,16 @@ pub fn remove(args: &RemoveArgs) -> anyhow::Result<CommandStatus> {
 /// `showdown archive`.
 pub fn archive(verb: &ArchiveVerb) -> anyhow::Result<CommandStatus> {
     let ArchiveVerb::Reindex(runs) = verb;
-    let count = runs.archive().reindex()?;
+    let archive = runs.archive();
+    for search in archive.abandoned_searches()? {
+        // One that cannot be moved stays for the next time.
+        if let Some(first) = bakeoff_lab::first_run(&search)
+            && let Ok(dir) = bakeoff_lab::keep(&search, &first, archive.root())
+        {
+            note(&format!("what a search that was killed has measured is kept in {}", dir.display()));
+        }
+    }
+    let count = archive.reindex()?;
     print(&format!("{} indexed\n", plural(count as u64, "run")))?;
     Ok(CommandStatus::Success)
 }

@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use archive::layout::IMPORTED;
 use archive::model::Plan;
 use bakeoff::PlanEffects;
 
@@ -32,7 +31,8 @@ pub fn note_workload_on_disk(plan: &Plan) -> anyhow::Result<()> {
 /// Asks before the first run of a plan that came from elsewhere, unless the user has agreed with `--yes`.
 pub fn ask(path: &Path, plan: &Plan, has_agreed: bool) -> anyhow::Result<()> {
     let Some(origin) = origin(path).filter(|_| !has_agreed) else { return Ok(()) };
-    let effects: PlanEffects = bakeoff::plan_effects(plan).map_err(usage)?;
+    let mut effects: PlanEffects = bakeoff::plan_effects(plan).map_err(usage)?;
+    effects.kernel_settings.extend(concurrency::settings_of_plan(plan));
     text_to_stderr(&plan_effects::text(&path.display().to_string(), &origin, &effects));
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(usage(format!(
@@ -51,8 +51,7 @@ pub fn ask(path: &Path, plan: &Plan, has_agreed: bool) -> anyhow::Result<()> {
 
 /// Why a plan is not the user's own; none if it is.
 fn origin(path: &Path) -> Option<String> {
-    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if real.with_file_name(IMPORTED).exists() {
+    if archive::is_imported(path) {
         return Some("the run was imported".to_owned());
     }
     host::ownership::check(path).err().map(|why| why.to_string())

@@ -19,11 +19,11 @@ Examples:
 
 Old values of kernel settings are in a journal on disk before a run changes them, and a process restores them if the run is \
 killed. This verb is for what is left after that: it restores all that the journal has. Servers of a killed run are stopped \
-without it. Run it as the user of the run, as a rule root.
+without it. Run it as the user of the run. A journal that another user owns, or may write to, is not obeyed.
 
 Exit codes: 0 nothing is left, 1 a setting could not be restored or a run is under way, 2 usage error.")]
 pub struct UndoArgs {
-    /// Read the journal in this directory [default: that of this user's runs]
+    /// Read the journal of yours in this directory [default: that of this user's runs]
     #[arg(long, value_name = "DIR")]
     pub journal: Option<PathBuf>,
 

@@ -3,6 +3,7 @@
 
 mod circles;
 mod files;
+mod limits;
 mod words;
 
 use std::fs;

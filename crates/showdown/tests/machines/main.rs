@@ -6,6 +6,7 @@ mod compare;
 mod concurrency;
 mod failures;
 mod firewall;
+mod hostile;
 mod kills;
 mod lab;
 mod local;

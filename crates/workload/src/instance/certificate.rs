@@ -82,15 +82,20 @@ impl Certificate {
         Ok(to)
     }
 
-    /// The client's side. The client always offers to resume a session; the server accepts or declines.
+    /// The client's side.
     pub fn client(&self) -> TlsSpec {
-        TlsSpec {
-            server_name: NAME.to_owned(),
-            resumption: true,
-            trust: Trust::File(self.certificate.to_string_lossy().into_owned()),
-            proof: KeyProof::Once,
-            identity: None,
-        }
+        trusted_by_client(&self.certificate)
+    }
+}
+
+/// The client's side of a certificate in this file. The client always offers to resume a session; the server accepts or declines.
+pub fn trusted_by_client(certificate: &Path) -> TlsSpec {
+    TlsSpec {
+        server_name: NAME.to_owned(),
+        resumption: true,
+        trust: Trust::File(certificate.to_string_lossy().into_owned()),
+        proof: KeyProof::Once,
+        identity: None,
     }
 }
 

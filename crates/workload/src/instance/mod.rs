@@ -44,5 +44,7 @@ pub use self::layout::StartLayout;
 pub use self::observer::{ObservedChange, ObservedValue, Observer, over, sum};
 pub use self::options::StartOptions;
 pub use self::query::ServerQueryError;
+pub(crate) use self::running::SERVER_LOG;
 pub use self::running::{EffectiveConfigFile, Instance};
+pub(crate) use self::start::COMMAND;
 pub use self::statistics::OperationCount;

@@ -9,8 +9,7 @@ use std::time::Duration;
 use host::process::{LogTail, LogText, PipeEnds, Pipes, ProcessTree, Stopped};
 use host::{Readiness, ServerProcess};
 use load::drivers::ProtocolSpec;
-use load::drivers::protocol::ServerAccess;
-use load::spec::{KeyProof, LoadSpec, TlsSpec, Trust};
+use load::spec::{LoadSpec, TlsSpec};
 
 use super::credentials::ServerCredentials;
 use super::directories::StartDirectories;
@@ -20,14 +19,15 @@ use super::log_counter::LogCounter;
 use super::options::StartOptions;
 use super::password::Password;
 use super::tool::{self, Tools};
-use crate::definition::{DatabaseAccount, ServerDefinition, TypedValue, Workload};
+use crate::definition::{ServerDefinition, TypedValue, Workload};
 use crate::render::TemplateVariables;
+use crate::started_server::StartedServer;
 
 /// How long a runner may take to end by itself: removing its data takes less.
 const RUNNER_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The log of a server, in the private directory of its start.
-pub(super) const SERVER_LOG: &str = "server.log";
+pub(crate) const SERVER_LOG: &str = "server.log";
 
 /// A file of the effective configuration: what the server read, with the password masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub struct EffectiveConfigFile {
 /// A running server. It is stopped when this is dropped, and when this program ends.
 #[derive(Debug)]
 pub struct Instance {
-    pub(super) workload: Workload,
-    pub(super) server: ServerDefinition,
+    pub(crate) workload: Workload,
+    pub(crate) server: ServerDefinition,
     pub(super) options: StartOptions,
     /// The directories of the start, as absolute paths.
     pub(super) directories: StartDirectories,
@@ -112,44 +112,25 @@ impl Instance {
         self.running.log_tail()
     }
 
-    /// The operations for the engine: the workload's mix, or only the operation of this name.
-    pub fn protocol(&self, only: Option<&str>) -> Result<ProtocolSpec, InstanceError> {
-        let mix = match only {
-            None => self.workload.load.mix.clone(),
-            Some(name) => self.workload.only(name)?,
-        };
-        let DatabaseAccount { user, database } = self.server.account.clone().unwrap_or_default();
-        let access = ServerAccess {
-            authority: self.address.to_string(),
-            user,
-            database,
+    /// What only this start knows.
+    pub fn started(&self) -> StartedServer {
+        StartedServer {
+            addresses: vec![self.address],
             password: self.credentials.password.as_deref().map(Password::source),
+            certificate: self.credentials.certificate.as_ref().map(|pair| pair.certificate.clone()),
             pipes: self.pipes.as_ref().map(|(pipes, _)| (pipes.stdin.clone(), pipes.stdout.clone())),
             seed: self.options.seed,
-            folder: self.workload.folder.directory().map(Path::to_owned),
-            // The password is of this start, and protects nothing else.
-            may_send_cleartext: !self.address.ip().is_loopback(),
-        };
-        Ok(self.server.protocol.spec(&mix, &access).expect("the server's protocol has the mix of the load"))
+        }
     }
 
-    /// A closed loop of the mix, or of the operation of this name, on one thread and without an end. The caller sets
-    /// shape, length and threads.
+    /// The operations for the engine: the workload's mix, or only the operation of this name.
+    pub fn protocol(&self, only: Option<&str>) -> Result<ProtocolSpec, InstanceError> {
+        Ok(self.started().protocol(&self.workload, &self.server, only)?)
+    }
+
+    /// The load for it, see [`StartedServer::load_spec`].
     pub fn load_spec(&self, only: Option<&str>) -> Result<LoadSpec, InstanceError> {
-        let protocol = self.protocol(only)?;
-        let starttls = protocol.starts_tls().then(|| TlsSpec {
-            server_name: self.address.ip().to_string(),
-            resumption: true,
-            trust: Trust::Anyone,
-            proof: KeyProof::Once,
-            identity: None,
-        });
-        let connections = self.workload.load.connections;
-        Ok(LoadSpec::closed(protocol, self.address, connections)
-            .with_tls(self.tls().or(starttls))
-            .with_duration(None)
-            .with_timeout(self.workload.load.timeout)
-            .with_seed(self.options.seed))
+        Ok(self.started().load_spec(&self.workload, &self.server, only)?)
     }
 
     /// Stops it, waits until none of its processes is left, and removes the files with its credentials. Nothing is written

@@ -32,7 +32,7 @@ use crate::variant::ServerVariant;
 const PREPARE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The name of the first file of the effective configuration: the command that started the server, one word a line.
-const COMMAND: &str = "command";
+pub(crate) const COMMAND: &str = "command";
 
 impl Instance {
     /// Starts a server and waits until it is ready.

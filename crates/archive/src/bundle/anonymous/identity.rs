@@ -11,6 +11,8 @@ pub struct Identity {
     pub homes: Vec<String>,
     /// Other directories, such as the working directory.
     pub directories: Vec<String>,
+    /// Paths relative to the working directory, such as those of the command line.
+    pub paths: Vec<String>,
     /// Serial numbers and other identifiers of hardware and installation.
     pub serials: Vec<String>,
 }

@@ -49,6 +49,30 @@ const COMMON_WORDS: &[&str] = &[
     "www-data",
 ];
 
+/// Words in the names of a run's files, by which they are read.
+const FILE_WORDS: &[&str] = &[
+    "command",
+    "concurrency",
+    "explanation",
+    "facts",
+    "folded",
+    "hlog",
+    "json",
+    "log",
+    "parquet",
+    "plan",
+    "power",
+    "profiles",
+    "search",
+    "tags",
+    "telemetry",
+    "toml",
+    "trial",
+    "tuning",
+    "verdict",
+    "waits",
+];
+
 /// The first parts of the names of kernel settings: `vm.swappiness`.
 const SYSCTL_ROOTS: &[&str] =
     &["abi", "crypto", "debug", "dev", "fs", "kernel", "net", "sunrpc", "user", "vm"];
@@ -60,7 +84,7 @@ const SYSTEM_FOLDERS: &[&str] = &[
 ];
 
 /// What a text is replaced with. Filled while texts are replaced, so that equal things get equal names.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Replacements {
     /// Names in lower case, the longest first, with their replacements.
     names: Vec<(String, String)>,
@@ -73,14 +97,18 @@ pub(super) struct Replacements {
 impl Replacements {
     pub(super) fn new(identity: &Identity, words: &[String]) -> Self {
         let mut names: Vec<(String, String)> = Vec::new();
-        for (kind, group) in
-            [("host", &identity.hosts), ("user", &identity.users), ("serial", &identity.serials)]
-        {
+        for (kind, group) in [
+            ("host", &identity.hosts),
+            ("user", &identity.users),
+            ("path", &identity.paths),
+            ("serial", &identity.serials),
+        ] {
             let mut number = 0;
             for name in group {
                 let name = name.trim().to_lowercase();
                 let stays = name.len() < 2
                     || COMMON_WORDS.contains(&name.as_str())
+                    || FILE_WORDS.contains(&name.as_str())
                     || words.iter().any(|word| word.eq_ignore_ascii_case(&name));
                 if !stays && names.iter().all(|(other, _)| *other != name) {
                     number += 1;
@@ -104,6 +132,29 @@ impl Replacements {
         let paths = directories.iter().filter(|(_, replacement)| replacement != "~").count();
         directories.sort_by_key(|(directory, _)| std::cmp::Reverse(directory.len()));
         Self { names, directories, found: BTreeMap::new(), paths }
+    }
+
+    /// The same, but these names stay.
+    pub(super) fn without(&self, kept: &[String]) -> Self {
+        let mut fewer = self.clone();
+        fewer.names.retain(|(name, _)| !kept.contains(name));
+        fewer
+    }
+
+    /// The names that a text has in quotes, which may be words of a format.
+    pub(super) fn quoted_in(&self, text: &str) -> Vec<String> {
+        let text = text.to_lowercase();
+        let is_quoted = |name: &&String| text.contains(&format!("\"{name}\""));
+        self.names.iter().map(|(name, _)| name).filter(is_quoted).cloned().collect()
+    }
+
+    /// The text with everything replaced but the names of hosts, users and paths: what identifies by its form.
+    pub(super) fn identifiers(&mut self, text: &str) -> String {
+        let names = std::mem::take(&mut self.names);
+        self.names = names.iter().filter(|(_, other)| other.starts_with("serial-")).cloned().collect();
+        let replaced = self.text(text);
+        self.names = names;
+        replaced
     }
 
     /// The text with everything replaced.
@@ -274,6 +325,7 @@ mod tests {
             users: list(&["alice", "root", "nginx"]),
             homes: list(&["/home/alice", "/root"]),
             directories: list(&["/srv/acme/bench", "/usr/bin", "/"]),
+            paths: Vec::new(),
             serials: list(&["S4EWNX0R"]),
         };
         Replacements::new(&identity, &["nginx".to_owned()])

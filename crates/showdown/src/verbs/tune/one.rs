@@ -216,8 +216,13 @@ fn candidates(
     let mut values: BTreeMap<String, String> =
         knobs.map(|(name, value)| (name.clone(), value.written())).collect();
     let levels = tunings.iter().flat_map(|tuning| &tuning.levels);
+    // A setting that may not be tried is not read either: reading some files of the kernel has effects.
+    let is_allowed = |knob: &Knob| {
+        host::knobs::usual_purpose(knob).is_some() || args.allow_kernel.iter().any(|allowed| allowed == knob)
+    };
     for name in levels.flat_map(|level| level.set.keys()).filter(|name| is_kernel_setting(name)) {
-        let value = name.parse().ok().and_then(|knob: Knob| host.kernel_setting(&knob).ok());
+        let knob = name.parse().ok().filter(is_allowed);
+        let value = knob.and_then(|knob| host.kernel_setting(&knob).ok());
         values.extend(value.map(|value| (name.clone(), value)));
     }
     let plan = run.as_ref().and_then(|run| run.plan.as_ref());

@@ -1,0 +1,93 @@
+//! What only the start of a server knows, as plain data, and the load that follows from it and from the workload.
+//!
+//! Both sides of a connection use it: a machine for its own servers, and the controller for a server on another machine. The
+//! controller builds the load of its own workload, so that no host chooses what the client does.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use load::drivers::ProtocolSpec;
+use load::drivers::password::PasswordSource;
+use load::drivers::protocol::ServerAccess;
+use load::spec::{KeyProof, LoadSpec, TlsSpec, Trust};
+
+use crate::definition::{CERTIFICATE, DatabaseAccount, ServerDefinition, Workload};
+use crate::instance::certificate::trusted_by_client;
+use crate::names::UnknownName;
+
+/// What only the start of a server knows.
+#[derive(Clone, Debug)]
+pub struct StartedServer {
+    /// The address of each instance, at least one. A client that sends the server's name (`Host` of HTTP) sends the first.
+    pub addresses: Vec<SocketAddr>,
+    /// Where its password is, if it has one.
+    pub password: Option<PasswordSource>,
+    /// The file with its certificate, for a load over TLS.
+    pub certificate: Option<PathBuf>,
+    /// The pipes to a runner.
+    pub pipes: Option<(PathBuf, PathBuf)>,
+    /// Keys, values and rows follow from this.
+    pub seed: u64,
+}
+
+/// Whether the load of a server uses a certificate of its start.
+pub fn has_certificate(server: &ServerDefinition) -> bool {
+    server.knobs.iter().any(|knob| knob.name == CERTIFICATE)
+}
+
+impl StartedServer {
+    fn address(&self) -> SocketAddr {
+        *self.addresses.first().expect("a server listens")
+    }
+
+    /// The operations for the engine: the workload's mix, or only the operation of this name.
+    pub fn protocol(
+        &self,
+        workload: &Workload,
+        server: &ServerDefinition,
+        only: Option<&str>,
+    ) -> Result<ProtocolSpec, UnknownName> {
+        let mix = match only {
+            None => workload.load.mix.clone(),
+            Some(name) => workload.only(name)?,
+        };
+        let DatabaseAccount { user, database } = server.account.clone().unwrap_or_default();
+        let access = ServerAccess {
+            authority: self.address().to_string(),
+            user,
+            database,
+            password: self.password.clone(),
+            pipes: self.pipes.clone(),
+            seed: self.seed,
+            folder: workload.folder.directory().map(Path::to_owned),
+            // The password is of this start, and protects nothing else.
+            may_send_cleartext: !self.address().ip().is_loopback(),
+        };
+        Ok(server.protocol.spec(&mix, &access).expect("the server's protocol has the mix of the load"))
+    }
+
+    /// A closed loop of the mix, or of the operation of this name, on one thread and without an end. Connections are divided among
+    /// the addresses. The caller sets shape, length and threads.
+    pub fn load_spec(
+        &self,
+        workload: &Workload,
+        server: &ServerDefinition,
+        only: Option<&str>,
+    ) -> Result<LoadSpec, UnknownName> {
+        let protocol = self.protocol(workload, server, only)?;
+        let starttls = protocol.starts_tls().then(|| TlsSpec {
+            server_name: self.address().ip().to_string(),
+            resumption: true,
+            trust: Trust::Anyone,
+            proof: KeyProof::Once,
+            identity: None,
+        });
+        let tls = self.certificate.as_deref().map(trusted_by_client);
+        Ok(LoadSpec::closed(protocol, self.address(), workload.load.connections)
+            .with_addresses(self.addresses.clone())
+            .with_tls(tls.or(starttls))
+            .with_duration(None)
+            .with_timeout(workload.load.timeout)
+            .with_seed(self.seed))
+    }
+}
