@@ -27,7 +27,7 @@ export function loadSection(report: Report, cells: readonly Cell[], style: (cell
   const offered = cells.filter((cell) => loadPoints(cell.trials).length > 0);
   const few = offered.length > MAX_LINES ? bestOfEach(offered, mainAxis(report), report.verdict?.higher_is_better ?? true) : offered;
   // Where the value is a capacity, it is a rate on the chart's axis.
-  const capacity = (cell: Cell): number | null => (report.plan?.measure.kind === "capacity" ? cell.summary?.median ?? null : null);
+  const capacity = (cell: Cell): number | null => (report.plan?.measure.metric === "capacity" ? cell.summary?.median ?? null : null);
   const series = few.map((cell) => ({ name: cell.label, style: style(cell), points: loadPoints(cell.trials), capacity: capacity(cell) }));
   return {
     id: "latency",
