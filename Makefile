@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-precision bench-turns bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% test-rust test-python test-web
+.PHONY: help demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,10 @@ bench-precision: packages-bench ## Half-widths of quick comparisons beside an ea
 bench-turns: packages-bench ## Compare different servers in turns and alone (TURNS_OPTIONS='--minutes 60'): docs/results/turns.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m turns --showdown $(target)/release/showdown $(TURNS_OPTIONS)
+
+bench-sustained: packages-bench ## Hold the capacities of known servers that pause (SUSTAINED_OPTIONS='--minutes 60'): docs/results/sustained.md
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m sustained --showdown $(target)/release/showdown $(SUSTAINED_OPTIONS)
 
 bench-selftest: ## Selftests of an idle machine, one after the other (SELFTEST_OPTIONS='--minutes 9'): docs/results/selftest.md
 	cargo build --release --locked -p showdown
