@@ -92,7 +92,6 @@ pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, Foun
 pub use first_block::replacement_before_gains;
 pub use gates::is_broken;
 pub use held_error::HeldError;
-pub use hint::capacity_share;
 pub use interrupted_run::{InterruptedRun, ResumeError};
 pub use lab::FinishedRun;
 pub use machine_draw::machines as machines_of;

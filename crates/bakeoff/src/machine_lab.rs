@@ -16,7 +16,6 @@ use crate::breaking_point::BreakingPoint;
 use crate::caveats::{MADE_BY, MADE_BY_SERVER};
 use crate::event::{Event, Observer};
 use crate::gates;
-use crate::hint::Hint;
 use crate::lab::{Lab, TrialSlot};
 use crate::run_machines::{Place, RunMachine, RunMachines};
 use crate::run_plan_error::RunPlanError;
@@ -38,8 +37,6 @@ pub struct MachineLab<'a> {
     pub power: Option<RunPower>,
     /// What finds breaking points, in commands that measure them.
     pub breaking_point: Option<&'a dyn BreakingPoint>,
-    /// About the capacity of every variant, as a share of its closed loop, if that is known.
-    pub guess: Option<f64>,
     /// Why servers of this run cannot be up together, and at which rate they are measured then; none while they can, or
     /// where the plan has no turns.
     pub one_at_a_time: Option<OneAtATime>,
@@ -58,19 +55,11 @@ impl MachineLab<'_> {
     }
 
     fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {
-        let TrialSlot { scheduled, variant_point, writer, ref hint, warm_up_loop } = *slot;
+        let TrialSlot { scheduled, variant_point, writer, hint, warm_up_loop } = *slot;
         let place = self.machines.place_of(variant_point.variant, scheduled.block);
         let order = self.order(plan, place, scheduled.variant_point, variant_point, scheduled.number);
         let machine = place.machine;
-        TrialStart {
-            scheduled,
-            variant_point,
-            writer,
-            hint: hint.clone().or(self.guess.map(Hint::ShareOfClosedLoop)),
-            warm_up_loop,
-            machine,
-            order,
-        }
+        TrialStart { scheduled, variant_point, writer, hint, warm_up_loop, machine, order }
     }
 
     /// What the server of a variant point, with this index, is started with there. Its machine knows it by `number`.

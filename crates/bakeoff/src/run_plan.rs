@@ -39,8 +39,6 @@ pub struct RunPermissions<'a> {
     pub meters: &'a [RunMeter],
     /// What finds breaking points, in commands that measure them.
     pub breaking_point: Option<&'a dyn BreakingPoint>,
-    /// About the capacity of every variant as a share of its closed loop, from earlier runs: where first trials begin to search.
-    pub guess: Option<f64>,
 }
 
 /// Runs the trials of a plan; the run directory is created in `root`.
@@ -135,17 +133,9 @@ pub fn on_its_machines<T>(
         }
     };
     let context = &of_clients;
-    let RunPermissions { breaking_point, guess, .. } = permissions;
-    let mut lab = MachineLab {
-        workload,
-        machines,
-        variants,
-        context,
-        power,
-        breaking_point,
-        guess,
-        one_at_a_time: None,
-    };
+    let RunPermissions { breaking_point, .. } = permissions;
+    let mut lab =
+        MachineLab { workload, machines, variants, context, power, breaking_point, one_at_a_time: None };
     let result = run(&mut lab, observe);
     let unrestored = close_kernel_settings(&lab.machines, &prepared, observe);
     Ok((result?, unrestored))

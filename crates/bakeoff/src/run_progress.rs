@@ -216,7 +216,7 @@ impl<'a> RunProgress<'a> {
         let slots = together.iter().zip(&writers).map(|(scheduled, writer)| {
             let variant_point = &self.variant_points[scheduled.variant_point];
             let kept = &self.replay.kept;
-            let hint = Hint::of(&self.plan, scheduled.variant_point, kept);
+            let hint = Hint::of(scheduled.variant_point, kept);
             let warm_up_loop = next_loop(&self.plan, kept.of(scheduled.variant_point));
             TrialSlot { scheduled, variant_point, writer, hint, warm_up_loop }
         });

@@ -66,3 +66,57 @@ impl SustainedCapacity {
         Some(self.curve.block_values(&self.blocks)?.into_iter().map(f64::exp).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use archive::model::{PhaseKind, SpentBound, TrialPhase};
+
+    use super::*;
+    use crate::first_block::tests::closed_loop;
+    use crate::testing::plan::PLAN;
+    use crate::trial::blank;
+    use crate::trial_order::ScheduledTrial;
+    use crate::variant_point::variant_points;
+
+    /// A valid trial with a closed loop of 50,000/s and levels: each a rate, and what it spent of a budget of 100.
+    fn trial(block: u32, levels: &[(f64, f64)]) -> Trial {
+        let plan: Plan = PLAN.parse().expect("a plan");
+        let scheduled = ScheduledTrial { number: block, block, position: 1, variant_point: 0 };
+        let level = |(rate_per_s, spent): &(f64, f64)| TrialPhase {
+            kind: PhaseKind::SearchStep,
+            spent: Some(SpentBudget {
+                rate_per_s: *rate_per_s,
+                bounds: vec![SpentBound { spent: *spent, budget: 100.0 }],
+                late_share: Some(spent / 1e4),
+            }),
+            ..closed_loop(1.0, 0.1)
+        };
+        let phases = [closed_loop(50_000.0, 0.5)].into_iter().chain(levels.iter().map(level)).collect();
+        let blank = blank(&plan, &scheduled, &variant_points(&plan)[0]);
+        Trial { status: TrialStatus::Valid, phases, ..blank }
+    }
+
+    #[test]
+    fn a_pause_that_one_block_of_four_has_seen_is_in_the_capacity() {
+        let quiet = [(18_000.0, 5.0), (20_000.0, 20.0), (22_000.0, 60.0)];
+        let trials = [trial(1, &quiet), trial(2, &quiet), trial(3, &quiet)];
+        let three = SustainedCapacity::of(&trials.iter().collect::<Vec<_>>()).expect("a capacity");
+        let pausing = trial(4, &[(18_000.0, 900.0), (20_000.0, 20.0), (22_000.0, 60.0)]);
+        let all = SustainedCapacity::of(&trials.iter().chain([&pausing]).collect::<Vec<_>>());
+        let all = all.expect("a capacity");
+        let rate = |capacity: &SustainedCapacity| capacity.rate_per_s().expect("a rate");
+        assert!(rate(&all) < 0.8 * rate(&three), "{} and {}", rate(&all), rate(&three));
+        let values = all.block_values().expect("values");
+        assert!(values[3] < values[0], "{values:?}");
+        let mean = values.iter().map(|value| value.ln()).sum::<f64>() / 4.0;
+        assert!((mean.exp() / rate(&all) - 1.0).abs() < 1e-9);
+        let interval = all.interval(Confidence::P95).expect("an interval");
+        assert!(interval.low < rate(&all) && rate(&all) < interval.high);
+    }
+
+    #[test]
+    fn trials_of_earlier_versions_have_no_levels() {
+        let old = trial(1, &[]);
+        assert!(SustainedCapacity::of(&[&old]).is_none() && spendings([&old]).is_empty());
+    }
+}

@@ -15,15 +15,14 @@ use bakeoff::event::Event;
 use bakeoff::held::StudyEnd;
 use bakeoff::plan_request::{self, PlanRequest};
 use bakeoff::{
-    FinishedRun, RunPermissions, RunPlanError, capacity_share, replaced_sentence, replacement_before_gains,
-    run_plan,
+    FinishedRun, RunPermissions, RunPlanError, replaced_sentence, replacement_before_gains, run_plan,
 };
 use explain::{HeldFigures, PlainFigures, held_figures};
 use host::Host;
 use load::engine::RunContext;
 use workload::VariantText;
 
-use crate::lab::{CONFIRMATION, LabError, Settings, StageTrials, TuningLab};
+use crate::lab::{LabError, Settings, StageTrials, TuningLab};
 use crate::reading::{has_text, reading};
 
 /// Time under load of a server in a block of a quick search.
@@ -63,8 +62,6 @@ pub struct BakeoffLab<'a> {
     begun: Instant,
     /// The measure of all stages, which the first one decides, and what it replaced.
     measure: Option<(Measure, Option<ReplacedMeasure>)>,
-    /// Capacities as a share of closed loops: where the trials of later stages begin to search.
-    share: Option<f64>,
     /// The run of the last stage.
     last_stage: Option<Run>,
     /// Whether the server is asked what it says of itself.
@@ -94,7 +91,6 @@ impl<'a> BakeoffLab<'a> {
             observe,
             begun: Instant::now(),
             measure: None,
-            share: None,
             last_stage: None,
             asks_server: false,
             unrestored: Vec::new(),
@@ -140,17 +136,10 @@ impl<'a> BakeoffLab<'a> {
         Ok(plan)
     }
 
-    /// Where the first trials of a stage begin to search. Those of the answer begin from nothing, as its report has their latency
-    /// over load, which the approach does not save.
-    fn guess(&self, stage: &str, plan: &Plan) -> Option<f64> {
-        let is_capacity = matches!(plan.measure, Measure::Capacity { .. });
-        self.share.filter(|_| is_capacity && stage != CONFIRMATION)
-    }
-
     /// Runs a plan in a thread of its own: a run keeps its thread on the client's CPUs, and the next plan is to see all of them.
-    fn run(&mut self, plan: &Plan, guess: Option<f64>) -> Result<FinishedRun, RunPlanError> {
+    fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunPlanError> {
         let Self { permissions, root, context, observe, .. } = self;
-        let permissions = RunPermissions { guess, ..*permissions };
+        let permissions = *permissions;
         in_a_thread(|| {
             run_plan(plan, permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)))
         })
@@ -239,8 +228,7 @@ impl TuningLab for BakeoffLab<'_> {
         let plan = self.plan(of, blocks).map_err(|why| {
             if self.has_measured() { LabError::Refused(why) } else { LabError::Failed(why) }
         })?;
-        let guess = self.guess(stage, &plan);
-        let finished = self.when_free(|lab| lab.run(&plan, guess)).map_err(|error| self.why_not(&error))?;
+        let finished = self.when_free(|lab| lab.run(&plan)).map_err(|error| self.why_not(&error))?;
         self.unrestored.extend(finished.unrestored);
         if self.is_interrupted() {
             return Err(LabError::Interrupted);
@@ -255,7 +243,6 @@ impl TuningLab for BakeoffLab<'_> {
         self.measure.get_or_insert_with(|| (plan.measure.clone(), plan.replaced.clone()));
         let name = finished.dir.file_name().map(|name| name.to_string_lossy().into_owned());
         let trials = run.trials.iter().filter_map(|record| reading(&run, &plan, &record.trial)).collect();
-        self.share = capacity_share(run.trials.iter().map(|record| &record.trial)).or(self.share);
         self.last_stage = Some(run);
         Ok(StageTrials {
             run: name.unwrap_or_default(),

@@ -61,7 +61,6 @@ fn lab_on<'a>(
     };
     let variants = variant_points(plan).iter().map(variant).collect();
     MachineLab {
-        guess: None,
         workload,
         machines: RunMachines::new(
             plan,

@@ -2,7 +2,7 @@
 //! the curve of response time over load.
 
 use archive::model::{PhaseKind, Plan, RunLength};
-use load::capacity::levels::{KnownServer, LevelPlan, NextSlice, SustainedCapacity};
+use load::capacity::levels::{LevelPlan, NextSlice, SustainedCapacity};
 use load::capacity::{CURVE_SHARES, CapacitySearch, SearchedCapacity};
 use load::inputs::slo::Slo;
 use load::slices::SliceLength;
@@ -11,7 +11,6 @@ use load::spec::{Arrivals, Shape};
 use super::rounds::{Rounds, in_words};
 use super::turn_taker::TurnTaker;
 use crate::event::{Event, Observer};
-use crate::hint::Hint;
 
 /// Slices of a level where one server is up: its load is continuous, and the slices only say in which the client was the limit.
 const SLICES_OF_LEVEL: u32 = 5;
@@ -30,8 +29,8 @@ impl Rounds<'_> {
             let measured = self.slice.measured.max(plan.level() / SLICES_OF_LEVEL);
             self.slice = SliceLength { measured, ..self.slice };
         }
-        let known = servers.iter().map(TurnTaker::known).collect();
-        let mut search = CapacitySearch::new(slo, known, plan);
+        let closed_loops = servers.iter().map(|server| server.result.closed_loop_per_s).collect();
+        let mut search = CapacitySearch::new(slo, closed_loops, plan);
         let mut order: Vec<usize> = (0..servers.len()).collect();
         let mut rounds = 0;
         while let Some(round) = search.next() {
@@ -97,19 +96,6 @@ impl Rounds<'_> {
 }
 
 impl TurnTaker<'_, '_> {
-    /// What is known of the server before its search.
-    fn known(&self) -> KnownServer {
-        let closed_loop_per_s = self.result.closed_loop_per_s;
-        let known = KnownServer { closed_loop_per_s, ..KnownServer::default() };
-        match &self.hint {
-            Some(Hint::Spent(spendings)) => KnownServer { spendings: spendings.clone(), ..known },
-            Some(Hint::ShareOfClosedLoop(share)) => {
-                KnownServer { guess_per_s: Some(share * closed_loop_per_s), ..known }
-            }
-            Some(Hint::LastValue(_)) | None => known,
-        }
-    }
-
     /// Takes a capacity, with all operations of the levels at about it. All other levels are the steps of the search.
     fn take_capacity(&mut self, plan: &Plan, slo: &Slo, found: SearchedCapacity) {
         if self.loads.interrupted {
@@ -129,9 +115,7 @@ impl TurnTaker<'_, '_> {
         }
         let reasons = match found.capacity {
             SustainedCapacity::AtLeast(_) | SustainedCapacity::Unknown => &mut self.result.client_reasons,
-            SustainedCapacity::Found(_) | SustainedCapacity::NoRateMeets | SustainedCapacity::Unsettled => {
-                &mut self.result.reasons
-            }
+            SustainedCapacity::Found(_) | SustainedCapacity::NoRateMeets => &mut self.result.reasons,
         };
         reasons.extend(found.capacity.reason(slo));
     }
@@ -140,10 +124,7 @@ impl TurnTaker<'_, '_> {
 fn doing(search: &CapacitySearch<'_>, round: &[Option<NextSlice>]) -> String {
     let rates: Vec<Option<f64>> = round.iter().map(|next| next.map(|next| next.rate_per_s)).collect();
     let rates = in_words(&rates);
-    match search.progress() {
-        Some(done) => format!("searching the capacity at {rates}: {:.0} % done", done * 100.0),
-        None => format!("trying {rates}"),
-    }
+    format!("searching the capacity at {rates}: {:.0} % done", search.progress() * 100.0)
 }
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ impl<'a> TrialMember<'a> {
         let background = plan.background.map(|load| {
             (BackgroundLoad::start(loads.spec(), load, self.setup.context), self.began.elapsed())
         });
-        let (name, rate, hint) = (self.variant_point.name(plan), self.rate_per_s(), self.hint.clone());
+        let (name, rate, hint) = (self.variant_point.name(plan), self.rate_per_s(), self.hint);
         let rng = &mut self.setup.block_rng(self.trial.block);
         let mut measured = match plan.measure {
             Measure::BreakingPoint => self.measure_break(&mut loads, observe),
@@ -189,7 +189,7 @@ impl<'a> TrialMember<'a> {
             server_cpus: machine.server_cpus.len(),
             client_cpus: setup.machines.client_cpus.len(),
             load: loads.spec().clone(),
-            hint: self.hint.as_ref().and_then(Hint::last_value),
+            hint: self.hint.map(|hint| hint.last_value),
             context: setup.context,
         };
         let (result, steps) = measure_break(setup.breaking_point, &server, observe)?;
@@ -256,7 +256,7 @@ impl<'a> TrialMember<'a> {
 
     /// Where its search begins.
     pub fn hint(&self) -> Option<Hint> {
-        self.hint.clone()
+        self.hint
     }
 
     /// Length of a loop of its warm-up.

@@ -10,7 +10,7 @@ use stats::confidence::ConfidenceInterval;
 use super::budget::BudgetUse;
 use super::closed_loop::NothingSucceeds;
 use super::evaluate::{StepEvaluation, evaluate};
-use super::levels::{KnownServer, LevelPlan, NextSlice, SustainedCapacity};
+use super::levels::{LevelPlan, NextSlice, SustainedCapacity};
 use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
 use crate::inputs::slo::Slo;
 use crate::outcome::{LoadEvent, LoadOutcome, RunContext, RunError};
@@ -96,7 +96,7 @@ pub enum CapacityEvent {
         evaluation: StepEvaluation,
         /// Its numbers.
         summary: Box<Summary>,
-        /// How much of the search is done, 0 to 1; none while the rates are not near the capacity, and in the curve.
+        /// How much of the search is done, 0 to 1; none in the curve.
         progress: Option<f64>,
         /// About how long the rest of the search takes, if nothing disturbs it.
         left: Duration,
@@ -167,11 +167,10 @@ fn reasons(capacity: SustainedCapacity, is_interrupted: bool, slo: &Slo) -> Vec<
     let interrupted = is_interrupted.then(|| "interrupted before the search was over".to_owned());
     let of_capacity = match capacity {
         SustainedCapacity::NoRateMeets => None,
-        SustainedCapacity::Unknown | SustainedCapacity::Unsettled if is_interrupted => None,
-        SustainedCapacity::Found(_)
-        | SustainedCapacity::AtLeast(_)
-        | SustainedCapacity::Unknown
-        | SustainedCapacity::Unsettled => capacity.reason(slo),
+        SustainedCapacity::Unknown if is_interrupted => None,
+        SustainedCapacity::Found(_) | SustainedCapacity::AtLeast(_) | SustainedCapacity::Unknown => {
+            capacity.reason(slo)
+        }
     };
     interrupted.into_iter().chain(of_capacity).collect()
 }
@@ -229,15 +228,14 @@ impl SearchRun<'_> {
         closed_loop_per_s: f64,
         observe: &mut CapacityObserver<'_>,
     ) -> Result<SearchedCapacity, RunError> {
-        let known = vec![KnownServer { closed_loop_per_s, ..KnownServer::default() }];
-        let mut search = CapacitySearch::new(self.slo, known, self.plan);
+        let mut search = CapacitySearch::new(self.slo, vec![closed_loop_per_s], self.plan);
         let curve = self.length.measured * self.curve_slices() * CURVE_SHARES.len() as u32;
         while let Some(next) = search.next().and_then(|round| round[0]) {
             let Some(slice) = self.slice(next)? else { break };
             let (evaluation, summary) = search.add(0, next, slice);
             let progress = search.progress();
-            let left = self.plan.load.mul_f64(1.0 - progress.unwrap_or(0.0)) + curve;
-            let (rate_per_s, summary) = (next.rate_per_s, Box::new(summary));
+            let left = self.plan.load.mul_f64(1.0 - progress) + curve;
+            let (rate_per_s, summary, progress) = (next.rate_per_s, Box::new(summary), Some(progress));
             observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, progress, left });
         }
         let found = search.finish().into_iter().next();
@@ -327,10 +325,7 @@ mod tests {
         assert_eq!(of(SustainedCapacity::NoRateMeets, false), "");
         assert!(of(SustainedCapacity::AtLeast(1.0), false).contains("the client was the limit"));
         assert!(of(SustainedCapacity::Unknown, false).contains("the client was the limit"));
-        assert!(of(SustainedCapacity::Unsettled, false).contains("measure for longer"));
-        for unknown in [SustainedCapacity::Unknown, SustainedCapacity::Unsettled] {
-            assert_eq!(of(unknown, true), "interrupted before the search was over");
-        }
+        assert_eq!(of(SustainedCapacity::Unknown, true), "interrupted before the search was over");
         assert!(of(SustainedCapacity::AtLeast(1.0), true).starts_with("interrupted"));
     }
 }

@@ -1,11 +1,13 @@
 //! The capacity of one server under sustained load: which rate its next slice has, and what its slices have spent of the error
-//! budget. Pure, so that tests run it against simulated servers (`examples/sustained.rs`).
+//! budget. Pure, so that tests run it against scripted servers.
 //!
-//! | stage | what happens |
-//! |---|---|
-//! | approach | the rate climbs while slices meet the objective and falls while they miss it, in strides that are halved at each turn (PEST: Taylor and Creelman, Journal of the Acoustical Society of America 41, 1967). Only where nothing is known of the server |
-//! | levels | a cycle of three rates around the guess, from the lowest up. A level is one continuous load in the server's own time: what falls due while a slice drains is sent when the next one begins. It ends when the server has caught up, so that no level inherits the queue of another, and each has all that it caused |
-//! | fit | after a cycle, [`stats::error_budget`] says where the budget is spent exactly, and the next cycle is around that |
+//! A cycle has a level at each of a fixed list of shares of the server's closed loop, from the lowest up, and the search repeats the
+//! cycle. A level is one continuous load in the server's own time: what falls due while a slice drains is sent when the next one
+//! begins. It ends when the server has caught up, so that no level inherits the queue of another, and each has all that it
+//! caused. [`stats::error_budget`] says where the budget is spent exactly.
+//!
+//! The rates do not depend on what was late before. A search that moved towards the capacity was tried: on a machine that stalls now
+//! and then, one bad second at the beginning held it at a tenth of the capacity, in all blocks (decision 0033).
 //!
 //! A slice in which the client was the limit says nothing about the server and is left out, by what the client did alone. A
 //! level with more such slices than others is one that the client cannot offer.
@@ -18,51 +20,31 @@ use stats::error_budget::{BudgetCurve, Spending};
 use super::budget::BudgetUse;
 use crate::inputs::slo::Slo;
 
-/// First rate, as a share of the throughput of a closed loop: under the knee of most servers, and within one stride of it.
-const FIRST_SHARE: f64 = 0.7;
+/// The rates of a cycle, as shares of the closed loop's throughput. The knee of a server lies at 0.7 to 1.1 of it: there they are
+/// denser. Servers that pause spend their budget below.
+const LEVELS: [f64; 9] = [0.1, 0.25, 0.45, 0.6, 0.7, 0.78, 0.86, 0.94, 1.02];
+/// Where even the lowest level spends more than the budget, the next cycle begins at this share of it.
+const LOWER: f64 = 0.4;
+/// A capacity may lie this far below the lowest rate that was tried.
+const BELOW_TRIED: f64 = 0.5;
 /// There is no search for a capacity below this share of the closed loop's throughput.
 const LOWEST_SHARE: f64 = 1e-3;
-/// Factor between the first rates of an approach, and that with which it ends.
-const STRIDE: f64 = 1.6;
-const LAST_STRIDE: f64 = 1.15;
-/// Slices of an approach, at the most.
-const MOST_APPROACH: u32 = 24;
-/// A sustained capacity is about this share of the rate at which a slice begins to miss.
-const BELOW_KNEE: f64 = 0.85;
-/// The rates of a cycle, as logarithms of shares of the guess. More of them are below than above: a queue that grows says the
-/// same each time, and takes long to drain.
-const LEVELS: [f64; 3] = [-0.12, 0.0, 0.12];
 /// Burn rate of a level after which its cycle has no higher one.
-const HIGH_ENOUGH: f64 = 6.0;
+const HIGH_ENOUGH: f64 = 10.0;
 /// A server that falls further behind in this many slices in a row does not catch up: its level ends.
 const FALLING_BEHIND: u32 = 3;
 /// Slices in which a server may catch up at the end of a level.
 const MOST_CLOSING: u32 = 20;
-/// A guess moves by at most this much after a cycle, as a logarithm.
-const LONGEST_MOVE: f64 = 1.6;
 /// Least own time of a level, also in multiples of the time limit: a queue must have time to grow beyond it.
-const SHORTEST_LEVEL: Duration = Duration::from_millis(300);
+const SHORTEST_LEVEL: Duration = Duration::from_millis(150);
 const LEVEL_OVER_LIMIT: u32 = 12;
-/// The value of a single search lies within this factor of the rates that it tried.
-const BEYOND_TRIED: f64 = 1.1;
 /// Cycles of a search that has time for them. Their scatter is that of its capacity.
 const CYCLES: u32 = 6;
-
-/// What is known of a server before its search.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct KnownServer {
-    /// Throughput of a closed loop with the same connections, operations a second. 0 where nothing succeeded: no rate is tried.
-    pub closed_loop_per_s: f64,
-    /// About its capacity, operations a second, where that is known from elsewhere: the search begins there.
-    pub guess_per_s: Option<f64>,
-    /// What it spent in earlier blocks, for each bound of the objective: the search begins where they have spent the budget.
-    pub spendings: Vec<Vec<Spending>>,
-}
 
 /// How long a search is, in the server's own time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelPlan {
-    /// Own time in all. A search without a guess may take twice as long.
+    /// Own time in all. A search has one cycle at least.
     pub load: Duration,
     /// The time limit of the objective.
     pub limit: Duration,
@@ -137,8 +119,6 @@ pub enum SustainedCapacity {
     NoRateMeets,
     /// Too few slices say something: in the others, the client was the limit.
     Unknown,
-    /// Nothing was late at any rate that was tried.
-    Unsettled,
 }
 
 /// The reason that is reported where the client set the highest rate.
@@ -155,10 +135,6 @@ impl SustainedCapacity {
                 "the search found no capacity: in most slices the client was the limit: give it more threads and cores"
                     .to_owned(),
             ),
-            Self::Unsettled => Some(
-                "the search did not settle: no rate that was tried spends the budget of the objective: measure for longer, or on a quieter machine"
-                    .to_owned(),
-            ),
         }
     }
 
@@ -166,7 +142,7 @@ impl SustainedCapacity {
     pub fn rate_per_s(self) -> Option<f64> {
         match self {
             Self::Found(rate) | Self::AtLeast(rate) => Some(rate),
-            Self::NoRateMeets | Self::Unknown | Self::Unsettled => None,
+            Self::NoRateMeets | Self::Unknown => None,
         }
     }
 }
@@ -175,183 +151,118 @@ impl SustainedCapacity {
 #[derive(Clone, Debug)]
 pub struct LevelSearch {
     plan: LevelPlan,
+    closed_loop_per_s: f64,
     curve: BudgetCurve,
-    /// Logarithm of the lowest rate.
-    lowest: f64,
-    /// Logarithm of a rate that the client cannot offer.
-    ceiling: f64,
-    /// Of earlier blocks.
-    known: Vec<Vec<Spending>>,
-    stage: Stage,
+    /// The level under way: its place in the list; none once the search is over.
+    place: Option<usize>,
+    /// Share of the list's rates at which the cycle runs: less than 1 where the lowest rates were too high.
+    lowered: f64,
+    /// For how long the last slice drained.
+    carried: Duration,
+    /// Slices in a row in which the server fell further behind, and those in which it caught up at the end of its level.
+    behind: u32,
+    closing: u32,
     own_time: Duration,
     cycle: u32,
     levels: Vec<Level>,
-    /// Whether the objective was missed down to the lowest rate.
-    is_hopeless: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Stage {
-    Approach { rate: f64, stride: f64, last_missed: Option<bool>, slices: u32 },
-    Levels { guess: f64, place: usize, carried: Duration, behind: u32, closing: u32 },
-    Over,
+    /// The lowest rate that the client cannot offer.
+    ceiling_per_s: f64,
 }
 
 impl LevelSearch {
-    /// A search for the capacity of a server.
-    pub fn new(server: KnownServer, plan: LevelPlan) -> Self {
-        let KnownServer { closed_loop_per_s, guess_per_s, spendings: known } = server;
-        let curve = BudgetCurve::of_closed_loop(closed_loop_per_s);
-        let stage = match crossing_of(curve, &known).or(guess_per_s.map(f64::ln)) {
-            // Without a rate to begin with there is nothing to try.
-            _ if closed_loop_per_s <= 0.0 => Stage::Over,
-            Some(guess) => Stage::levels(guess),
-            None => Stage::Approach {
-                rate: (FIRST_SHARE * closed_loop_per_s).ln(),
-                stride: STRIDE.ln(),
-                last_missed: None,
-                slices: 0,
-            },
-        };
-        let lowest = (LOWEST_SHARE * closed_loop_per_s).max(f64::MIN_POSITIVE).ln();
+    /// A search for the capacity of a server with this throughput of a closed loop, operations a second. 0 where nothing succeeded:
+    /// no rate is tried.
+    pub fn new(closed_loop_per_s: f64, plan: LevelPlan) -> Self {
         Self {
             plan,
-            curve,
-            lowest,
-            ceiling: f64::INFINITY,
-            known,
-            stage,
+            closed_loop_per_s,
+            curve: BudgetCurve::of_closed_loop(closed_loop_per_s),
+            place: (closed_loop_per_s > 0.0).then_some(0),
+            lowered: 1.0,
+            carried: Duration::ZERO,
+            behind: 0,
+            closing: 0,
             own_time: Duration::ZERO,
             cycle: 0,
             levels: Vec::new(),
-            is_hopeless: false,
+            ceiling_per_s: f64::INFINITY,
         }
     }
 
     /// The next slice; none if the search is over.
     pub fn next(&self) -> Option<NextSlice> {
-        match self.stage {
-            Stage::Approach { rate, .. } => {
-                Some(NextSlice { rate_per_s: rate.exp(), due_before: Duration::ZERO })
-            }
-            Stage::Levels { guess, place, carried, .. } => {
-                Some(NextSlice { rate_per_s: (guess + LEVELS[place]).exp(), due_before: carried })
-            }
-            Stage::Over => None,
-        }
+        let rate_per_s = self.rate_at(self.place?);
+        Some(NextSlice { rate_per_s, due_before: self.carried })
+    }
+
+    fn rate_at(&self, place: usize) -> f64 {
+        LEVELS[place] * self.lowered * self.closed_loop_per_s
     }
 
     /// How much of the search is done, 0 to 1.
     pub fn progress(&self) -> f64 {
-        match self.stage {
-            Stage::Over => 1.0,
-            _ => self.own_time.div_duration_f64(self.plan.load).min(0.99),
+        match self.place {
+            None => 1.0,
+            Some(_) => self.own_time.div_duration_f64(self.plan.load.max(self.cycle_time())).min(0.99),
         }
-    }
-
-    /// Whether the rates are near the capacity.
-    pub fn is_near(&self) -> bool {
-        matches!(self.stage, Stage::Levels { .. })
     }
 
     /// Adds the slice of [`LevelSearch::next`].
     pub fn add(&mut self, slice: &SliceSpending) {
+        let Some(place) = self.place else { return };
+        let rate_per_s = self.rate_at(place);
         self.own_time += slice.own_time;
-        match self.stage {
-            Stage::Approach { rate, stride, last_missed, slices } => {
-                let missed = slice.is_client_limited || slice.spent.burn_rate().is_none_or(|burn| burn > 1.0);
-                if slice.is_client_limited {
-                    self.ceiling = self.ceiling.min(rate);
-                }
-                let turned = last_missed.is_some_and(|last| last != missed);
-                let stride = if turned { stride / 2.0 } else { stride };
-                self.approach(rate, stride, missed, slices + 1);
-            }
-            Stage::Levels { guess, place, carried, behind, closing } => {
-                let behind = if slice.drain > carried { behind + 1 } else { 0 };
-                self.add_to_level(slice, (guess, place), behind, closing);
-            }
-            Stage::Over => {}
-        }
-    }
-
-    fn approach(&mut self, rate: f64, stride: f64, missed: bool, slices: u32) {
-        if stride < LAST_STRIDE.ln() || slices == MOST_APPROACH {
-            self.own_time = Duration::ZERO;
-            self.stage = Stage::levels(rate + BELOW_KNEE.ln());
-            return;
-        }
-        let next = rate + if missed { -stride } else { stride };
-        self.is_hopeless = next < self.lowest;
-        self.stage = if self.is_hopeless {
-            Stage::Over
-        } else {
-            Stage::Approach { rate: next, stride, last_missed: Some(missed), slices }
-        };
-    }
-
-    fn add_to_level(
-        &mut self,
-        slice: &SliceSpending,
-        (guess, place): (f64, usize),
-        behind: u32,
-        closing: u32,
-    ) {
-        let rate_per_s = (guess + LEVELS[place]).exp();
-        if self.levels.last().is_none_or(|level| level.rate_per_s != rate_per_s) {
+        if self.levels.last().is_none_or(|level| (level.rate_per_s, level.cycle) != (rate_per_s, self.cycle))
+        {
             self.levels.push(Level::at(rate_per_s, self.cycle));
         }
         let Some(level) = self.levels.last_mut() else { return };
         level.add(slice);
+        self.behind = if slice.drain > self.carried { self.behind + 1 } else { 0 };
         let is_long_enough = level.own_time >= self.plan.level();
         let is_client_limited = is_long_enough && level.is_client_limited();
-        let has_caught_up = slice.drain <= self.plan.caught_up() || closing == MOST_CLOSING;
-        let falls_behind = behind >= FALLING_BEHIND && slice.drain > self.plan.limit;
-        let is_highest = falls_behind
-            || is_client_limited
-            || level.spent.burn_rate().is_some_and(|burn| burn > HIGH_ENOUGH);
+        let has_caught_up = slice.drain <= self.plan.caught_up() || self.closing == MOST_CLOSING;
+        let falls_behind = self.behind >= FALLING_BEHIND && slice.drain > self.plan.limit;
+        let is_over_spent = level.spent.burn_rate().is_some_and(|burn| burn > HIGH_ENOUGH);
         if is_client_limited {
-            self.ceiling = self.ceiling.min(rate_per_s.ln());
+            self.ceiling_per_s = self.ceiling_per_s.min(rate_per_s);
         }
         if falls_behind || (is_long_enough && has_caught_up) {
-            self.end_level(guess, place, is_highest);
+            let is_highest =
+                falls_behind || is_client_limited || (is_over_spent && place + 2 > LEVELS.len() / 2);
+            self.end_level(place, is_highest);
         } else {
-            let closing = if is_long_enough { closing + 1 } else { 0 };
-            self.stage = Stage::Levels { guess, place, carried: slice.drain, behind, closing };
+            self.closing = if is_long_enough { self.closing + 1 } else { 0 };
+            self.carried = slice.drain;
         }
     }
 
-    fn end_level(&mut self, guess: f64, place: usize, is_highest: bool) {
+    fn end_level(&mut self, place: usize, is_highest: bool) {
+        (self.carried, self.behind, self.closing) = (Duration::ZERO, 0, 0);
         if place + 1 < LEVELS.len() && !is_highest {
-            let carried = Duration::ZERO;
-            self.stage = Stage::Levels { guess, place: place + 1, carried, behind: 0, closing: 0 };
+            self.place = Some(place + 1);
             return;
         }
         self.cycle += 1;
-        let next = self.next_guess(guess);
-        let is_near = next - guess < LEVELS[LEVELS.len() - 1] + 0.1 && guess - next < 0.3 - LEVELS[0];
-        let most = if is_near { self.plan.load } else { self.plan.load * 3 };
-        // A further cycle takes about as long as the one before.
-        let half_a_cycle = self.plan.level() * LEVELS.len() as u32 / 2;
-        let is_over = self.own_time + half_a_cycle > most;
-        self.is_hopeless = next < self.lowest;
-        self.stage = if is_over || self.is_hopeless { Stage::Over } else { Stage::levels(next) };
-    }
-
-    /// The middle of the next cycle.
-    fn next_guess(&self, guess: f64) -> f64 {
-        let found = self.crossing_with_earlier().unwrap_or(guess + STRIDE.ln());
-        let moved = (found - guess).clamp(-LONGEST_MOVE, STRIDE.ln());
-        (guess + moved).min(self.ceiling - LEVELS[1])
-    }
-
-    /// Where the budget is spent exactly, by these levels and those of earlier blocks.
-    fn crossing_with_earlier(&self) -> Option<f64> {
-        let mut all = spendings(&self.levels);
-        for (bound, known) in all.iter_mut().zip(&self.known) {
-            bound.extend(known);
+        let lowest = self.levels.iter().map(|level| level.rate_per_s).fold(f64::INFINITY, f64::min);
+        if self.crossing().is_some_and(|found| found.exp() < lowest) {
+            self.lowered *= LOWER;
         }
-        crossing_of(self.curve, &all)
+        let is_over = self.own_time + self.cycle_time() / 2 > self.plan.load;
+        self.place = (!is_over || self.is_lowered_at_last()).then_some(0);
+        if self.lowered * LEVELS[0] < LOWEST_SHARE {
+            self.place = None;
+        }
+    }
+
+    /// Whether the rates have just been lowered: at least one cycle has those.
+    fn is_lowered_at_last(&self) -> bool {
+        self.levels.iter().all(|level| level.rate_per_s > 1.001 * self.rate_at(0))
+    }
+
+    /// About how long a cycle is: the highest levels end early.
+    fn cycle_time(&self) -> Duration {
+        self.plan.level() * (LEVELS.len() as u32 - 1)
     }
 
     fn crossing(&self) -> Option<f64> {
@@ -366,49 +277,34 @@ impl LevelSearch {
     /// The 95 % interval of the capacity over the cycles of this search, operations a second. It says what the capacity was
     /// during this search, and not what it is in another hour. None where there are too few cycles.
     pub fn interval(&self) -> Option<ConfidenceInterval> {
-        let of_cycle = |cycle: u32| self.levels.iter().filter(move |level| level.cycle == cycle);
-        let bounds = spendings(&self.levels).len();
+        let all = spendings(&self.levels);
+        let crossings = (0..all.len()).filter_map(|bound| Some((bound, self.curve.crossing(&all[bound])?)));
         // Of the bound that is spent first.
-        let curve = |bound: usize| -> Vec<Vec<Spending>> {
-            let of =
-                |cycle| of_cycle(cycle).flat_map(|l| l.spent.spendings(l.rate_per_s).into_iter().nth(bound));
-            (0..self.cycle).map(|cycle| of(cycle).collect()).collect()
+        let (bound, _) = crossings.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let of_cycle = |cycle: u32| -> Vec<Spending> {
+            let own: Vec<Level> = self.levels.iter().filter(|level| level.cycle == cycle).cloned().collect();
+            spendings(&own).into_iter().nth(bound).unwrap_or_default()
         };
-        let crossing = |bound: &usize| self.curve.crossing(&curve(*bound).concat());
-        let known = (0..bounds).filter_map(|bound| Some((bound, crossing(&bound)?)));
-        let (bound, _) = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        self.curve.interval(&curve(bound), Confidence::P95).map(|interval| interval.through(f64::exp))
+        let cycles: Vec<Vec<Spending>> = (0..self.cycle).map(of_cycle).collect();
+        self.curve.interval(&cycles, Confidence::P95).map(|interval| interval.through(f64::exp))
     }
 
     /// What the levels say.
     pub fn capacity(&self) -> SustainedCapacity {
-        let known: Vec<&Level> = self.levels.iter().filter(|level| !level.is_client_limited()).collect();
-        let highest = known.iter().map(|level| level.rate_per_s).fold(0.0, f64::max);
-        let lowest = known.iter().map(|level| level.rate_per_s).fold(f64::INFINITY, f64::min);
-        if known.is_empty() {
-            return if self.ceiling.is_finite() {
-                SustainedCapacity::Unknown
-            } else {
-                SustainedCapacity::NoRateMeets
-            };
+        let known = self.levels.iter().filter(|level| !level.is_client_limited());
+        let rates: Vec<f64> = known.map(|level| level.rate_per_s).collect();
+        let (Some(highest), Some(lowest)) =
+            (rates.iter().copied().reduce(f64::max), rates.iter().copied().reduce(f64::min))
+        else {
+            let has_tried = !self.levels.is_empty();
+            return if has_tried { SustainedCapacity::Unknown } else { SustainedCapacity::NoRateMeets };
+        };
+        match self.crossing().map(f64::exp) {
+            Some(rate) if rate < lowest * BELOW_TRIED => SustainedCapacity::NoRateMeets,
+            Some(rate) if rate < highest => SustainedCapacity::Found(rate),
+            _ if self.ceiling_per_s.is_finite() => SustainedCapacity::AtLeast(highest),
+            _ => SustainedCapacity::Found(highest),
         }
-        let own = self.crossing().map_or(f64::INFINITY, f64::exp);
-        if self.is_hopeless {
-            SustainedCapacity::NoRateMeets
-        } else if own > highest && self.ceiling.is_finite() {
-            SustainedCapacity::AtLeast(highest)
-        } else if self.crossing_with_earlier().is_none() {
-            SustainedCapacity::Unsettled
-        } else {
-            // A block in which nothing was late has still sustained its highest rate: leaving it out would be unfair.
-            SustainedCapacity::Found(own.clamp(lowest / BEYOND_TRIED, highest * BEYOND_TRIED))
-        }
-    }
-}
-
-impl Stage {
-    fn levels(guess: f64) -> Self {
-        Self::Levels { guess, place: 0, carried: Duration::ZERO, behind: 0, closing: 0 }
     }
 }
 
@@ -451,4 +347,113 @@ pub fn spendings(levels: &[Level]) -> Vec<Vec<Spending>> {
 /// Where the first of several budgets is spent exactly, as the logarithm of a rate.
 pub fn crossing_of(curve: BudgetCurve, bounds: &[Vec<Spending>]) -> Option<f64> {
     bounds.iter().filter_map(|spendings| curve.crossing(spendings)).min_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Micros;
+
+    const PLAN: LevelPlan = LevelPlan { load: Duration::from_secs(8), limit: Duration::from_millis(5) };
+    const MS: Duration = Duration::from_millis(1);
+    const CLOSED_LOOP: f64 = 40_000.0;
+
+    /// A slice of 50 ms, in which this share of 10,000 operations was late.
+    fn slice(late: f64, drain: Duration) -> SliceSpending {
+        let slo: Slo = "p99<5ms".parse().expect("an objective");
+        let mut times = Micros::new(3).expect("three digits");
+        let late = (10_000.0 * late.min(1.0)) as u64;
+        times.record_n(1_000, 10_000 - late).expect("a time");
+        times.record_n(8_000, late).expect("a time");
+        let spent = BudgetUse::of_times(&slo, &times, 0);
+        SliceSpending { own_time: 50 * MS + drain, drain, spent, is_client_limited: false }
+    }
+
+    /// Searches a server of which this share is late at a rate, as long as it takes.
+    fn search(late: impl Fn(f64) -> f64) -> LevelSearch {
+        let mut search = LevelSearch::new(CLOSED_LOOP, PLAN);
+        for _ in 0..10_000 {
+            let Some(next) = search.next() else { return search };
+            search.add(&slice(late(next.rate_per_s), MS));
+        }
+        panic!("a search ends");
+    }
+
+    #[test]
+    fn what_fell_due_in_a_drain_is_due_in_the_next_slice_of_the_level() {
+        let mut search = LevelSearch::new(CLOSED_LOOP, PLAN);
+        let first = search.next().expect("a slice");
+        assert_eq!(first.due_before, Duration::ZERO);
+        search.add(&slice(0.0, 40 * MS));
+        let second = search.next().expect("a slice");
+        assert_eq!((second.rate_per_s, second.due_before), (first.rate_per_s, 40 * MS));
+    }
+
+    #[test]
+    fn a_level_ends_when_the_server_has_caught_up() {
+        let mut search = LevelSearch::new(CLOSED_LOOP, PLAN);
+        let first = search.next().expect("a slice").rate_per_s;
+        for _ in 0..2 {
+            search.add(&slice(0.0, MS));
+        }
+        // The level is long enough with this slice, but a pause has left a queue.
+        search.add(&slice(0.01, 60 * MS));
+        for drain in [40, 20, 8] {
+            assert_eq!(search.next().map(|next| next.rate_per_s), Some(first), "it catches up");
+            search.add(&slice(0.01, drain * MS));
+        }
+        search.add(&slice(0.0, MS));
+        let next = search.next().expect("a slice");
+        assert!(next.rate_per_s > first && next.due_before.is_zero(), "{next:?}");
+    }
+
+    #[test]
+    fn a_server_that_falls_behind_ends_its_level_and_the_cycle() {
+        let mut search = LevelSearch::new(CLOSED_LOOP, PLAN);
+        let first = search.next().expect("a slice").rate_per_s;
+        for drain in [10, 20, 30] {
+            search.add(&slice(0.9, drain * MS));
+        }
+        assert!(search.next().is_none_or(|next| next.rate_per_s <= first), "no higher rate is tried");
+    }
+
+    #[test]
+    fn a_search_finds_the_rate_at_which_one_in_a_hundred_is_late() {
+        let steep = |rate: f64| 0.01 * (rate / 30_000.0).powi(8);
+        let pausing = |rate: f64| 0.01 * rate / 6_000.0;
+        for (found, truth) in [(search(steep), 30_000.0), (search(pausing), 6_000.0)] {
+            let SustainedCapacity::Found(rate) = found.capacity() else { panic!("{:?}", found.capacity()) };
+            assert!((rate / truth - 1.0).abs() < 0.05, "{rate} of {truth}");
+            let interval = found.interval().expect("an interval");
+            assert!(interval.low <= rate && rate <= interval.high, "{interval:?}");
+        }
+    }
+
+    #[test]
+    fn one_bad_second_does_not_hold_the_search_down() {
+        let is_first = std::cell::Cell::new(0);
+        let found = search(|rate| {
+            is_first.set(is_first.get() + 1);
+            if is_first.get() == 4 { 0.2 } else { 0.01 * (rate / 30_000.0).powi(8) }
+        });
+        let SustainedCapacity::Found(rate) = found.capacity() else { panic!("{:?}", found.capacity()) };
+        assert!((rate / 30_000.0 - 1.0).abs() < 0.1, "{rate}");
+    }
+
+    #[test]
+    fn a_server_that_pauses_often_is_searched_below_and_one_that_is_always_late_meets_the_objective_nowhere()
+    {
+        let SustainedCapacity::Found(rate) = search(|rate| 0.01 * rate / 500.0).capacity() else {
+            panic!("a capacity")
+        };
+        assert!((400.0..650.0).contains(&rate), "{rate}");
+        assert_eq!(search(|_| 0.5).capacity(), SustainedCapacity::NoRateMeets);
+        assert_eq!(LevelSearch::new(0.0, PLAN).capacity(), SustainedCapacity::NoRateMeets);
+    }
+
+    #[test]
+    fn where_nothing_is_late_the_capacity_is_the_highest_rate() {
+        let found = search(|_| 0.0);
+        assert_eq!(found.capacity(), SustainedCapacity::Found(1.1 * CLOSED_LOOP));
+    }
 }

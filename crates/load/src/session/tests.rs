@@ -175,3 +175,28 @@ fn a_connection_that_the_server_closed_between_two_parts_is_opened_again() {
         thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn what_fell_due_while_a_slice_drained_is_sent_at_the_begin_of_the_next_with_its_own_due_time() {
+    let (address, _) = server();
+    let spec = spec(address);
+    let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
+    let (due_before, duration) = (Duration::from_millis(200), Duration::from_millis(50));
+    let shape = Shape::open(1_000.0, Arrivals::Constant);
+    let part = LoadPart {
+        shape,
+        requests: None,
+        duration: Some(duration),
+        interval: duration,
+        due_before,
+        ..spec.part.clone()
+    };
+    let outcome = run(&mut session, &part);
+    assert_eq!((outcome.total.succeeded(), outcome.total.client.offered), (250, 250));
+    let times = &outcome.total.operations[0].response_time;
+    assert_eq!(times.len(), 250, "also those that fell due before the begin are timed");
+    // The first fell due 200 ms before it could be sent; the wait is the server's, and not a lag of the client.
+    assert!(times.max() >= 199_000, "{}", times.max());
+    assert!(outcome.total.operations[0].server_time.max() >= 199_000);
+    assert_eq!((outcome.due_before, outcome.due_for()), (due_before, due_before + outcome.measured));
+}

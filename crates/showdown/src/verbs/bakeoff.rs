@@ -63,7 +63,6 @@ impl RunArgs {
             programs: &self.program,
             meters: &meters.meters,
             breaking_point: Some(&self.breaking_point),
-            guess: None,
         }
     }
 }
