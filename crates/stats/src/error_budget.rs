@@ -34,16 +34,17 @@ const STEEPNESS: (f64, f64) = (0.5, 6.0);
 const USUAL_STEEPNESS: f64 = 1.0;
 const STEEPNESS_DEVIATION: f64 = 0.5;
 /// How much the usual steepness weighs, as a share of what was spent.
-const STEEPNESS_WEIGHT: f64 = 0.05;
+const STEEPNESS_WEIGHT: f64 = 0.01;
 /// Burn rate at which the variance of what was spent is twice that of a Poisson count.
 const DISPERSED_FROM: f64 = 2.0;
 /// Distance from the capacity, as a logarithm, at which a rate weighs 0.6 of what it weighs at the capacity.
-const NEARBY: f64 = 0.6;
+const NEARBY: f64 = 0.3;
+/// Widths of the weights on the way there: the first fits find the neighbourhood.
+const NARROWING: [f64; 5] = [f64::INFINITY, 0.8, 0.5, NEARBY, NEARBY];
 /// The utilisation beyond which the curve is no steeper.
 const HIGHEST_UTILISATION: f64 = 0.95;
 /// How far the capacity may lie from the rates that were tried, as a logarithm.
 const BEYOND: f64 = 3.0;
-const REWEIGHTED: u32 = 4;
 const HALVINGS: u32 = 40;
 const SECTIONS: u32 = 24;
 
@@ -72,10 +73,9 @@ impl BudgetCurve {
 
     /// The logarithm of the rate at which the budget is spent exactly. None where nothing was spent, or without data.
     pub fn crossing(self, spendings: &[Spending]) -> Option<f64> {
-        // First where all spendings weigh alike.
-        let mut ln_rate = self.crossing_within(spendings, 0.0, f64::INFINITY)?;
-        for _ in 0..REWEIGHTED {
-            ln_rate = self.crossing_within(spendings, ln_rate, NEARBY)?;
+        let mut ln_rate = 0.0;
+        for width in NARROWING {
+            ln_rate = self.crossing_within(spendings, ln_rate, width)?;
         }
         Some(ln_rate)
     }

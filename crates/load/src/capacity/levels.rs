@@ -454,6 +454,6 @@ mod tests {
     #[test]
     fn where_nothing_is_late_the_capacity_is_the_highest_rate() {
         let found = search(|_| 0.0);
-        assert_eq!(found.capacity(), SustainedCapacity::Found(1.1 * CLOSED_LOOP));
+        assert_eq!(found.capacity(), SustainedCapacity::Found(LEVELS[LEVELS.len() - 1] * CLOSED_LOOP));
     }
 }
