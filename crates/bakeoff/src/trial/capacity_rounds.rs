@@ -36,7 +36,8 @@ impl Rounds<'_> {
         while let Some(round) = search.next() {
             observe(Event::Doing { what: doing(&search, &round) });
             let drawn = self.next_round(&mut order, rounds);
-            self.renew_connections(rounds, servers);
+            // Connections stay open: the first large replies on a new one take tens of milliseconds, until its windows have grown, and
+            // a load that goes on does not have these. Each block has connections of its own.
             rounds += 1;
             for &index in &order {
                 let Some(next) = round[index] else { continue };

@@ -132,7 +132,10 @@ impl<'r> Rounds<'r> {
         for round in 0..rounds {
             observe(Event::Doing { what: format!("{what}: round {} of {rounds}", round + 1) });
             let drawn = self.next_round(&mut order, round);
-            self.renew_connections(round, servers);
+            // A continuous load goes on on its connections.
+            if !in_own_time {
+                self.renew_connections(round, servers);
+            }
             for &index in &order {
                 let Some(shape) = &shapes[index] else { continue };
                 let due_before = in_own_time.then_some(drained[index]);

@@ -14,7 +14,7 @@ use super::levels::{LevelPlan, NextSlice, SustainedCapacity};
 use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
 use crate::inputs::slo::Slo;
 use crate::outcome::{LoadEvent, LoadOutcome, RunContext, RunError};
-use crate::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength, is_renewal_due};
+use crate::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength};
 use crate::spans::Spans;
 use crate::spec::{Arrivals, LoadPart, LoadSpec, Shape};
 use crate::summary::Summary;
@@ -284,13 +284,6 @@ impl SearchRun<'_> {
 
     /// Runs a slice. None if the user interrupts.
     fn slice(&mut self, next: NextSlice) -> Result<Option<Slice>, RunError> {
-        let connecting = self.server.connecting();
-        if connecting.is_some_and(|time| is_renewal_due(self.slices, time, self.length.under_load())) {
-            match self.server.reconnect() {
-                Err(RunError::Interrupted) => return Ok(None),
-                opened => opened?,
-            }
-        }
         self.slices += 1;
         let drawn = self.length.draw(&mut self.rng);
         let shape = Shape::open(next.rate_per_s, self.arrivals);
