@@ -137,7 +137,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "FILE", requires = "key", help_heading = "TLS")]
     pub certificate: Option<PathBuf>,
 
-    /// The key of the client's certificate, from a PEM file
+    /// Use this private key for the client's certificate, from a PEM file
     #[arg(long, value_name = "FILE", requires = "certificate", help_heading = "TLS")]
     pub key: Option<PathBuf>,
 
