@@ -66,9 +66,10 @@ fn comparisons_at(
         });
     }
     let is_of_capacities = sustained::is_of_capacities(plan);
-    let blocks = match is_of_capacities {
-        true => capacity_blocks(input, &here),
-        false => replicates(input, &here, Trial::valid_value),
+    let blocks = if is_of_capacities {
+        capacity_blocks(input, &here)
+    } else {
+        replicates(input, &here, Trial::valid_value)
     };
     // A rank of blocks would leave out what few of them have seen.
     let method = is_of_capacities.then_some(IntervalMethod::StudentT);
@@ -106,8 +107,8 @@ fn comparisons_at(
                 drift = drift::drift(&plan.measure, input.trials, indices, confidence);
                 let near =
                     sentence_near_limit(&plan.measure, names, estimate, of_valid, smallest_of(estimate));
-                let plain = near.unwrap_or(of_valid_sentence);
-                of_valid_sentence = beside.sentence(&plan.measure, names, estimate, of_valid, plain);
+                let without_starts = near.unwrap_or(of_valid_sentence);
+                of_valid_sentence = beside.sentence(&plan.measure, names, estimate, of_valid, without_starts);
             }
             let (estimate, verdict, mut sentence) =
                 if let Some(((blocks, needed), so_far)) = too_early.zip(measured.as_ref()) {

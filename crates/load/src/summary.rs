@@ -215,9 +215,12 @@ impl Summary {
         // What ended after the end was measured, and is no throughput of the measured time. In the server's own time, the
         // drain is a part of it.
         let is_own_time = !outcome.due_before.is_zero();
-        let a_second = |total: u64, drain: u64| match is_own_time {
-            true => per_second(total, outcome.own_time()),
-            false => per_second(total - drain, outcome.measured),
+        let a_second = |total: u64, drain: u64| {
+            if is_own_time {
+                per_second(total, outcome.own_time())
+            } else {
+                per_second(total - drain, outcome.measured)
+            }
         };
         let operation = |(name, (op, drain)): (&String, (&OperationStats, &OperationStats))| {
             let mut response = op.response_time.clone();

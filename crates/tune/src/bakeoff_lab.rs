@@ -221,10 +221,9 @@ impl<'a> BakeoffLab<'a> {
             LabError::Failed(error.to_string())
         }
     }
-}
 
-impl TuningLab for BakeoffLab<'_> {
-    fn blocks(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+    /// Runs blocks; again where the first one shows that the measure must be replaced.
+    fn run_blocks(&mut self, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
         let plan = self.plan(of, blocks).map_err(|why| {
             if self.has_measured() { LabError::Refused(why) } else { LabError::Failed(why) }
         })?;
@@ -237,7 +236,7 @@ impl TuningLab for BakeoffLab<'_> {
         // The first block may have replaced the measure, and chosen a rate.
         let measured = run.plan.clone().unwrap_or_else(|| plan.clone());
         if measured.measure == plan.measure && self.replaces_measure(&plan, &run)? {
-            return self.blocks(stage, of, blocks);
+            return self.run_blocks(of, blocks);
         }
         let plan = measured;
         self.measure.get_or_insert_with(|| (plan.measure.clone(), plan.replaced.clone()));
@@ -251,6 +250,12 @@ impl TuningLab for BakeoffLab<'_> {
             stopped: finished.stopped,
             trials,
         })
+    }
+}
+
+impl TuningLab for BakeoffLab<'_> {
+    fn blocks(&mut self, _stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+        self.run_blocks(of, blocks)
     }
 
     fn watch_baseline(&mut self) -> Result<BTreeMap<String, f64>, LabError> {

@@ -36,7 +36,7 @@ impl Drains {
     pub fn beyond_usual(&self) -> Duration {
         let usual = self.usual();
         let long = LONG.max(usual.mul_f64(OVER_USUAL));
-        self.each.iter().filter(|drain| **drain > long).map(|drain| *drain - usual).sum()
+        self.each.iter().filter(|drain| **drain > long).map(|drain| drain.saturating_sub(usual)).sum()
     }
 
     /// The longest one.

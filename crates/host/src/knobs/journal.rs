@@ -185,17 +185,17 @@ mod tests {
         };
         let refused =
             |dir: &Path| Journal::lock(dir).err().map(|error| error.to_string()).unwrap_or_default();
-        let made = |dir: &Path| {
+        let create = |dir: &Path| {
             let path = dir.join(NAME);
             fs::write(&path, text).expect("a file");
             path
         };
         let open_folder = tempfile::tempdir().expect("a directory");
-        let journal = made(open_folder.path());
+        let journal = create(open_folder.path());
         mode(open_folder.path(), 0o777);
         assert!(refused(open_folder.path()).contains("other users may write to "), "the folder");
         let open_file = tempfile::tempdir().expect("a directory");
-        mode(&made(open_file.path()), 0o666);
+        mode(&create(open_file.path()), 0o666);
         assert!(refused(open_file.path()).contains("other users may write to "), "the file");
         let link = tempfile::tempdir().expect("a directory");
         let target = link.path().join("passwd");
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&journal).expect("it is there"), text);
         if rustix::process::geteuid().is_root() {
             let of_another = tempfile::tempdir().expect("a directory");
-            std::os::unix::fs::chown(made(of_another.path()), Some(65_534), None).expect("root may");
+            std::os::unix::fs::chown(create(of_another.path()), Some(65_534), None).expect("root may");
             assert!(refused(of_another.path()).contains("belongs to user 65534"), "an owner");
         }
     }

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_worker_is_ready_once_and_has_each_interval_once_when_it_can() {
-        let spec = example::outcome().spec.with_interval(Duration::from_secs(3_600));
+        let spec = example::outcome().spec.with_interval(Duration::from_hours(1));
         let ordered = OrderedPart::none(&spec);
         let mut check = MessageCheck::new(&spec, WorkerSet::all(1));
         let mut refused =
