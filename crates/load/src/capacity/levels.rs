@@ -165,8 +165,6 @@ pub struct LevelSearch {
     own_time: Duration,
     cycle: u32,
     levels: Vec<Level>,
-    /// The lowest rate that the client cannot offer.
-    ceiling_per_s: f64,
 }
 
 impl LevelSearch {
@@ -185,7 +183,6 @@ impl LevelSearch {
             own_time: Duration::ZERO,
             cycle: 0,
             levels: Vec::new(),
-            ceiling_per_s: f64::INFINITY,
         }
     }
 
@@ -220,16 +217,11 @@ impl LevelSearch {
         level.add(slice);
         self.behind = if slice.drain > self.carried { self.behind + 1 } else { 0 };
         let is_long_enough = level.own_time >= self.plan.level();
-        let is_client_limited = is_long_enough && level.is_client_limited();
         let has_caught_up = slice.drain <= self.plan.caught_up() || self.closing == MOST_CLOSING;
         let falls_behind = self.behind >= FALLING_BEHIND && slice.drain > self.plan.limit;
         let is_over_spent = level.spent.burn_rate().is_some_and(|burn| burn > HIGH_ENOUGH);
-        if is_client_limited {
-            self.ceiling_per_s = self.ceiling_per_s.min(rate_per_s);
-        }
         if falls_behind || (is_long_enough && has_caught_up) {
-            let is_highest =
-                falls_behind || is_client_limited || (is_over_spent && place + 2 > LEVELS.len() / 2);
+            let is_highest = falls_behind || (is_over_spent && place + 2 > LEVELS.len() / 2);
             self.end_level(place, is_highest);
         } else {
             self.closing = if is_long_enough { self.closing + 1 } else { 0 };
@@ -263,6 +255,10 @@ impl LevelSearch {
     /// About how long a cycle is: the highest levels end early.
     fn cycle_time(&self) -> Duration {
         self.plan.level() * (LEVELS.len() as u32 - 1)
+    }
+
+    fn is_limited_above(&self, rate_per_s: f64) -> bool {
+        self.levels.iter().any(|level| level.is_client_limited() && level.rate_per_s > rate_per_s)
     }
 
     fn crossing(&self) -> Option<f64> {
@@ -302,7 +298,8 @@ impl LevelSearch {
         match self.crossing().map(f64::exp) {
             Some(rate) if rate < lowest * BELOW_TRIED => SustainedCapacity::NoRateMeets,
             Some(rate) if rate < highest => SustainedCapacity::Found(rate),
-            _ if self.ceiling_per_s.is_finite() => SustainedCapacity::AtLeast(highest),
+            // A rate that the client could not offer below that is of something that disturbed it.
+            _ if self.is_limited_above(highest) => SustainedCapacity::AtLeast(highest),
             _ => SustainedCapacity::Found(highest),
         }
     }

@@ -71,7 +71,8 @@ fn a_capacity_is_searched_in_rounds() {
         let phases = record["phases"].as_array().expect("phases");
         let searched = phases.iter().filter(|phase| phase["kind"] != "closed_loop");
         let slices: f64 = searched.map(|phase| number(&phase["slices"]["count"])).sum();
-        assert!(slices >= 8.0, "{record}");
+        // A level has a slice at least.
+        assert!(slices >= 3.0, "{record}");
         let ticks = record["timeline"].as_array().expect("a time line");
         assert!(ticks.iter().map(|tick| number(&tick["t_s"])).is_sorted(), "{ticks:?}");
         assert!(

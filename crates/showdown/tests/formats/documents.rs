@@ -10,9 +10,9 @@ use archive::model::{
     Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, PairOverSessions, PhaseKind,
     PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption,
     SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate, SessionRun, Sessions,
-    SharedNetworkFacts, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter,
-    TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, VariantFacts,
-    VariantSummary, Verdict, WarmUpOutcome,
+    SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial,
+    TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason,
+    VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -244,7 +244,11 @@ fn phase(kind: PhaseKind) -> TrialPhase {
             stamped: Some(1.0),
         },
         meets_slo: Some(true),
-        spent: None,
+        spent: Some(SpentBudget {
+            rate_per_s: 1.0,
+            bounds: vec![SpentBound { spent: 1.0, budget: 2.0 }],
+            late_share: Some(0.01),
+        }),
         valid: true,
         reasons: texts(),
     }
