@@ -25,7 +25,7 @@ use crate::estimand::{Beside, PairedStarts};
 use crate::looks;
 use crate::machine_draw;
 use crate::near_limit::sentence_near_limit;
-use crate::sustained::{self, SustainedCapacity};
+use crate::sustained::{self, PooledCapacity};
 use crate::variant_point::{VariantPoint, at_point};
 use crate::verdict_input::VerdictInput;
 use crate::wording::{no_verdict_yet, sentence};
@@ -190,7 +190,7 @@ fn has_no_ratio(verdict: &ComparisonVerdict) -> bool {
 fn capacity_blocks(input: &VerdictInput<'_>, variants: &[usize]) -> Vec<Vec<Option<f64>>> {
     let of_variant = |index: &usize| -> BTreeMap<u32, f64> {
         let valid: Vec<&Trial> = input.trials.of(*index).filter(|t| t.valid_value().is_some()).collect();
-        let values = SustainedCapacity::of(&valid).and_then(|capacity| capacity.block_values());
+        let values = PooledCapacity::of(&valid).and_then(|capacity| capacity.block_values());
         valid.iter().map(|trial| trial.number).zip(values.unwrap_or_default()).collect()
     };
     let values: BTreeMap<u32, f64> = variants.iter().flat_map(of_variant).collect();

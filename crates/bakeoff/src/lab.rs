@@ -21,7 +21,7 @@ pub struct TrialSlot<'a> {
     pub variant_point: &'a VariantPoint,
     /// Writes its files.
     pub writer: &'a TrialWriter,
-    /// Where its search begins.
+    /// What earlier trials say of it.
     pub hint: Option<Hint>,
     /// Length of a loop of its warm-up, if it runs in turns.
     pub warm_up_loop: Duration,

@@ -1,9 +1,9 @@
 //! The capacities of servers from what their trials spent of the objective's error budget: of all blocks together, because
 //! one block alone does not know it (`stats::error_budget`). Which rates were tried is left to the searches of `load`.
 
-use archive::model::{Measure, Plan, SpentBudget, Trial, TrialStatus};
+use archive::model::{Measure, Plan, SpentBound, SpentBudget, Trial, TrialStatus};
 use stats::confidence::{Confidence, ConfidenceInterval};
-use stats::error_budget::{BudgetCurve, Spending};
+use stats::error_budget::{BudgetCurve, Spending, by_bound};
 
 use crate::first_block::closed_loop_per_s;
 
@@ -13,18 +13,16 @@ pub fn is_of_capacities(plan: &Plan) -> bool {
 }
 
 /// What trials spent of each bound of the objective, at each rate. Only of those that count.
-pub fn spendings<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<Vec<Spending>> {
-    let mut bounds: Vec<Vec<Spending>> = Vec::new();
-    for spent in trials.into_iter().filter(|trial| trial.status == TrialStatus::Valid).flat_map(levels) {
-        for (index, bound) in spent.bounds.iter().enumerate() {
-            if bounds.len() <= index {
-                bounds.push(Vec::new());
-            }
-            let ln_rate = spent.rate_per_s.ln();
-            bounds[index].push(Spending { ln_rate, spent: bound.spent, budget: bound.budget });
-        }
-    }
-    bounds
+fn spendings<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<Vec<Spending>> {
+    let valid = trials.into_iter().filter(|trial| trial.status == TrialStatus::Valid);
+    by_bound(valid.flat_map(levels).map(of_bounds))
+}
+
+/// What was spent of each bound at one rate.
+fn of_bounds(level: &SpentBudget) -> Vec<Spending> {
+    let ln_rate = level.rate_per_s.ln();
+    let of_bound = |bound: &SpentBound| Spending { ln_rate, spent: bound.spent, budget: bound.budget };
+    level.bounds.iter().map(of_bound).collect()
 }
 
 fn levels(trial: &Trial) -> impl Iterator<Item = &SpentBudget> {
@@ -32,21 +30,18 @@ fn levels(trial: &Trial) -> impl Iterator<Item = &SpentBudget> {
 }
 
 /// The capacity of a variant from its trials, one a block.
-pub struct SustainedCapacity {
+pub struct PooledCapacity {
     curve: BudgetCurve,
     /// What each block spent of the bound that is spent first.
     blocks: Vec<Vec<Spending>>,
 }
 
-impl SustainedCapacity {
+impl PooledCapacity {
     /// The capacity that these trials have. None where none of them has levels, as in runs of earlier versions.
     pub fn of(trials: &[&Trial]) -> Option<Self> {
         let closed_loops: Vec<f64> = trials.iter().filter_map(|trial| closed_loop_per_s(trial)).collect();
         let curve = BudgetCurve::of_closed_loop(closed_loops.iter().copied().fold(0.0, f64::max));
-        let all = spendings(trials.iter().copied());
-        let crossing = |bound: usize| curve.crossing(&all[bound]);
-        let known = (0..all.len()).filter_map(|bound| Some((bound, crossing(bound)?)));
-        let (first, _) = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (first, _) = curve.first_spent(&spendings(trials.iter().copied()))?;
         let of_trial = |trial: &&Trial| spendings([*trial]).into_iter().nth(first).unwrap_or_default();
         Some(Self { curve, blocks: trials.iter().map(of_trial).collect() })
     }
@@ -69,7 +64,7 @@ impl SustainedCapacity {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{PhaseKind, SpentBound, TrialPhase};
+    use archive::model::{PhaseKind, TrialPhase};
 
     use super::*;
     use crate::first_block::tests::closed_loop;
@@ -100,11 +95,11 @@ mod tests {
     fn a_pause_that_one_block_of_four_has_seen_is_in_the_capacity() {
         let quiet = [(18_000.0, 5.0), (20_000.0, 20.0), (22_000.0, 60.0)];
         let trials = [trial(1, &quiet), trial(2, &quiet), trial(3, &quiet)];
-        let three = SustainedCapacity::of(&trials.iter().collect::<Vec<_>>()).expect("a capacity");
+        let three = PooledCapacity::of(&trials.iter().collect::<Vec<_>>()).expect("a capacity");
         let pausing = trial(4, &[(18_000.0, 900.0), (20_000.0, 20.0), (22_000.0, 60.0)]);
-        let all = SustainedCapacity::of(&trials.iter().chain([&pausing]).collect::<Vec<_>>());
+        let all = PooledCapacity::of(&trials.iter().chain([&pausing]).collect::<Vec<_>>());
         let all = all.expect("a capacity");
-        let rate = |capacity: &SustainedCapacity| capacity.rate_per_s().expect("a rate");
+        let rate = |capacity: &PooledCapacity| capacity.rate_per_s().expect("a rate");
         assert!(rate(&all) < 0.8 * rate(&three), "{} and {}", rate(&all), rate(&three));
         let values = all.block_values().expect("values");
         assert!(values[3] < values[0], "{values:?}");
@@ -117,6 +112,6 @@ mod tests {
     #[test]
     fn trials_of_earlier_versions_have_no_levels() {
         let old = trial(1, &[]);
-        assert!(SustainedCapacity::of(&[&old]).is_none() && spendings([&old]).is_empty());
+        assert!(PooledCapacity::of(&[&old]).is_none() && spendings([&old]).is_empty());
     }
 }

@@ -20,7 +20,7 @@ use crate::fairness;
 use crate::headline::headline;
 use crate::machine_text::{machine_text, on_machine};
 use crate::method_budget::method_errors;
-use crate::sustained::{self, SustainedCapacity};
+use crate::sustained::{self, PooledCapacity};
 use crate::variant_point::VariantPoint;
 use crate::verdict_input::VerdictInput;
 use crate::wording::{replaced, wording};
@@ -97,7 +97,7 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
     if sustained::is_of_capacities(input.plan) {
         let valid: Vec<&Trial> =
             trials.iter().copied().filter(|trial| trial.valid_value().is_some()).collect();
-        if let Some(capacity) = SustainedCapacity::of(&valid) {
+        if let Some(capacity) = PooledCapacity::of(&valid) {
             (median, interval) = (capacity.rate_per_s(), capacity.interval(Confidence::P95));
         }
     }

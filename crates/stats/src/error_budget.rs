@@ -28,6 +28,16 @@ pub struct Spending {
     pub budget: f64,
 }
 
+/// What was spent of each bound of an objective, from what was spent of all of them at each rate.
+pub fn by_bound(rates: impl IntoIterator<Item = Vec<Spending>>) -> Vec<Vec<Spending>> {
+    let mut bounds: Vec<Vec<Spending>> = Vec::new();
+    for of_bounds in rates {
+        bounds.resize_with(bounds.len().max(of_bounds.len()), Vec::new);
+        bounds.iter_mut().zip(of_bounds).for_each(|(bound, spending)| bound.push(spending));
+    }
+    bounds
+}
+
 /// How much steeper the curve may be than that of a server that pauses, and less.
 const STEEPNESS: (f64, f64) = (0.5, 6.0);
 /// The steepness where the data do not tell, and how far it may be off, as a logarithm.
@@ -78,6 +88,14 @@ impl BudgetCurve {
             ln_rate = self.crossing_within(spendings, ln_rate, width)?;
         }
         Some(ln_rate)
+    }
+
+    /// Which of several bounds is spent first, and the logarithm of the rate at which it is spent exactly. None where nothing was
+    /// spent of any.
+    pub fn first_spent(self, bounds: &[Vec<Spending>]) -> Option<(usize, f64)> {
+        let crossings = bounds.iter().enumerate();
+        let known = crossings.filter_map(|(bound, spendings)| Some((bound, self.crossing(spendings)?)));
+        known.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// What each block says of the crossing of all of them, as logarithms of rates: their mean is the crossing, and their scatter

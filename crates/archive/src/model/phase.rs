@@ -81,14 +81,6 @@ pub struct SpentBudget {
     pub late_share: Option<f64>,
 }
 
-impl SpentBudget {
-    /// What was spent as a multiple of the budget: 1 where it is exactly the budget. Of the bound with the highest.
-    pub fn burn_rate(&self) -> Option<f64> {
-        let burns = self.bounds.iter().filter(|of| of.budget > 0.0).map(|of| of.spent / of.budget);
-        burns.max_by(f64::total_cmp)
-    }
-}
-
 /// What was spent of one bound of an objective: operations, or microseconds where the bound is on the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SpentBound {

@@ -19,7 +19,7 @@ use crate::warm_up_loop::planned_loop;
 
 const HOUR_US: f64 = 3.6e9;
 
-/// Runs the load of a trial whose server is up alone. `hint` says where its search begins.
+/// Runs the load of a trial whose server is up alone. `hint` is what earlier trials say of it.
 pub fn measure_alone(
     plan: &Plan,
     name: &str,

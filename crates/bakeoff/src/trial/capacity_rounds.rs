@@ -1,19 +1,15 @@
-//! Capacity in rounds: a [`CapacitySearch`] chooses the rates, and the slices become the phases of the search and the points of
+//! Capacity in rounds: a [`CapacitySearch`] has the rates, and the slices become the phases of the search and the points of
 //! the curve of response time over load.
 
 use archive::model::{PhaseKind, Plan, RunLength};
 use load::capacity::levels::{LevelPlan, NextSlice, SustainedCapacity};
 use load::capacity::{CURVE_SHARES, CapacitySearch, SearchedCapacity};
 use load::inputs::slo::Slo;
-use load::slices::SliceLength;
 use load::spec::{Arrivals, Shape};
 
 use super::rounds::{Rounds, in_words};
 use super::turn_taker::TurnTaker;
 use crate::event::{Event, Observer};
-
-/// Slices of a level where one server is up: its load is continuous, and the slices only say in which the client was the limit.
-const SLICES_OF_LEVEL: u32 = 5;
 
 impl Rounds<'_> {
     /// Searches the capacity of each server under this objective; returns the number of rounds.
@@ -26,18 +22,17 @@ impl Rounds<'_> {
         let plan = LevelPlan::new(self.load(), slo);
         self.slice = self.slice.in_own_time();
         if let [_] = servers {
-            let measured = self.slice.measured.max(plan.level() / SLICES_OF_LEVEL);
-            self.slice = SliceLength { measured, ..self.slice };
+            self.slice = plan.slices_alone(self.slice);
         }
         let closed_loops = servers.iter().map(|server| server.result.closed_loop_per_s).collect();
         let mut search = CapacitySearch::new(slo, closed_loops, plan);
         let mut order: Vec<usize> = (0..servers.len()).collect();
         let mut rounds = 0;
+        // Connections stay open: the first large replies on a new one take tens of milliseconds, until its windows have grown, and
+        // a load that goes on does not have these. Each block has connections of its own.
         while let Some(round) = search.next() {
             observe(Event::Doing { what: doing(&search, &round) });
             let drawn = self.next_round(&mut order, rounds);
-            // Connections stay open: the first large replies on a new one take tens of milliseconds, until its windows have grown, and
-            // a load that goes on does not have these. Each block has connections of its own.
             rounds += 1;
             for &index in &order {
                 let Some(next) = round[index] else { continue };

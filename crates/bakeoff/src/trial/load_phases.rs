@@ -211,10 +211,10 @@ impl<'a> LoadPhases<'a> {
 
     /// Keeps the slices of levels at about one rate as a phase, with what they spent of the objective's budget.
     pub fn keep_level(&mut self, kind: PhaseKind, slices: RatedSlices, slo: &Slo) -> MeasuredRun {
-        let spent = spent_budget(&slices, slo);
+        let (spent, burn_rate) = (spent_budget(&slices, slo), slices.spent.burn_rate());
         let run = self.keep_slices(kind, slices.merged(), Some(slo));
         if let Some(phase) = self.phases.last_mut() {
-            phase.meets_slo = spent.burn_rate().map(|burn| burn <= 1.0);
+            phase.meets_slo = burn_rate.map(|burn| burn <= 1.0);
             phase.spent = Some(spent);
         }
         run

@@ -46,7 +46,7 @@ pub struct TrialMember<'a> {
     before: Option<OperationCount>,
     /// Whether the program under test makes the load itself.
     makes_own_load: bool,
-    /// Where its search begins.
+    /// What earlier trials say of it.
     hint: Option<Hint>,
     /// Length of a loop of its warm-up, if it runs in turns.
     warm_up_loop: Duration,
@@ -254,7 +254,7 @@ impl<'a> TrialMember<'a> {
         self.variant_point.rate_per_s()
     }
 
-    /// Where its search begins.
+    /// What earlier trials say of it.
     pub fn hint(&self) -> Option<Hint> {
         self.hint
     }

@@ -39,7 +39,7 @@ pub struct TurnTaker<'s, 'a> {
     pub result: &'s mut TrialMeasurement,
     /// Its rate at this point of a sweep over rates.
     pub rate: Option<f64>,
-    /// Where its search begins.
+    /// What earlier trials say of it.
     pub hint: Option<Hint>,
     /// Why it takes no further turns.
     pub failed: Option<TrialError>,

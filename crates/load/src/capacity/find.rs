@@ -24,8 +24,6 @@ const CLOSED_LOOP: Duration = Duration::from_secs(2);
 /// Intervals of it, and how long they are: enough for the scatter of slices.
 const INTERVALS: u32 = 100;
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
-/// Slices of a level: with one server, they only say when it has caught up, and in which of them the client was the limit.
-const SLICES_OF_LEVEL: u32 = 5;
 /// Fewest slices of a point of the curve, and its time as a share of the time of the search.
 const FEWEST_CURVE_ROUNDS: u32 = 2;
 const CURVE_SHARE: u32 = 10;
@@ -135,7 +133,7 @@ pub fn find(
         slo,
         plan,
         arrivals,
-        length: SliceLength { measured: length.measured.max(plan.level() / SLICES_OF_LEVEL), ..length },
+        length: plan.slices_alone(length),
         rng: Pcg64Mcg::seed_from_u64(spec.part.seed),
         slices: 0,
         server,

@@ -15,10 +15,11 @@
 use std::time::Duration;
 
 use stats::confidence::{Confidence, ConfidenceInterval};
-use stats::error_budget::{BudgetCurve, Spending};
+use stats::error_budget::{BudgetCurve, Spending, by_bound};
 
 use super::budget::BudgetUse;
 use crate::inputs::slo::Slo;
+use crate::slices::SliceLength;
 
 /// The rates of a cycle, as shares of the closed loop's throughput. The knee of a server lies at 0.7 to 1.1 of it: there they are
 /// denser. Servers that pause spend their budget below.
@@ -29,7 +30,8 @@ const LOWER: f64 = 0.4;
 const BELOW_TRIED: f64 = 0.5;
 /// There is no search for a capacity below this share of the closed loop's throughput.
 const LOWEST_SHARE: f64 = 1e-3;
-/// Burn rate of a level after which its cycle has no higher one.
+/// From this level on, one with such a burn rate is the highest of its cycle. Below, it may have met a pause.
+const NEAR_KNEE: usize = 3;
 const HIGH_ENOUGH: f64 = 10.0;
 /// A server that falls further behind in this many slices in a row does not catch up: its level ends.
 const FALLING_BEHIND: u32 = 3;
@@ -38,6 +40,8 @@ const MOST_CLOSING: u32 = 20;
 /// Least own time of a level, also in multiples of the time limit: a queue must have time to grow beyond it.
 const SHORTEST_LEVEL: Duration = Duration::from_millis(150);
 const LEVEL_OVER_LIMIT: u32 = 12;
+/// Slices of a level of a server that is loaded without others.
+const SLICES_OF_LEVEL_ALONE: u32 = 5;
 /// Cycles of a search that has time for them. Their scatter is that of its capacity.
 const CYCLES: u32 = 6;
 
@@ -61,6 +65,12 @@ impl LevelPlan {
     pub fn level(&self) -> Duration {
         let least = SHORTEST_LEVEL.max(self.limit * LEVEL_OVER_LIMIT);
         (self.load / (LEVELS.len() as u32 * CYCLES)).max(least)
+    }
+
+    /// The slices of a server that is loaded without others: its load is continuous, and slices only say when it has caught up, and in
+    /// which of them the client was the limit.
+    pub fn slices_alone(&self, slices: SliceLength) -> SliceLength {
+        SliceLength { measured: slices.measured.max(self.level() / SLICES_OF_LEVEL_ALONE), ..slices }
     }
 
     /// A server that drains for longer than this has not caught up: what falls due meanwhile may be late for it.
@@ -221,7 +231,7 @@ impl LevelSearch {
         let falls_behind = self.behind >= FALLING_BEHIND && slice.drain > self.plan.limit;
         let is_over_spent = level.spent.burn_rate().is_some_and(|burn| burn > HIGH_ENOUGH);
         if falls_behind || (is_long_enough && has_caught_up) {
-            let is_highest = falls_behind || (is_over_spent && place + 2 > LEVELS.len() / 2);
+            let is_highest = falls_behind || (is_over_spent && place >= NEAR_KNEE);
             self.end_level(place, is_highest);
         } else {
             self.closing = if is_long_enough { self.closing + 1 } else { 0 };
@@ -237,19 +247,14 @@ impl LevelSearch {
         }
         self.cycle += 1;
         let lowest = self.levels.iter().map(|level| level.rate_per_s).fold(f64::INFINITY, f64::min);
-        if self.crossing().is_some_and(|found| found.exp() < lowest) {
+        let is_too_high = self.crossing().is_some_and(|found| found.exp() < lowest);
+        if is_too_high {
             self.lowered *= LOWER;
         }
-        let is_over = self.own_time + self.cycle_time() / 2 > self.plan.load;
-        self.place = (!is_over || self.is_lowered_at_last()).then_some(0);
-        if self.lowered * LEVELS[0] < LOWEST_SHARE {
-            self.place = None;
-        }
-    }
-
-    /// Whether the rates have just been lowered: at least one cycle has those.
-    fn is_lowered_at_last(&self) -> bool {
-        self.levels.iter().all(|level| level.rate_per_s > 1.001 * self.rate_at(0))
+        let has_time = self.own_time + self.cycle_time() / 2 <= self.plan.load;
+        let is_lowest = self.lowered * LEVELS[0] < LOWEST_SHARE;
+        // Lower rates have a cycle at least.
+        self.place = ((has_time || is_too_high) && !is_lowest).then_some(0);
     }
 
     /// About how long a cycle is: the highest levels end early.
@@ -262,24 +267,16 @@ impl LevelSearch {
     }
 
     fn crossing(&self) -> Option<f64> {
-        crossing_of(self.curve, &spendings(&self.levels))
-    }
-
-    /// The levels so far.
-    pub fn levels(&self) -> &[Level] {
-        &self.levels
+        self.curve.first_spent(&spendings(&self.levels)).map(|(_, crossing)| crossing)
     }
 
     /// The 95 % interval of the capacity over the cycles of this search, operations a second. It says what the capacity was
     /// during this search, and not what it is in another hour. None where there are too few cycles.
     pub fn interval(&self) -> Option<ConfidenceInterval> {
-        let all = spendings(&self.levels);
-        let crossings = (0..all.len()).filter_map(|bound| Some((bound, self.curve.crossing(&all[bound])?)));
-        // Of the bound that is spent first.
-        let (bound, _) = crossings.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (bound, _) = self.curve.first_spent(&spendings(&self.levels))?;
         let of_cycle = |cycle: u32| -> Vec<Spending> {
-            let own: Vec<Level> = self.levels.iter().filter(|level| level.cycle == cycle).cloned().collect();
-            spendings(&own).into_iter().nth(bound).unwrap_or_default()
+            let own = self.levels.iter().filter(|level| level.cycle == cycle);
+            spendings(own).into_iter().nth(bound).unwrap_or_default()
         };
         let cycles: Vec<Vec<Spending>> = (0..self.cycle).map(of_cycle).collect();
         self.curve.interval(&cycles, Confidence::P95).map(|interval| interval.through(f64::exp))
@@ -328,22 +325,9 @@ impl Level {
 }
 
 /// The spendings of each bound over levels.
-pub fn spendings(levels: &[Level]) -> Vec<Vec<Spending>> {
-    let mut bounds: Vec<Vec<Spending>> = Vec::new();
-    for level in levels.iter().filter(|level| !level.is_client_limited()) {
-        for (index, spending) in level.spent.spendings(level.rate_per_s).into_iter().enumerate() {
-            if bounds.len() <= index {
-                bounds.push(Vec::new());
-            }
-            bounds[index].push(spending);
-        }
-    }
-    bounds
-}
-
-/// Where the first of several budgets is spent exactly, as the logarithm of a rate.
-pub fn crossing_of(curve: BudgetCurve, bounds: &[Vec<Spending>]) -> Option<f64> {
-    bounds.iter().filter_map(|spendings| curve.crossing(spendings)).min_by(f64::total_cmp)
+fn spendings<'l>(levels: impl IntoIterator<Item = &'l Level>) -> Vec<Vec<Spending>> {
+    let known = levels.into_iter().filter(|level| !level.is_client_limited());
+    by_bound(known.map(|level| level.spent.spendings(level.rate_per_s)))
 }
 
 #[cfg(test)]

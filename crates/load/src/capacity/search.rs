@@ -1,6 +1,6 @@
-//! Searches for the capacities of one or several servers, slice by slice: a [`LevelSearch`] of each chooses its rates, each slice
+//! Searches for the capacities of one or several servers, slice by slice: a [`LevelSearch`] of each has its rates, each slice
 //! is compared with the objective, and the slices of one rate are kept together. Whoever runs the slices asks for those of a
-//! round, adds them, and ends the round; so `load --find-capacity`, `compare` and `sweep` search alike.
+//! round, and adds them; so `load --find-capacity`, `compare` and `sweep` search alike.
 
 use std::collections::BTreeMap;
 
