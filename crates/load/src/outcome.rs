@@ -246,8 +246,8 @@ impl TimedInterval {
 }
 
 /// An interval shorter than this share of the planned length was cut. The lengths of slices are drawn at random, so that
-/// they differ from the first one's.
-const FULL_LENGTH: f64 = 0.5;
+/// they differ from the first one's; and a slice that ends when its server is idle may have half of its longest length.
+const FULL_LENGTH: f64 = 0.35;
 
 impl LoadOutcome {
     /// The measured intervals in order, but for one that the end of the run cut.

@@ -224,7 +224,9 @@ impl LoadSession {
         let (start, clock_time) = (Nanos::now().after(lead), SystemTime::now() + lead);
         self.running.start(&PartStart { begin: start, part: part.clone() }, &clocks);
         let (messages, running) = (&mut self.messages, &mut self.running);
-        let time = part.duration.map(|duration| lead + part.warmup + duration + spec.timeout + SILENCE);
+        let time = part
+            .duration
+            .map(|duration| lead + part.warmup + duration + part.idle_within + spec.timeout + SILENCE);
         let patience = Patience::new(time);
         let mut collectors = thread::scope(|scope| {
             let collecting = scope.spawn(move || {

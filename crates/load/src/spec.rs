@@ -209,6 +209,10 @@ pub struct LoadPart {
     /// were due. So the parts of a session are one continuous load in the server's own time (decision 0033).
     #[serde(with = "humantime_serde", default, skip_serializing_if = "Duration::is_zero")]
     pub due_before: Duration,
+    /// How much longer than `duration` new operations begin, at most: the part ends as soon as none is in flight. A part that
+    /// ends so leaves nothing to drain, and what comes after is as if the load had gone on.
+    #[serde(with = "humantime_serde", default, skip_serializing_if = "Duration::is_zero")]
+    pub idle_within: Duration,
 }
 
 impl LoadPart {
@@ -252,6 +256,7 @@ impl LoadSpec {
                 seed: 1,
                 singles: SingleLimits::default(),
                 due_before: Duration::ZERO,
+                idle_within: Duration::ZERO,
             },
         }
     }

@@ -214,7 +214,7 @@ impl Summary {
         let errors = total.errors();
         // What ended after the end was measured, and is no throughput of the measured time. In the server's own time, the
         // drain is a part of it.
-        let is_own_time = !outcome.due_before.is_zero();
+        let is_own_time = !(outcome.due_before.is_zero() && outcome.spec.part.idle_within.is_zero());
         let a_second = |total: u64, drain: u64| {
             if is_own_time {
                 per_second(total, outcome.own_time())

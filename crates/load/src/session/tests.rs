@@ -200,3 +200,25 @@ fn what_fell_due_while_a_slice_drained_is_sent_at_the_begin_of_the_next_with_its
     assert!(outcome.total.operations[0].server_time.max() >= 199_000);
     assert_eq!((outcome.due_before, outcome.due_for()), (due_before, due_before + outcome.measured));
 }
+
+#[test]
+fn a_part_that_waits_for_an_idle_server_ends_soon_after_its_length_and_leaves_nothing_to_drain() {
+    let (address, _) = server();
+    let spec = spec(address);
+    let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
+    let (duration, idle_within) = (Duration::from_millis(60), Duration::from_secs(20));
+    let shape = Shape::open(20.0, Arrivals::Constant);
+    let part = LoadPart {
+        shape,
+        requests: None,
+        duration: Some(duration),
+        interval: duration + idle_within,
+        idle_within,
+        ..spec.part.clone()
+    };
+    let outcome = run(&mut session, &part);
+    assert!(outcome.measured >= duration, "{:?}", outcome.measured);
+    let succeeded = outcome.total.succeeded();
+    assert!((2..400).contains(&succeeded), "400 would fall due until the latest end: {succeeded}");
+    assert_eq!(outcome.drain.succeeded(), 0, "none is in flight at the end");
+}

@@ -83,9 +83,12 @@ impl<'a> LoadedServer<'a> {
     }
 
     /// The part of a slice of one continuous load in the server's own time, whose operations have fallen due for this long
-    /// while the slice before drained. All of it is measured.
+    /// while the slice before drained. All of it is measured. It ends when the server is idle, which leaves no drain; a server that is
+    /// not idle soon drains.
     pub fn part_in_own_time(&self, shape: Shape, due_before: Duration, drawn: &DrawnSlice) -> LoadPart {
-        LoadPart { warmup: Duration::ZERO, due_before, ..self.part_of(shape, drawn) }
+        let idle_within = drawn.length;
+        let interval = drawn.length + idle_within;
+        LoadPart { warmup: Duration::ZERO, due_before, idle_within, interval, ..self.part_of(shape, drawn) }
     }
 
     /// A slice that has just ended, with this outcome.

@@ -133,6 +133,8 @@ struct Worker<D: Driver> {
     operations: Operations<D>,
     /// When waits are next checked for timeouts.
     next_sweep: Nanos,
+    /// The part ends from here on as soon as no operation is in flight.
+    idle_from: Nanos,
     /// No operation is due from here on.
     end: Nanos,
     /// The worker ends even with operations in flight.
@@ -153,6 +155,7 @@ impl<D: Driver> Worker<D> {
             context,
             operations,
             next_sweep: Nanos(0),
+            idle_from: Nanos::NEVER,
             end: Nanos::NEVER,
             give_up: Nanos::NEVER,
             stop_grace: INTERRUPT_GRACE,
@@ -230,7 +233,8 @@ impl<D: Driver> Worker<D> {
         self.stop_grace = if has_end { INTERRUPT_GRACE } else { self.context.spec.timeout + TIMEOUT_CHECK };
         self.operations.reseed(part.seed_of(worker, 0));
         let measured_from = begin.after(part.warmup);
-        self.end = part.duration.map_or(Nanos::NEVER, |duration| measured_from.after(duration));
+        self.idle_from = part.duration.map_or(Nanos::NEVER, |duration| measured_from.after(duration));
+        self.end = self.idle_from.after(part.idle_within);
         let due_from = Nanos(measured_from.0.saturating_sub(Nanos::from(part.due_before).0));
         let (remaining, measured) = (part.requests_of(worker, workers), due_from..self.end);
         let pacer = match &part.shape {
@@ -275,8 +279,11 @@ impl<D: Driver> Worker<D> {
             return Ok(());
         }
         self.sweep_if_time();
-        if self.operations.is_used_up() && self.end > self.operations.now {
-            self.end_used_up();
+        if self.end > self.operations.now && (self.operations.is_used_up() || self.is_idle()) {
+            self.end_now();
+            if self.is_over() {
+                return Ok(());
+            }
         }
         let Operations { pacer, meter, .. } = &self.operations;
         let next_due = pacer.as_ref().map_or(Nanos::NEVER, Pacer::next_due);
@@ -295,9 +302,15 @@ impl<D: Driver> Worker<D> {
         self.give_up_waiting(Nanos::NEVER);
     }
 
-    /// No operation is left to begin: the part ends with those in flight.
+    /// Nothing is in flight, and the part has its length.
+    fn is_idle(&self) -> bool {
+        let Operations { now, in_flight, pacer, .. } = &self.operations;
+        *in_flight == 0 && *now >= self.idle_from && pacer.as_ref().is_some_and(|pacer| !pacer.is_behind())
+    }
+
+    /// No operation begins any more: the part ends with those in flight.
     #[cold]
-    fn end_used_up(&mut self) {
+    fn end_now(&mut self) {
         let now = self.operations.now;
         self.end = now;
         self.operations.meter.stop(now);

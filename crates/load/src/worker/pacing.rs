@@ -200,6 +200,11 @@ impl Pacer {
         }
     }
 
+    /// Do operations wait for a connection?
+    pub fn is_behind(&self) -> bool {
+        matches!(&self.mode, PacerMode::Open { backlog, .. } if !backlog.is_empty())
+    }
+
     /// Have all allowed operations begun?
     pub fn is_exhausted(&self) -> bool {
         self.remaining == 0
