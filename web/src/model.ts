@@ -279,7 +279,7 @@ export type TrialTurns =
 
 export interface Gate {
   id: string;
-  outcome: "passed" | "failed" | "not_applicable";
+  outcome: "passed" | "failed" | "noted" | "not_applicable";
   measured: string;
   threshold: string;
   message: string;

@@ -5,6 +5,7 @@ use archive::model::{Caveat, Facts, Measure, Plan, Variant};
 use host::CpuSet;
 use workload::{BINARY, is_kernel_setting};
 
+use crate::company;
 use crate::machine_draw;
 use crate::machine_text::fewest_server_cpus;
 use crate::verdict_input::FinishedTrials;
@@ -138,6 +139,11 @@ const RULES: &[CaveatRule] = &[
         id: "builds",
         text: "The variants are one program in two builds. Where a linker places functions can change the speed by some percent, and restarts do not change that: a small difference may be of the builds and not of the change between them.",
         applies: |plan, _, _| has_builds_of_one_program(plan),
+    },
+    CaveatRule {
+        id: "others",
+        text: "Other programs or the hypervisor used CPU time during trials that count. The servers of a block were loaded in turns and met it alike: the interval of the ratio has the scatter. What one server carries is that of a disturbed machine.",
+        applies: |_, _, trials| trials.all().any(|trial| company::taken(trial).is_some()),
     },
     CaveatRule {
         id: "long-log",

@@ -1,5 +1,5 @@
 //! What a plan leaves to its first block: the rate at which CPU time is measured, whether CPU time takes the place of a
-//! measure for which the client is the limit, and whether servers run one at a time. Its trials are the only input, so a
+//! measure for which the client is the limit or that other programs disturb, and whether servers run one at a time. Its trials are the only input, so a
 //! resumed run decides alike. What follows for the run is left to `run_progress`.
 
 use archive::model::{
@@ -9,6 +9,7 @@ use archive::model::{
 use load::validity::MAX_UTILISATION;
 use workload::Workload;
 
+use crate::company;
 use crate::cpu_rate;
 use crate::gates;
 use crate::shared_cpus::client_and_server_share_cpus;
@@ -26,6 +27,12 @@ const MAX_UTILISATION_IN_FIRST_BLOCK: f64 = 0.85;
 /// capacity, later searches are refused: of memcached's, with 0.85 and 0.87 in the first block, 22 of 36 were. Of all other servers in
 /// the lines of the README's table it was 0.67 at most. 0 to 1.
 const MAX_UTILISATION_AT_CAPACITY: f64 = 0.8;
+
+/// Other programs make response times longer whenever they run, so a capacity under an objective of milliseconds is theirs from the
+/// least on that the gate `others` notes. A throughput scatters: beside two programs that use 40 % of a CPU each, ratios of blocks by 4 to
+/// 11 %, and CPU time an operation by 1 to 3 %. 0 to 1.
+const MOST_TAKEN_OF_CAPACITY: f64 = gates::MAX_OTHERS;
+const MOST_TAKEN_OF_CLOSED_LOOP: f64 = 0.1;
 
 /// Least closed loop of a server as a multiple of the rate at which its CPU time is measured. Servers that are up together get a rate
 /// with a multiple of three. One that is up alone gets the rate of the server before it, which may be too much for it.
@@ -69,6 +76,10 @@ pub fn replacement(plan: &Plan, facts: &Facts, trials: &[&Trial]) -> Option<(Mea
             "it shares its CPUs with the server".to_owned()
         };
         format!("the client was the limit for {names}: {needed}")
+    });
+    let replaced = replaced.or_else(|| {
+        let disturbed = |trial: &Trial| disturbed(&plan.measure, trial);
+        instead(plan, trials, disturbed, |_, _| company::text(trials).unwrap_or_default())
     });
     replaced.or_else(|| {
         let nearly = |trial: &Trial| nearly_the_limit(&plan.measure, trial);
@@ -128,6 +139,17 @@ fn nearly_the_limit(measure: &Measure, trial: &Trial) -> Option<f64> {
         _ => return None,
     };
     (needed > most).then_some(needed)
+}
+
+/// The share of the CPUs, 0 to 1, that was taken from a trial, where it is so large that this measure says more of the other programs
+/// than of the server.
+fn disturbed(measure: &Measure, trial: &Trial) -> Option<f64> {
+    let most = match measure {
+        Measure::Capacity { .. } => MOST_TAKEN_OF_CAPACITY,
+        measure if measure.is_closed_loop() => MOST_TAKEN_OF_CLOSED_LOOP,
+        _ => return None,
+    };
+    company::taken(trial).filter(|share| *share > most)
 }
 
 /// Whether the client refused a trial because it had no CPU left. A client that other programs kept from its CPUs used less

@@ -1,5 +1,9 @@
 //! The gates: checks that a trial must pass to be valid. A trial that fails a gate is invalid, with the gate's message
-//! as the reason. Only the clock's is a mere note.
+//! as the reason.
+//!
+//! What disturbs the machine scatters a ratio; it does not bias it where the servers of a block are loaded in turns of some 50 ms and
+//! meet it alike. There `steal`, `others` and `frequency` are notes, and so is `steady` where one of the first two is. The
+//! interval of the ratio has the scatter. The clock's gate is always a note.
 //!
 //! | gate | threshold | why |
 //! |---|---|---|
@@ -25,25 +29,27 @@ mod tests;
 use archive::model::{Gate, GateOutcome, Trial, TrialStatus, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
 
-pub use host::{MAX_STEAL, STEAL};
+pub use host::{MAX_OTHERS, MAX_STEAL, OTHERS, STEAL};
 pub use input::{DirectionUse, GateInput, NetworkUse, SeenMachine, WatchedMachine};
 use input::{gate, not_applicable, percent};
 pub use network::NETWORK;
 
 /// Id of the gate [`client`].
 pub const CLIENT: &str = "client";
+/// Id of the gate [`steady`].
+const STEADY: &str = "steady";
 /// Id of the gate [`errors`].
 const ERRORS: &str = "errors";
 /// Id of the gate [`restarts`].
 const RESTARTS: &str = "restarts";
 /// Gates whose failure explains errors of operations without the server.
-const ELSEWHERE: &[&str] = &[CLIENT, NETWORK, STEAL, host::OTHERS, host::SWAP, host::FREQUENCY];
+const ELSEWHERE: &[&str] = &[CLIENT, NETWORK, STEAL, OTHERS, host::SWAP, host::FREQUENCY];
 /// Largest relative difference between the server's count and the client's.
 const MAX_COUNT_DIFFERENCE: f64 = 0.005;
 
 /// Checks every gate.
 pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
-    vec![
+    let mut gates = vec![
         client(input),
         steady(input),
         errors(input),
@@ -56,19 +62,60 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
         restarts(input),
         on_each_machine(input, host::clock),
         on_each_machine(input, host::frequency),
-    ]
+    ];
+    if input.is_in_turns {
+        note_what_meets_all_alike(&mut gates);
+    }
+    gates
+}
+
+/// Servers that are loaded in turns meet what disturbs the machine alike: it is noted, and the trial counts. Whether a warm-up that is
+/// not steady is the server's doing or that of other programs cannot be told.
+fn note_what_meets_all_alike(gates: &mut [Gate]) {
+    for gate in gates.iter_mut() {
+        if [STEAL, OTHERS, host::FREQUENCY].contains(&gate.id.as_str()) {
+            note(gate, "the servers of the block were loaded in turns and met it alike");
+        }
+    }
+    if gates.iter().any(|gate| taken_share(gate).is_some()) {
+        for gate in gates.iter_mut().filter(|gate| gate.id == STEADY) {
+            note(gate, "other programs disturbed all servers of the block");
+        }
+    }
+}
+
+/// Makes a failed gate a note, with the reason.
+fn note(gate: &mut Gate, why: &str) {
+    if gate.outcome == GateOutcome::Failed {
+        gate.outcome = GateOutcome::Noted;
+        gate.message = format!("{}; the trial counts: {why}", gate.message);
+    }
+}
+
+/// Share of the trial's CPUs, 0 to 1, that other programs or the hypervisor took, where it is more than the limit and the trial counts
+/// nevertheless.
+pub fn taken_share(gate: &Gate) -> Option<f64> {
+    let is_of_cpus = [STEAL, OTHERS].contains(&gate.id.as_str());
+    gate.share.filter(|_| is_of_cpus && gate.outcome == GateOutcome::Noted)
+}
+
+/// Whether other programs or the hypervisor used more of a machine than the gates allow.
+pub fn is_disturbed(machine: &WatchedMachine<'_>) -> bool {
+    [host::steal(machine), host::others(machine)].iter().any(|gate| gate.outcome == GateOutcome::Failed)
 }
 
 /// Whether a server did its work badly in a trial: it did not start or serve, it was started again, or too many operations failed.
 /// Operations also fail where the client, the network or the machine was the limit, or other programs or the hypervisor took the
 /// CPUs: those are no fault of the server. A process that ended is.
 pub fn is_broken(trial: &Trial) -> bool {
-    let mut failed = trial.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed);
+    let is_exceeded = |gate: &&Gate| matches!(gate.outcome, GateOutcome::Failed | GateOutcome::Noted);
+    let mut exceeded = trial.gates.iter().filter(is_exceeded);
     let has_failed = |id| trial.gates.iter().any(|gate| gate.outcome == GateOutcome::Failed && gate.id == id);
     match trial.status {
         TrialStatus::Failed => !trial.failed_elsewhere,
         TrialStatus::Invalid => {
-            has_failed(RESTARTS) || (has_failed(ERRORS) && !failed.any(|gate| ELSEWHERE.contains(&&*gate.id)))
+            has_failed(RESTARTS)
+                || (has_failed(ERRORS) && !exceeded.any(|gate| ELSEWHERE.contains(&&*gate.id)))
         }
         TrialStatus::Valid | TrialStatus::Interrupted => false,
     }
@@ -77,7 +124,8 @@ pub fn is_broken(trial: &Trial) -> bool {
 /// A gate on each machine of the trial: the result of the worst one, whose message names it.
 fn on_each_machine(input: &GateInput<'_>, check: fn(&WatchedMachine<'_>) -> Gate) -> Gate {
     let gravity = |gate: &Gate| match gate.outcome {
-        GateOutcome::Failed => 2,
+        GateOutcome::Failed => 3,
+        GateOutcome::Noted => 2,
         GateOutcome::Passed => 1,
         GateOutcome::NotApplicable => 0,
     };
@@ -109,11 +157,11 @@ fn client(input: &GateInput<'_>) -> Gate {
 
 fn steady(input: &GateInput<'_>) -> Gate {
     if let Some(why) = input.why_no_warm_up {
-        return not_applicable("steady", why);
+        return not_applicable(STEADY, why);
     }
     let message = input.unsteady.clone().unwrap_or_else(|| "throughput and p99 are steady".to_owned());
     let threshold = "no drift or step after the MSER-5 cut".to_owned();
-    gate("steady", input.unsteady.is_none(), String::new(), threshold, message)
+    gate(STEADY, input.unsteady.is_none(), String::new(), threshold, message)
 }
 
 fn errors(input: &GateInput<'_>) -> Gate {

@@ -23,6 +23,7 @@ mod bottleneck;
 mod breaking_point;
 mod caveats;
 mod changes;
+mod company;
 mod comparison;
 mod counters;
 mod cpu_rate;

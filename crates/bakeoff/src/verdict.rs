@@ -13,6 +13,7 @@ use stats::describe::Sample;
 use stats::modes::{self, Modes};
 
 use crate::caveats::caveats;
+use crate::company;
 use crate::comparison::{comparisons, server_failures};
 use crate::counters;
 use crate::curves::curves;
@@ -36,13 +37,16 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
     Verdict {
         format: FORMAT,
         reached_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64),
-        sentence: on_machine(
-            server_failures::with_starts(
-                input,
-                &(0..input.variant_points.len()).collect::<Vec<_>>(),
-                headline(plan, &summaries, &comparisons, &wording),
+        sentence: company::beside(
+            on_machine(
+                server_failures::with_starts(
+                    input,
+                    &(0..input.variant_points.len()).collect::<Vec<_>>(),
+                    headline(plan, &summaries, &comparisons, &wording),
+                ),
+                machine.as_deref(),
             ),
-            machine.as_deref(),
+            input.trials.all(),
         ),
         machine,
         metric: wording.what,

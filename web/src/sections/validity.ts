@@ -18,6 +18,7 @@ const MAX_ON_PAPER = 40;
 const SIGNS: Record<Gate["outcome"], { sign: string; word: string }> = {
   passed: { sign: "✓", word: "passed" },
   failed: { sign: "✕", word: "failed" },
+  noted: { sign: "!", word: "noted" },
   not_applicable: { sign: "–", word: "not applicable" },
 };
 
@@ -73,7 +74,7 @@ function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HT
   const made = el(
     "table",
     { class: trials.length > MAX_ON_PAPER ? "matrix wide" : "matrix" },
-    el("caption", {}, ...terms`[[Gates]] by [[trials]]: ✓ passed, ✕ failed, – not applicable. The arrow keys move between the cells.`),
+    el("caption", {}, ...terms`[[Gates]] by [[trials]]: ✓ passed, ✕ failed, ! beyond the limit, and noted only, – not applicable. The arrow keys move between the cells.`),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Gate"), ...trials.map((trial) => el("th", { scope: "col", class: trial.status, title: `${trial.variant}, block ${trial.block}: ${trial.status}` }, String(trial.number))))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.id), ...row.outcomes.map((gate, place) => cell(gate, trials[place] as Trial))))),
   );
@@ -84,11 +85,11 @@ function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HT
 function details(rows: ReturnType<typeof gateRows>): HTMLElement {
   return table(
     "Gates",
-    ["Gate", "Passed", "Failed", "Not applicable", "Allowed", "Last measured"],
+    ["Gate", "Passed", "Failed", "Noted", "Not applicable", "Allowed", "Last measured"],
     rows.map(({ id, outcomes }) => {
       const count = (outcome: Gate["outcome"]): string => String(outcomes.filter((gate) => gate?.outcome === outcome).length);
       const last = outcomes.filter((gate): gate is Gate => gate !== null).pop();
-      return [id, count("passed"), count("failed"), count("not_applicable"), last?.threshold ?? "", [last?.measured, last?.message].filter(Boolean).join(": ")];
+      return [id, count("passed"), count("failed"), count("noted"), count("not_applicable"), last?.threshold ?? "", [last?.measured, last?.message].filter(Boolean).join(": ")];
     }),
   );
 }

@@ -216,6 +216,7 @@ fn gates(steal: f64) -> Vec<Gate> {
         id: id.to_owned(),
         outcome: if passed { GateOutcome::Passed } else { GateOutcome::Failed },
         measured: measured.to_owned(),
+        share: None,
         threshold: threshold.to_owned(),
         message: message.to_owned(),
     };
@@ -239,6 +240,7 @@ fn gates(steal: f64) -> Vec<Gate> {
             id: "cpu-frequency".to_owned(),
             outcome: GateOutcome::NotApplicable,
             measured: String::new(),
+            share: None,
             threshold: "within 3 %".to_owned(),
             message: "a virtual CPU does not report its frequency".to_owned(),
         },

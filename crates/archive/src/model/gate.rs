@@ -11,6 +11,9 @@ pub struct Gate {
     pub outcome: GateOutcome,
     /// The measured value with its unit, such as `0.4 %`; empty where the gate does not apply.
     pub measured: String,
+    /// The same as a number, where it is a share of the trial's CPUs, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// The limit with its unit, such as `at most 2 %`.
     pub threshold: String,
     /// The outcome in a sentence. A failure includes the remedy.
@@ -25,6 +28,8 @@ pub enum GateOutcome {
     Passed,
     /// The trial failed and is invalid.
     Failed,
+    /// The limit is exceeded, and the trial counts: what exceeds it meets all servers of the block alike.
+    Noted,
     /// The gate cannot be checked here, such as the frequency of a virtual CPU; the message has the reason.
     NotApplicable,
 }

@@ -11,6 +11,8 @@ use super::{
     at_lower_rate, leaves_rate, measured_rate, mixes_turns, one_at_a_time, replacement,
     replacement_before_gains,
 };
+use crate::company::tests::gate_of_share;
+use crate::gates::OTHERS;
 use crate::testing::plan::PLAN;
 use crate::trial::blank;
 use crate::trial_order::ScheduledTrial;
@@ -55,6 +57,7 @@ pub fn client_gate() -> Gate {
         id: "client".to_owned(),
         outcome: GateOutcome::Failed,
         measured: "1 rule broken".to_owned(),
+        share: None,
         threshold: "0 rules broken".to_owned(),
         message: "the client was the limit".to_owned(),
     }
@@ -135,6 +138,24 @@ fn a_search_for_gains_replaces_the_measure_before_a_faster_server_would_have_the
 fn a_trial_that_something_else_refused_does_not_replace_the_measure() {
     let by_others = Trial { gates: Vec::new(), ..refused(0, 90_000.0, 0.95) };
     assert!(replacement(&plan(), &Facts::default(), &[&by_others]).is_none());
+}
+
+#[test]
+fn other_programs_replace_a_capacity_at_once_and_a_closed_loop_where_they_use_a_tenth_of_the_cpus() {
+    let beside = |share| {
+        let gates = vec![gate_of_share(OTHERS, GateOutcome::Noted, share)];
+        Trial { gates, ..valid(refused(0, 30_000.0, 0.4)) }
+    };
+    let replaced = |measure, share| {
+        let plan = Plan { measure, ..plan() };
+        replacement(&plan, &Facts::default(), &[&beside(share)]).map(|(_, replaced)| replaced.why)
+    };
+    assert_eq!(replaced(plan().measure, 0.05).as_deref(), Some("other programs used 5 % of the CPUs"));
+    assert_eq!(replaced(Measure::MaxThroughput, 0.05), None);
+    assert_eq!(
+        replaced(Measure::MaxThroughput, 0.45).as_deref(),
+        Some("other programs used 45 % of the CPUs")
+    );
 }
 
 #[test]

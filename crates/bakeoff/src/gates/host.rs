@@ -4,7 +4,7 @@ use ::host::telemetry::OtherProgram;
 use archive::model::Gate;
 use stats::describe::Sample;
 
-use super::input::{SeenMachine, WatchedMachine, gate, not_applicable, percent};
+use super::input::{SeenMachine, WatchedMachine, gate, gate_of_share, not_applicable, percent};
 
 /// Id of the gate [`steal`].
 pub const STEAL: &str = "steal";
@@ -17,7 +17,7 @@ pub const FREQUENCY: &str = "frequency";
 /// Largest share of the trial's CPU time that the hypervisor may take.
 pub const MAX_STEAL: f64 = 0.02;
 /// Largest share of the trial's CPU time that other programs may use.
-const MAX_OTHERS: f64 = 0.02;
+pub const MAX_OTHERS: f64 = 0.02;
 /// Largest clock step: how far the wall clock may move against the monotonic clock, milliseconds.
 const MAX_CLOCK_STEP_MS: f64 = 10.0;
 /// Largest clock drift between the two, added to the step, as a share of the recorded time. All durations are those of
@@ -39,7 +39,7 @@ pub fn steal(machine: &WatchedMachine<'_>) -> Gate {
     } else {
         "the hypervisor left the CPUs to the trial".to_owned()
     };
-    gate(STEAL, share <= MAX_STEAL, percent(share), format!("at most {}", percent(MAX_STEAL)), message)
+    gate_of_share(STEAL, share, MAX_STEAL, message)
 }
 
 /// CPU time of other programs: the larger of two means. The mean over the whole load shows a disturbed search; the mean
@@ -63,7 +63,7 @@ pub fn others(machine: &WatchedMachine<'_>) -> Gate {
     } else {
         "other programs used almost no CPU time".to_owned()
     };
-    gate(OTHERS, share <= MAX_OTHERS, percent(share), format!("at most {}", percent(MAX_OTHERS)), message)
+    gate_of_share(OTHERS, share, MAX_OTHERS, message)
 }
 
 /// What other programs used of the trial's CPUs, in cores. Where the machine has further CPUs, it is at most the busy

@@ -24,6 +24,8 @@ pub struct GateInput<'a> {
     pub network: &'a [NetworkUse],
     /// The machines of the trial: the server's, and the client's where that is another one.
     pub machines: &'a [&'a WatchedMachine<'a>],
+    /// Whether the servers of the block were up together and loaded in turns.
+    pub is_in_turns: bool,
     /// Why the process that was started no longer runs; none if it does.
     pub died: Option<String>,
 }
@@ -79,7 +81,13 @@ pub struct DirectionUse {
 /// The result of a gate that applies.
 pub fn gate(id: &str, passed: bool, measured: String, threshold: String, message: String) -> Gate {
     let outcome = if passed { GateOutcome::Passed } else { GateOutcome::Failed };
-    Gate { id: id.to_owned(), outcome, measured, threshold, message }
+    Gate { id: id.to_owned(), outcome, measured, share: None, threshold, message }
+}
+
+/// The result of a gate with this limit for a share of the trial's CPUs.
+pub fn gate_of_share(id: &str, share: f64, most: f64, message: String) -> Gate {
+    let threshold = format!("at most {}", percent(most));
+    Gate { share: Some(share), ..gate(id, share <= most, percent(share), threshold, message) }
 }
 
 /// The result of a gate that does not apply, and why.
@@ -88,6 +96,7 @@ pub fn not_applicable(id: &str, why: &str) -> Gate {
         id: id.to_owned(),
         outcome: GateOutcome::NotApplicable,
         measured: String::new(),
+        share: None,
         threshold: String::new(),
         message: why.to_owned(),
     }

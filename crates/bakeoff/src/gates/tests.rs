@@ -5,7 +5,9 @@ use std::time::Duration;
 use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample as Tick};
 use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 
-use super::{CLIENT, ERRORS, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken};
+use super::{
+    CLIENT, ERRORS, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken, is_disturbed,
+};
 use crate::testing::plan::PLAN;
 use crate::trial::blank;
 use crate::trial_order::ScheduledTrial;
@@ -68,6 +70,7 @@ fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
         counts: &[],
         network: &[],
         machines,
+        is_in_turns: false,
         died: None,
     }
 }
@@ -123,6 +126,38 @@ fn every_disturbance_fails_its_gate() {
     let mut corrected = steal(&[0.0; 12]);
     corrected.samples[5..].iter_mut().for_each(|sample| sample.unix_ms += 50);
     assert_eq!(failed(&undisturbed(&[&machine(&corrected)])), Vec::<String>::new());
+}
+
+#[test]
+fn what_meets_all_servers_of_a_block_alike_is_noted_and_the_trial_counts() {
+    let in_turns = |telemetry: &Recording, unsteady: Option<&str>| {
+        let machine = machine(telemetry);
+        let unsteady = unsteady.map(str::to_owned);
+        let gates = check(&GateInput { is_in_turns: true, unsteady, ..undisturbed(&[&machine]) });
+        let of = |outcome| -> Vec<String> {
+            let gates = gates.iter().filter(|gate| gate.outcome == outcome);
+            gates.map(|gate| gate.id.clone()).collect()
+        };
+        (of(GateOutcome::Noted), of(GateOutcome::Failed))
+    };
+    let none = Vec::<String>::new;
+    let stolen = steal(&[0.1, 0.1]);
+    assert_eq!(in_turns(&stolen, None), (vec!["steal".to_owned()], none()));
+    let frequency = recording("cpu.0.frequency", &[3e9, 2e9]);
+    assert_eq!(in_turns(&frequency, None), (vec!["frequency".to_owned()], none()));
+    // Swapping and a server that warms up for long are its own doing; beside other programs, the second cannot be told.
+    assert_eq!(in_turns(&recording("swap.in", &[0.0, 4096.0]), None), (none(), vec!["swap".to_owned()]));
+    assert_eq!(in_turns(&steal(&[0.0]), Some("drifts")), (none(), vec!["steady".to_owned()]));
+    let (noted, failed) = in_turns(&stolen, Some("drifts"));
+    assert_eq!((noted, failed), (vec!["steady".to_owned(), "steal".to_owned()], none()));
+}
+
+#[test]
+fn a_machine_is_disturbed_if_the_hypervisor_or_other_programs_use_it() {
+    assert!(is_disturbed(&machine(&steal(&[0.1, 0.1]))));
+    assert!(!is_disturbed(&machine(&steal(&[0.01, 0.01]))));
+    let busy = recordings(&[("programs.ours", &[0.5]), ("programs.others", &[0.4])]);
+    assert!(is_disturbed(&WatchedMachine { cpus: "0-1".parse().expect("CPUs"), ..machine(&busy) }));
 }
 
 #[test]

@@ -170,6 +170,7 @@ fn steal() -> Gate {
         id: "steal".to_owned(),
         outcome: GateOutcome::Failed,
         measured: "9 %".to_owned(),
+        share: Some(0.09),
         threshold: "at most 2 %".to_owned(),
         message: "the hypervisor took CPU time".to_owned(),
     }

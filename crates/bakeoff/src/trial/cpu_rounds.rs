@@ -13,8 +13,9 @@ use crate::event::Observer;
 
 /// Least share of the offered rate at which operations end within their slices. The rest ends while a slice drains: all
 /// servers carry out the same operations, so this limits how much the arrivals may differ from a Poisson process at the rate.
-/// The engine's 98 % are for long runs; here, one stall of 5 ms at the end of a slice of 50 ms is 10 % of it.
-const LEAST_ACHIEVED: f64 = 0.9;
+/// The engine's 98 % are for long runs; here, one stall of 5 ms at the end of a slice of 50 ms is 10 % of it, and beside programs that
+/// use 85 % of the CPUs 69 to 87 % ended in time.
+const LEAST_ACHIEVED: f64 = 0.6;
 
 impl Rounds<'_> {
     /// Measures the CPU time of each server at this rate, or at the one that the warm-ups suggest; returns the number of

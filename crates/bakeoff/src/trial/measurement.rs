@@ -9,7 +9,7 @@ use load::record::{Interval, Micros, RecordedTimes};
 use load::slices::Slice;
 use load::spec::Shape;
 use load::summary::Summary;
-use load::validity::BrokenRule;
+use load::validity::{BrokenRule, MAX_STARVATION};
 
 use super::drains::Drains;
 use super::load_phases::MeasuredRun;
@@ -108,7 +108,9 @@ impl TrialMeasurement {
         let loaded = self.loaded.get_or_insert(LoadedTime { begin, end, under_load: Duration::ZERO });
         loaded.end = end;
         loaded.under_load += slice.under_load;
-        if self.is_within_its_means(slice) {
+        // A client that waits for its CPU reads late what the server has answered in time.
+        let reads_in_time = slice.outcome.starvation() <= MAX_STARVATION;
+        if reads_in_time && self.is_within_its_means(slice) {
             self.drains.add(slice.under_load, slice.outcome.draining);
         }
     }

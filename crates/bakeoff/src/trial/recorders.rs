@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use host::telemetry::Recording;
 use machine::{MachineError, RecordedServer, Recorder};
 
+use crate::gates::{self, WatchedMachine};
 use crate::run_machines::RunMachines;
 
 /// What was recorded of a machine.
@@ -85,6 +86,21 @@ impl Recorders {
 }
 
 impl Recordings {
+    /// Whether other programs or the hypervisor used more of a machine than the gates allow. Not known of a machine that was not
+    /// recorded.
+    pub fn are_of_a_disturbed_machine(&self, machines: &RunMachines<'_>, machine: usize) -> bool {
+        let Some(Ok(MachineRecording { recording, .. })) = self.0.get(&machine) else { return false };
+        let always = (0, u64::MAX);
+        gates::is_disturbed(&WatchedMachine {
+            name: None,
+            telemetry: recording,
+            cpus: machines.used_cpus(machine),
+            window_us: always,
+            measured_us: always,
+            seen: Vec::new(),
+        })
+    }
+
     /// What was recorded for a server on one of these machines. `own_part` takes its part of the recording.
     pub fn of(
         &self,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::ArchiveError;
-use archive::model::TrialTurns;
+use archive::model::{Measure, TrialTurns};
 use load::engine::RunError;
 use machine::MachineError;
 
@@ -67,14 +67,20 @@ pub fn run_in_turns<'a>(
         let on_it = |turn: &&mut Turn<'a>| is_client || turn.member.machine() == *machine;
         fail_all(turns.iter_mut().flatten().filter(on_it), error);
     }
-    let one_at_a_time = load_in_turns(setup, block, turns.iter_mut().flatten().collect(), observe);
-    if let Some(one_at_a_time) = one_at_a_time {
+    let loaded = load_in_turns(setup, block, turns.iter_mut().flatten().collect(), observe);
+    if let TurnsLoad::Restless(one_at_a_time) = loaded {
         turns.into_iter().flatten().for_each(|turn| turn.member.discard());
         return TurnsEnd::OneAtATime(one_at_a_time);
     }
     // The counts of all servers are read at once, before the first of them is stopped.
     turns.iter_mut().flatten().for_each(Turn::end_load);
     let recordings = recorders.stop();
+    if let TurnsLoad::Pausing { machine, one_at_a_time } = loaded
+        && !recordings.are_of_a_disturbed_machine(setup.machines, machine)
+    {
+        turns.into_iter().flatten().for_each(|turn| turn.member.discard());
+        return TurnsEnd::OneAtATime(one_at_a_time);
+    }
     let finished = turns.into_iter().enumerate().map(|(index, turn)| match turn {
         Ok(Turn { member, state, .. }) => {
             let own = |recording: &_| own_part(recording, &watch_one_of(index));
@@ -100,17 +106,27 @@ fn fail_all<'t, 'a: 't>(turns: impl Iterator<Item = &'t mut Turn<'a>>, error: &A
     turns.for_each(|turn| turn.fail(Arc::clone(error).into()));
 }
 
-/// Warms up all servers, and loads them in turns. Returns why they must run one at a time instead, if they must.
+/// How a load in turns ended.
+enum TurnsLoad {
+    /// All servers have had their turns.
+    Done,
+    /// They were not loaded: they do not leave each other alone.
+    Restless(OneAtATime),
+    /// They were loaded, and the server on this machine paused. Where other programs disturb the machine, the pauses are theirs.
+    Pausing { machine: usize, one_at_a_time: OneAtATime },
+}
+
+/// Warms up all servers, and loads them in turns.
 fn load_in_turns(
     setup: &TrialSetup<'_>,
     block: u32,
     mut turns: Vec<&mut Turn<'_>>,
     observe: &mut Observer<'_>,
-) -> Option<OneAtATime> {
+) -> TurnsLoad {
     let warmed: Vec<WarmedUp> = turns.iter_mut().filter_map(|turn| turn.warm_up(setup, observe)).collect();
     turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
     if turns.is_empty() || turns.iter().any(|turn| turn.is_interrupted()) {
-        return None;
+        return TurnsLoad::Done;
     }
     // The first block decides for the run, so that its blocks are alike. In a sweep it may have several groups like this one.
     // Where a later group decides otherwise, the run begins again.
@@ -118,12 +134,12 @@ fn load_in_turns(
         let why = why_each_time(|| disturbance(setup, &mut turns));
         turns.retain(|turn| matches!(turn.state, TurnState::Loaded(..)));
         if turns.is_empty() {
-            return None;
+            return TurnsLoad::Done;
         }
         if let Some(why) = why {
             let closed_loops = turns.iter().filter_map(|turn| turn.closed_loop_per_s());
             let rate_per_s = cpu_rate::for_closed_loops(closed_loops);
-            return Some(OneAtATime { why, rate_per_s, least_load: Duration::ZERO });
+            return TurnsLoad::Restless(OneAtATime { why, rate_per_s, least_load: Duration::ZERO });
         }
     }
     let mut rng = setup.block_rng(block);
@@ -133,12 +149,12 @@ fn load_in_turns(
     let mut takers: Vec<TurnTaker<'_, '_>> = turns.iter_mut().filter_map(|turn| turn.taker()).collect();
     let count = rounds.run(&mut takers, observe);
     let failures: Vec<Option<TrialError>> = takers.into_iter().map(|taker| taker.failed).collect();
-    if block == 1 && turns.len() > 1 {
-        let pauses = turns.iter().find_map(|turn| turn.why_alone());
-        if pauses.is_some() && !turns.iter().any(|turn| turn.is_interrupted()) {
-            return pauses;
-        }
-    }
+    let is_interrupted = turns.iter().any(|turn| turn.is_interrupted());
+    let pausing = if block == 1 && turns.len() > 1 && !is_interrupted {
+        pausing(&turns, &setup.plan.measure)
+    } else {
+        None
+    };
     let trials: Vec<u32> = turns.iter().map(|turn| turn.member.number()).collect();
     for (turn, failed) in turns.into_iter().zip(failures) {
         let (trials, idle_cores) = (trials.clone(), turn.idle_cores);
@@ -148,7 +164,14 @@ fn load_in_turns(
             None => turn.measure_more(observe),
         }
     }
-    None
+    pausing.map_or(TurnsLoad::Done, |(machine, one_at_a_time)| TurnsLoad::Pausing { machine, one_at_a_time })
+}
+
+/// The machine of a server that must run alone, by what it did in its slices; none if there is none.
+fn pausing(turns: &[&mut Turn<'_>], measure: &Measure) -> Option<(usize, OneAtATime)> {
+    let between = turns.iter().filter_map(|turn| turn.between_share());
+    let least = between.min_by(f64::total_cmp).unwrap_or(0.0);
+    turns.iter().find_map(|turn| Some((turn.member.machine(), turn.why_alone(measure, least)?)))
 }
 
 /// One watch: why servers of one machine must run one at a time; none if they leave each other alone. Servers on different
@@ -260,12 +283,22 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Why it must run alone, by what it did in its slices; none if it may share a machine.
-    fn why_alone(&self) -> Option<OneAtATime> {
+    /// CPU time between its slices, as a share of that in them.
+    fn between_share(&self) -> Option<f64> {
+        match &self.state {
+            TurnState::Loaded(load) => load.0.cpu.between_share(),
+            TurnState::CutOff(_) | TurnState::Ended(_) | TurnState::Failed(_) => None,
+        }
+    }
+
+    /// Why it must run alone, by what it did in its slices; none if it may share a machine. Pauses are in no CPU time. `least` is the
+    /// least CPU time of a server of the block between its slices.
+    fn why_alone(&self, measure: &Measure, least: f64) -> Option<OneAtATime> {
         let TurnState::Loaded(load) = &self.state else { return None };
         let (loads, result) = load.as_ref();
-        let pauses = result.drains.why_alone(&self.name);
-        let why = pauses.or_else(|| loads.cpu.why_alone(&self.name))?;
+        let is_of_cpu = matches!(measure, Measure::CpuTime { .. });
+        let pauses = if is_of_cpu { None } else { result.drains.why_alone(&self.name) };
+        let why = pauses.or_else(|| loads.cpu.why_alone(&self.name, least))?;
         let rate_per_s = cpu_rate::for_closed_loops([result.closed_loop_per_s]);
         Some(OneAtATime { why, rate_per_s, least_load: result.drains.longest() * LOOP_OVER_DRAIN })
     }

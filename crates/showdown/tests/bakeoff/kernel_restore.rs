@@ -19,7 +19,7 @@ fn script(home: &TestHome) -> String {
     let here = home.path("").display().to_string();
     format!(
         "set -e; cd {here}; echo 7 > setting; mount --bind setting {FILE}; \
-         mkdir -p /run/showdown; mount -t tmpfs journal /run/showdown; touch ready; set +e; \
+         mkdir -p /run/showdown; mount -t tmpfs -o mode=755 journal /run/showdown; touch ready; set +e; \
          {showdown} run setting.toml --progress json > first 2> first.events; echo $? > first.code; \
          cat /run/showdown/knobs.journal > first.journal; \
          {showdown} run plain.toml --progress none > second 2>&1; echo $? > second.code; \
@@ -29,10 +29,12 @@ fn script(home: &TestHome) -> String {
     )
 }
 
-fn wait(child: &mut Child, what: &str, mut is_so: impl FnMut() -> bool) {
+/// Waits until it is so; `log` is for the message where it never is.
+fn wait(child: &mut Child, what: &str, log: impl Fn() -> String, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_mins(5);
     while !is_so() {
-        assert!(Instant::now() < deadline && child.try_wait().expect("a process").is_none(), "{what}");
+        let goes_on = Instant::now() < deadline && child.try_wait().expect("a process").is_none();
+        assert!(goes_on, "{what}: {}", log());
         thread::sleep(Duration::from_millis(10));
     }
 }
@@ -76,11 +78,17 @@ fn a_setting_that_cannot_be_restored_is_named_and_kept_in_the_journal() {
         }
         thread::sleep(Duration::from_millis(10));
     }
-    wait(&mut child, "the server of the last trial does not start", || {
-        let events = read("first.events");
-        let last = events.lines().skip_while(|line| !line.contains(r#""event":"trial_begins","number":6"#));
-        last.skip(1).any(|line| line.contains(r#""event":"doing""#))
-    });
+    wait(
+        &mut child,
+        "the server of the last trial does not start",
+        || read("first.events"),
+        || {
+            let events = read("first.events");
+            let last =
+                events.lines().skip_while(|line| !line.contains(r#""event":"trial_begins","number":6"#));
+            last.skip(1).any(|line| line.contains(r#""event":"doing""#))
+        },
+    );
     make_read_only(&child);
     let output = child.wait_with_output().expect("it ends");
 

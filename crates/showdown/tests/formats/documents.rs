@@ -213,7 +213,7 @@ fn carried() -> CarriedLoad {
 }
 
 fn gate(outcome: GateOutcome) -> Gate {
-    Gate { id: text(), outcome, measured: text(), threshold: text(), message: text() }
+    Gate { id: text(), outcome, measured: text(), share: Some(0.5), threshold: text(), message: text() }
 }
 
 fn phase(kind: PhaseKind) -> TrialPhase {

@@ -13,6 +13,7 @@ use workload::OperationCount;
 
 use super::{LoadEnd, TrialMember};
 use crate::bottleneck::{self, ResourceReadings};
+use crate::caveats::are_on_different_machines;
 use crate::first_block::has_alternative;
 use crate::gates::{self, GateInput};
 use crate::trial::load_windows::LoadWindows;
@@ -62,6 +63,9 @@ impl TrialMember<'_> {
             counts: &self.trial.counts,
             network: &network_use(setup.machines, self.machine, &result, &server),
             machines: &[&server].into_iter().chain(&clients).collect::<Vec<_>>(),
+            // On machines of their own, each server meets what disturbs its machine.
+            is_in_turns: matches!(self.trial.turns, Some(TrialTurns::InTurns { .. }))
+                && !are_on_different_machines(setup.plan),
             died: end.alive.err().map(|error| error.to_string()),
         });
         self.trial.saturated = Some(bottleneck::find(&ResourceReadings {
