@@ -297,3 +297,27 @@ fn a_server_does_its_work_badly_where_it_fails_restarts_or_fails_operations() {
         "stolen time ends no process"
     );
 }
+
+#[test]
+fn the_page_on_troubles_has_a_row_for_each_gate_and_its_limit() {
+    let page = include_str!("../../../../docs/TROUBLESHOOTING.md");
+    let (_, section) = page.split_once("## Gates of a trial").expect("a section on gates");
+    let (section, _) = section.split_once("\n## ").expect("a section after it");
+    let rows: Vec<(&str, &str)> =
+        section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | ")).collect();
+    let gates = check(&undisturbed(&[&machine(&steal(&[0.0]))]));
+    assert_eq!(
+        rows.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
+        gates.iter().map(|gate| gate.id.as_str()).collect::<Vec<_>>()
+    );
+    let limits = [
+        (ERRORS, load::validity::MAX_ERROR_SHARE),
+        ("counts", super::MAX_COUNT_DIFFERENCE),
+        (STEAL, super::MAX_STEAL),
+        (super::OTHERS, super::MAX_OTHERS),
+    ];
+    for (id, limit) in limits {
+        let (_, row) = rows.iter().find(|(gate, _)| *gate == id).expect("a row");
+        assert!(row.starts_with(&format!("{} % ", limit * 100.0)), "{id}: {row}");
+    }
+}
