@@ -72,8 +72,8 @@ pub(super) struct Operations<D: Driver> {
     wire: Vec<u8>,
     timeout: Duration,
     uses_limit: u32,
-    /// Whether each connection is made for a number of operations.
-    is_for_operations: bool,
+    /// Whether each connection is made for a number of operations, which have its set-up.
+    charges_set_up: bool,
 }
 
 impl<D: Driver> Operations<D> {
@@ -102,7 +102,7 @@ impl<D: Driver> Operations<D> {
             dialer,
             timeout: spec.timeout,
             uses_limit: spec.requests_per_connection.unwrap_or(u32::MAX),
-            is_for_operations: spec.requests_per_connection.is_some()
+            charges_set_up: spec.requests_per_connection.is_some()
                 || spec.protocol.protocol().ends_connections(),
         })
     }
@@ -304,7 +304,7 @@ impl<D: Driver> Operations<D> {
         let ended = EndedOperation {
             operation: connection.operation,
             intended_start: job.intended_start,
-            set_up: connection.charged_set_up(self.is_for_operations, !reuse),
+            set_up: connection.charged_set_up(self.charges_set_up, !reuse),
             ready: job.ready,
             sent: connection.begun,
             first_byte: connection.first_byte.unwrap_or(arrival.received),
@@ -344,7 +344,7 @@ impl<D: Driver> Operations<D> {
             connection.answers = Answers::Some;
         }
         let (operation, begun) = (connection.operation, connection.begun);
-        let set_up = connection.charged_set_up(self.is_for_operations, !fault.reuse);
+        let set_up = connection.charged_set_up(self.charges_set_up, !fault.reuse);
         if let Some(job) = connection.job {
             self.meter.failed(job.intended_start, begun.since(job.ready));
             if fault.kind == ErrorKind::Timeout {

@@ -61,5 +61,6 @@ fn a_server_that_asks_for_a_certificate_of_the_client_gets_it_on_every_connectio
     // A key of another certificate is refused before the load.
     let [_, other] = nginx.certificate_of_client("other", true);
     let mixed = with([member[0].clone(), other], &[]);
-    assert!(mixed.code() != 0 && mixed.stderr.lines().count() == 1, "{mixed:?}");
+    assert_eq!(mixed.code(), 2, "{mixed:?}");
+    assert!(mixed.stderr.contains("other.key: it is not the key of the certificate: give"), "{mixed:?}");
 }
