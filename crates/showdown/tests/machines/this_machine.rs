@@ -9,7 +9,7 @@ use super::compare::shortened;
 use super::{SHOWDOWN, json, script, stderr};
 
 const HOSTS: &str = "[host.self]\nssh = \"me@localhost\"\naddress = \"127.0.0.1\"\n\
-                     [host.again]\nssh = \"me@127.0.0.1\"\naddress = \"127.0.0.1\"\n";
+                     [host.again]\nssh = \"me@127.0.0.1\"\naddress = \"127.0.0.2\"\n";
 
 /// Runs a command with this ssh, in a directory of its own with `hosts.toml`.
 struct Here(tempfile::TempDir);
