@@ -58,6 +58,7 @@ fn a_server_that_asks_for_a_certificate_of_the_client_gets_it_on_every_connectio
         assert_eq!(refused.code(), 3, "{refused:?}");
         assert!(refused.stdout.contains("status 400"), "{refused:?}");
     }
+    assert!(without.stdout.contains("give one with --certificate and --key"), "{without:?}");
     // A key of another certificate is refused before the load.
     let [_, other] = nginx.certificate_of_client("other", true);
     let mixed = with([member[0].clone(), other], &[]);
