@@ -191,6 +191,8 @@ export interface VariantSummary {
   /** What one copy of the server carried alone, and beside the others. */
   neighbours?: { alone_per_s: number; beside_per_s: number; slowed: number; alone_p99_us: number | null; beside_p99_us: number | null; client_limited: number } | null;
   response_time_curve_us?: QuantileCurve;
+  /** From this response time on, the curve is a lower bound. */
+  gave_up_from_us?: number | null;
 }
 
 /** Pairs: the share of values at or below, 0 to 1, and the value in microseconds. */
@@ -303,6 +305,8 @@ export interface Phase {
   requests: number;
   errors: Record<string, number>;
   response_time_us: Times;
+  /** From this response time on, percentiles are lower bounds: operations without an answer were given up. */
+  gave_up_from_us?: number | null;
   service_time_us: Times;
   response_time_curve_us?: QuantileCurve;
   tls?: { handshakes: number; resumed: number; handshake_us: Times };
@@ -331,6 +335,8 @@ export interface Tick {
   offered_per_s?: number | null;
   p50_us?: number | null;
   p99_us?: number | null;
+  /** From this response time on, both are lower bounds. */
+  gave_up_from_us?: number | null;
   failed: number;
 }
 

@@ -8,6 +8,8 @@ use workload::{BINARY, is_kernel_setting};
 use crate::company;
 use crate::machine_draw;
 use crate::machine_text::fewest_server_cpus;
+use crate::shared_cpus::client_and_server_share_cpus;
+use crate::shared_kernel::{self, are_on_different_machines, is_on_this_machine};
 use crate::verdict_input::FinishedTrials;
 
 /// A caveat and the condition under which it applies.
@@ -35,14 +37,8 @@ pub fn shares_cpus(plan: &Plan) -> bool {
     both.is_some_and(|(server, client)| !server.intersection(&client).is_empty())
 }
 
-fn has_servers_here(plan: &Plan) -> bool {
-    plan.variants.iter().any(|variant| plan.is_here(variant))
-}
-
-/// Whether variants run on different machines.
-pub fn are_on_different_machines(plan: &Plan) -> bool {
-    let machine = |variant: &Variant| plan.host_of(variant).and_then(|host| host.ssh.as_ref());
-    plan.variants.windows(2).any(|pair| machine(&pair[0]) != machine(&pair[1]))
+fn has_servers_here(plan: &Plan, facts: &Facts) -> bool {
+    plan.variants.iter().any(|variant| is_on_this_machine(plan, facts, variant))
 }
 
 /// With fewer server CPUs, contention between them hardly shows.
@@ -59,7 +55,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "one-machine",
         text: "Client and server run on one machine. They share caches, memory bandwidth and the kernel: a server that makes the kernel work harder also slows its client.",
-        applies: |plan, facts, _| has_client(facts) && has_servers_here(plan),
+        applies: |plan, facts, _| has_client(facts) && has_servers_here(plan, facts),
     },
     CaveatRule {
         id: "own-load",
@@ -69,7 +65,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "loopback",
         text: "The load goes over the loopback interface: no network card, no interrupts, no propagation delay. The cost of a network is not in these numbers.",
-        applies: |plan, facts, _| has_client(facts) && has_servers_here(plan),
+        applies: |plan, facts, _| has_client(facts) && has_servers_here(plan, facts),
     },
     CaveatRule {
         id: "cpu-time",
@@ -79,7 +75,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "shared-cpus",
         text: "Server and client share CPUs: CPU time that the client uses is missing from the server.",
-        applies: |plan, facts, _| has_client(facts) && shares_cpus(plan),
+        applies: |plan, facts, _| has_client(facts) && client_and_server_share_cpus(plan, facts),
     },
     CaveatRule {
         id: "virtual-cpus",
@@ -94,12 +90,16 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "these-machines",
         text: "The variants run on different machines, fewer than six of each kind. Machines of one type differ from each other, so the ratio is about these machines and not about their types.",
-        applies: |plan, _, _| are_on_different_machines(plan) && machine_draw::sets_of_kinds(plan).is_none(),
+        applies: |plan, facts, _| {
+            are_on_different_machines(plan, facts) && machine_draw::sets_of_kinds(plan).is_none()
+        },
     },
     CaveatRule {
         id: "network",
         text: "The load goes over the network to the servers' machines. Its round trips are in the response times, and what it carries at most limits the throughput: `showdown hosts` measures both.",
-        applies: |plan, _, _| plan.variants.iter().any(|variant| !plan.is_here(variant)),
+        applies: |plan, facts, _| {
+            plan.variants.iter().any(|variant| !is_on_this_machine(plan, facts, variant))
+        },
     },
     CaveatRule {
         id: "background",
@@ -152,10 +152,16 @@ const RULES: &[CaveatRule] = &[
     },
 ];
 
+/// Heading of the entry in `docs/BIAS.md` about hosts that are one machine, whose names are in the caveat.
+pub const ONE_KERNEL: &str = "one-kernel";
+
 /// The caveats that apply to a run.
 pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Caveat> {
+    let one_kernel = shared_kernel::sentences(plan, facts).into_iter();
+    let one_kernel = one_kernel.map(|text| Caveat { id: ONE_KERNEL.to_owned(), text: format!("{text}.") });
     let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts, trials));
-    applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() }).collect()
+    let applying = applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() });
+    one_kernel.chain(applying).collect()
 }
 
 #[cfg(test)]
@@ -169,8 +175,8 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BIAS.md");
         let page = std::fs::read_to_string(page).expect("the page of biases");
         let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-        for rule in RULES {
-            assert!(headings.contains(&rule.id), "docs/BIAS.md has no heading \"## {}\"", rule.id);
+        for id in RULES.iter().map(|rule| rule.id).chain([ONE_KERNEL]) {
+            assert!(headings.contains(&id), "docs/BIAS.md has no heading \"## {id}\"");
         }
     }
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use archive::model::{Difference, DifferenceClass, Facts, OneSidedTuning, Plan, Variant};
 use workload::definition::BINARY;
 
-use crate::caveats::are_on_different_machines;
 use crate::machine_differences::machine_differences;
+use crate::shared_kernel::are_on_different_machines;
 
 /// Facts whose difference means that one side does less work, or does it by other means.
 const APPLES_TO_ORANGES: &[(&str, &str)] = &[
@@ -45,7 +45,7 @@ const OF_CPUS: &[&str] = &["status.Cpus_allowed_list", "status.Mems_allowed_list
 pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
     let sides: Vec<(String, BTreeMap<String, String>)> =
         facts.variants.iter().map(|variant| (variant.name.clone(), variant.flat())).collect();
-    let on_machines = are_on_different_machines(plan);
+    let on_machines = are_on_different_machines(plan, facts);
     let keys: BTreeSet<&String> = sides.iter().flat_map(|(_, facts)| facts.keys()).collect();
     let servers: BTreeSet<&str> = plan.variants.iter().map(|variant| variant.server.as_str()).collect();
     let varied: BTreeSet<&str> =

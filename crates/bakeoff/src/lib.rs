@@ -90,6 +90,7 @@ mod wording;
 
 pub use another_session::another_session;
 pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
+pub use caveats::ONE_KERNEL;
 pub use first_block::replacement_before_gains;
 pub use gates::is_broken;
 pub use held_error::HeldError;

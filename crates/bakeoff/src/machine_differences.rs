@@ -7,9 +7,9 @@ use archive::model::{
     Difference, DifferenceClass, Facts, FlatFacts, NetworkFacts, Plan, Variant, VariantFacts,
 };
 
-use crate::caveats::are_on_different_machines;
 use crate::network_paths::named_host;
 use crate::shared_cpus::clients_on_cpus_of;
+use crate::shared_kernel::are_on_different_machines;
 
 /// The begins of facts that are the machine itself.
 const OF_HARDWARE: &[&str] = &[
@@ -62,7 +62,7 @@ fn facts_of(plan: &Plan, facts: &Facts, variant: &Variant) -> FlatFacts {
 /// The facts in which the machines of the variants differ, and first a sentence about all of them; nothing where all run on one
 /// machine.
 pub fn machine_differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
-    if !are_on_different_machines(plan) {
+    if !are_on_different_machines(plan, facts) {
         return Vec::new();
     }
     let sides: Vec<(&Variant, FlatFacts)> =

@@ -56,7 +56,7 @@ fn open(
     reach: &ReachOptions,
     context: &RunContext,
 ) -> Result<(String, RemoteMachine), MachineError> {
-    let machine = RemoteMachine::open(entry, &reach.transport(entry), &context.interrupted, &|_| ())?;
+    let machine = RemoteMachine::open(entry, reach, &context.interrupted, &|_| ())?;
     Ok((entry.name.clone(), machine))
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use archive::model::{Plan, PlannedHost, Variant};
+use archive::model::{CpuSplit, Plan, PlannedHost, Variant};
+use load::sources::is_of_this_machine;
 use machine::HostEntry;
 use workload::{VariantText, names_host, on_host};
 
@@ -39,6 +40,20 @@ pub fn used(
     let all: Vec<PlannedHost> = known.iter().map(HostEntry::planned).collect();
     check_kinds(variants, &all, clients)?;
     Ok(known.iter().filter(is_used).map(HostEntry::planned).collect())
+}
+
+/// Whether ssh leads to this machine, or to a container with its addresses.
+pub fn leads_back(host: &PlannedHost) -> bool {
+    host.ssh.is_some() && host.address.parse().is_ok_and(is_of_this_machine)
+}
+
+/// Gives the hosts that ssh leads back to this machine CPUs as in a local run: servers and clients have different ones, unless the hosts
+/// file says otherwise.
+pub fn divide_this_machine(hosts: &mut [PlannedHost], clients: &[String], split: &CpuSplit) {
+    for host in hosts.iter_mut().filter(|host| host.cpus.is_none() && leads_back(host)) {
+        let of = if clients.contains(&host.name) { &split.client } else { &split.server };
+        host.cpus = Some(of.clone());
+    }
 }
 
 /// The machines that they name, not those of the kinds that they name.
@@ -130,6 +145,21 @@ mod tests {
 
     fn entry(name: &str, address: &str) -> HostEntry {
         HostEntry::of_plan(&planned_host(name, address)).expect("a good entry")
+    }
+
+    #[test]
+    fn a_host_that_is_this_machine_shares_its_cpus_with_the_client() {
+        let mut hosts = vec![
+            planned_host("self", "127.0.0.1"),
+            planned_host("load", "127.0.0.1"),
+            PlannedHost { cpus: Some("7".to_owned()), ..planned_host("chosen", "127.0.0.1") },
+            PlannedHost { ssh: None, ..planned_host("here", "127.0.0.1") },
+            planned_host("far", "192.0.2.1"),
+        ];
+        let split = CpuSplit { server: "0".to_owned(), client: "1".to_owned() };
+        divide_this_machine(&mut hosts, &["load".to_owned()], &split);
+        let cpus: Vec<Option<&str>> = hosts.iter().map(|host| host.cpus.as_deref()).collect();
+        assert_eq!(cpus, [Some("0"), Some("1"), Some("7"), None, None]);
     }
 
     #[test]

@@ -207,17 +207,18 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let named = request.workload.as_deref().or(usual);
     let (workload, variants) = Catalogue::default().resolve(named, &written)?;
     let variants = plan_variants(variants.into_iter().zip(plan_hosts::names(&written)));
-    let hosts = plan_hosts::used(&request.hosts, &variants, &request.clients)?;
+    let mut hosts = plan_hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
         // A kind is of other machines.
         variant.kind().is_none()
             && hosts
                 .iter()
                 .find(|host| Some(&host.name) == variant.host.as_ref())
-                .is_none_or(|host| host.ssh.is_none())
+                .is_none_or(|host| host.ssh.is_none() || plan_hosts::leads_back(host))
     });
     let preset = if kind == RunKind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
     let (cpus, threads) = cpu_split(&workload, has_servers_here, host)?;
+    plan_hosts::divide_this_machine(&mut hosts, &request.clients, &cpus);
     let threads = threads_of_clients(request).unwrap_or(threads);
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;

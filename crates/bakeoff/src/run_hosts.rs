@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use archive::model::Plan;
 use host::CpuSet;
 use load::engine::RunContext;
-use machine::{HostEntry, Machine, ReachOptions};
+use machine::{HostEntry, LocalMachine, Machine, ReachOptions};
 
 use crate::event::Observer;
 use crate::load_clients::LoadClients;
@@ -22,14 +22,15 @@ pub struct RunHosts {
 }
 
 impl RunHosts {
-    /// Reaches them. `programs` are builds for hosts of other architectures.
+    /// Reaches them for the run that has reserved this machine. `programs` are builds for hosts of other architectures.
     pub fn open(
         plan: &Plan,
+        here: &LocalMachine,
         programs: &[String],
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
-        let reach = ReachOptions::to(&plan_hosts::entries(plan)?, programs)?;
+        let reach = ReachOptions::to(&plan_hosts::entries(plan)?, programs)?.for_run(here.lock_owner());
         let others = OtherMachines::open(plan, &reach, context, observe)?;
         let clients = LoadClients::open(plan, &others, &reach, context, observe)?;
         Ok(Self { clients, others })

@@ -102,6 +102,7 @@ pub fn on_its_machines<T>(
         }
     }
     let reach = ReachOptions::to(&plan_hosts::entries(plan)?, permissions.programs)?;
+    let reach = reach.for_run(here.lock_owner());
     let others = OtherMachines::open(plan, &reach, context, observe)?;
     let clients = LoadClients::open(plan, &others, &reach, context, observe)?;
     let of_clients = clients.context(context);

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use archive::model::{
     CarriedLoad, Comparison, CpuTimeModes, CpuTimePerOperation, FORMAT, InstanceLoads, Mode, NeighbourEffect,
-    Trial, TrialStatus, TrialValue, VariantSummary, Verdict,
+    PhaseKind, Trial, TrialStatus, TrialValue, VariantSummary, Verdict,
 };
 use stats::confidence::Confidence;
 use stats::describe::Sample;
@@ -119,7 +119,15 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         cpu_time_us: cpu_time_modes(&valid_cpu_times(&trials)),
         neighbours: neighbour_effect(&trials),
         response_time_curve_us: input.curves.get(index).cloned().unwrap_or_default(),
+        gave_up_from_us: gave_up_from(&trials),
     }
+}
+
+/// The least time after which an operation was given up in the measurements of the valid trials.
+fn gave_up_from(trials: &[&Trial]) -> Option<u64> {
+    let valid = trials.iter().filter(|trial| trial.valid_value().is_some());
+    let measured = valid.flat_map(|trial| &trial.phases).filter(|phase| phase.kind == PhaseKind::Measure);
+    measured.filter_map(|phase| phase.gave_up_from_us).min()
 }
 
 fn valid_cpu_times<'t>(trials: &[&'t Trial]) -> Vec<&'t CpuTimePerOperation> {
@@ -162,10 +170,10 @@ fn neighbour_effect(trials: &[&Trial]) -> Option<NeighbourEffect> {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{ComparisonVerdict, MeasuredValue, TrialStatus};
+    use archive::model::{ComparisonVerdict, MeasuredValue, Plan, TrialPhase, TrialStatus};
 
     use super::*;
-    use crate::first_block::tests::client_gate;
+    use crate::first_block::tests::{client_gate, closed_loop};
     use crate::testing::plan::PLAN;
     use crate::trial::blank;
     use crate::trial_order::ScheduledTrial;
@@ -174,7 +182,7 @@ mod tests {
 
     /// The verdict on values of nginx and apache, block by block. A client was the limit where a value is followed by `true`.
     fn verdict_on(blocks: &[[(f64, bool); 2]]) -> Verdict {
-        let plan: archive::model::Plan = PLAN.parse().expect("a plan");
+        let plan: Plan = PLAN.parse().expect("a plan");
         let points = variant_points(&plan);
         let mut trials = FinishedTrials::default();
         let mut number = 0;
@@ -220,6 +228,33 @@ mod tests {
         assert!(found.estimate.is_none() && found.sentence.contains("has at least 1."), "{}", found.sentence);
         let alone = &verdict_on(&[valid, slow, slower]).comparisons[0];
         assert!(alone.verdict.is_inconclusive() && alone.estimate.is_some(), "{}", alone.sentence);
+    }
+
+    #[test]
+    fn a_curve_is_a_lower_bound_from_the_first_operation_on_that_a_valid_trial_gave_up() {
+        let plan: Plan = PLAN.parse().expect("a plan");
+        let scheduled = ScheduledTrial { number: 1, block: 1, position: 1, variant_point: 0 };
+        let trial = |status, kind, gave_up_from_us| {
+            let measured = MeasuredValue {
+                metric: "throughput".to_owned(),
+                value: 1.0,
+                unit: "/s".to_owned(),
+                higher_is_better: true,
+            };
+            let phases = vec![TrialPhase { kind, gave_up_from_us, ..closed_loop(1.0, 0.5) }];
+            let blank = blank(&plan, &scheduled, &variant_points(&plan)[0]);
+            Trial { status, measured: Some(measured), phases, ..blank }
+        };
+        let (valid, measure) = (TrialStatus::Valid, PhaseKind::Measure);
+        let trials = [
+            trial(valid, measure, None),
+            trial(valid, measure, Some(2_000_000)),
+            trial(valid, measure, Some(1_000_000)),
+            trial(TrialStatus::Invalid, measure, Some(1)),
+            trial(valid, PhaseKind::SearchStep, Some(2)),
+        ];
+        assert_eq!(gave_up_from(&trials.each_ref()), Some(1_000_000));
+        assert_eq!(gave_up_from(&[&trials[0]]), None);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub fn run(
     let preflight = Preflight::of(steps, source.ends(plan))?;
     // This machine is reserved for its part, also where all of the load is elsewhere.
     let here = LocalMachine::reserve(context).map_err(MachineError::from)?;
-    let hosts = RunHosts::open(plan, permissions.programs, context, observe)?;
+    let hosts = RunHosts::open(plan, &here, permissions.programs, context, observe)?;
     let context = &hosts.context(context);
     observe(Event::Doing { what: format!("starting {}", plan.variants[0].name) });
     let on = hosts.machine(plan);

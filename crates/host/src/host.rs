@@ -8,7 +8,7 @@ use std::{io, thread};
 use crate::affinity::{self, Core, CpuSet};
 use crate::cgroup::CgroupLimits;
 use crate::doctor::HostEvidence;
-use crate::facts::{HostFacts, ProcessFacts};
+use crate::facts::{self, HostFacts, ProcessFacts};
 use crate::knobs::{self, Knob, KnobChange, Knobs, Restoration};
 use crate::packages::{self, Dependency, PackageName};
 use crate::ports;
@@ -56,6 +56,11 @@ impl Host {
         HostFacts::read(&self.root)
     }
 
+    /// The ID of the kernel's boot: machines with one ID run on one kernel.
+    pub fn boot_id(&self) -> Option<String> {
+        facts::boot_id(&self.root)
+    }
+
     /// Reads the facts of a process. Returns none when there is no such process.
     pub fn process_facts(&self, pid: u32) -> Option<ProcessFacts> {
         ProcessFacts::read(&self.root, pid)
@@ -100,7 +105,7 @@ impl Host {
     /// Whether a process has a file mapped whose name begins so, such as a library. None where its maps cannot be read, or where it has
     /// ended.
     pub fn has_mapped(&self, pid: u32, file_name: &str) -> Option<bool> {
-        crate::facts::has_mapped(&self.root, pid, file_name)
+        facts::has_mapped(&self.root, pid, file_name)
     }
 
     /// The installed version of a package, with the distribution's revision. Returns none if it is not installed.
@@ -147,7 +152,7 @@ impl Host {
     /// The share of the memory that programs can still get without swap, 0 to 1: `MemAvailable` of `/proc/meminfo`. None where
     /// the kernel does not report it.
     pub fn available_memory_share(&self) -> Option<f64> {
-        crate::facts::available_memory_share(&self.root)
+        facts::available_memory_share(&self.root)
     }
 
     /// Takes this share of the time of each of these CPUs, 0 to 0.9, until it is dropped.

@@ -82,6 +82,7 @@ mod host;
 mod keeper;
 pub mod knobs;
 pub mod lock;
+pub mod lock_owner;
 mod os_release;
 pub mod ownership;
 pub mod packages;

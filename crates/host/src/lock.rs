@@ -4,6 +4,9 @@
 //! Where only root may create a file in `/run/lock`, other users meet it in `/tmp`: every process locks each of the
 //! files that it can open. The kernel releases a lock when its process ends. Any user can hold the lock, also without
 //! measuring, so the error says which process and which user it is.
+//!
+//! A measurement can have several processes on one machine: an agent that was reached by ssh, and its controller. They have one
+//! [`LockOwner`], and share the lock.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -14,6 +17,8 @@ use std::time::Duration;
 
 use procfs::LockType;
 use rustix::fs::OFlags;
+
+use crate::lock_owner::{LockOwner, is_marked, unmark};
 
 /// The lock files.
 const FILES: [&str; 2] = ["/run/lock/showdown.lock", "/tmp/showdown.lock"];
@@ -57,16 +62,16 @@ pub enum LockError {
 pub struct HostLock(Vec<File>);
 
 impl HostLock {
-    /// Takes the lock of this machine.
-    pub fn take() -> Result<Self, LockError> {
-        Self::take_all(&files())
+    /// Takes the lock of this machine for a run, or shares it with the run's other processes.
+    pub fn take(owner: LockOwner) -> Result<Self, LockError> {
+        Self::take_all(&files(), owner)
     }
 
-    fn take_all(paths: &[PathBuf]) -> Result<Self, LockError> {
+    fn take_all(paths: &[PathBuf], owner: LockOwner) -> Result<Self, LockError> {
         let mut locked = Vec::new();
         let mut unusable = None;
         for path in paths {
-            match take_one(path) {
+            match take_one(path, owner) {
                 Ok(file) => locked.push(file),
                 Err(error @ LockError::Taken { .. }) => return Err(error),
                 // A directory that does not exist here, or that only root may write to.
@@ -85,20 +90,24 @@ impl Drop for HostLock {
     /// it becomes its program.
     fn drop(&mut self) {
         for file in &self.0 {
+            unmark(file);
             let _ = file.unlock();
         }
     }
 }
 
-/// The process that is measuring on this machine now, and its user. None if no other process has the lock.
-pub fn measuring_now() -> Option<String> {
-    measuring(&files())
+/// The process that is measuring on this machine now, and its user. None if no other process has the lock, or only those of
+/// this run.
+pub fn measuring_now(own: Option<LockOwner>) -> Option<String> {
+    measuring(&files(), own)
 }
 
-fn measuring(paths: &[PathBuf]) -> Option<String> {
+fn measuring(paths: &[PathBuf], own: Option<LockOwner>) -> Option<String> {
     paths.iter().find_map(|path| {
         let file = open(path).ok()?;
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| holder(&file))
+        let is_taken = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) || is_marked(&file);
+        let is_own = own.is_some_and(|own| own.has_marked(&file) && !own.is_foreign(&file));
+        (is_taken && !is_own).then(|| holder(&file))
     })
 }
 
@@ -106,22 +115,37 @@ fn files() -> Vec<PathBuf> {
     std::env::var_os(LOCK_VARIABLE).map_or_else(|| FILES.map(PathBuf::from).into(), |path| vec![path.into()])
 }
 
-fn take_one(path: &Path) -> Result<File, LockError> {
+fn take_one(path: &Path, owner: LockOwner) -> Result<File, LockError> {
     let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
     let mut tries = 0;
     loop {
+        // Its end takes back lock and mark of a try.
         let file = open_or_create(path).map_err(unusable)?;
         tries += 1;
-        match file.try_lock() {
-            Ok(()) if is_still_there(&file, path) => return Ok(file),
+        let is_first = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(source)) => return Err(unusable(source)),
+        };
+        let mut is_own = is_first || owner.has_marked(&file);
+        if is_own {
+            // First the mark, then the look at those of others: of two runs that come at the same moment, one at least sees the other.
+            owner.mark(&file);
+            is_own = !owner.is_foreign(&file);
+        }
+        match (is_own, is_still_there(&file, path)) {
+            (true, true) => return Ok(file),
             // Somebody removed the file between the two calls: others would lock the next one.
-            Ok(()) if tries < RETRIES => {}
-            Ok(()) => return Err(unusable(io::Error::other("it is replaced again and again"))),
-            Err(TryLockError::WouldBlock) if tries < RETRIES => thread::sleep(RETRY),
-            Err(TryLockError::WouldBlock) => {
+            (true, false) if tries < RETRIES => {}
+            (true, false) => return Err(unusable(io::Error::other("it is replaced again and again"))),
+            (false, _) if tries < RETRIES => {
+                drop(file);
+                thread::sleep(RETRY);
+            }
+            (false, _) => {
+                unmark(&file);
                 return Err(LockError::Taken { holder: holder(&file), path: path.to_owned() });
             }
-            Err(TryLockError::Error(source)) => return Err(unusable(source)),
         }
     }
 }
@@ -172,23 +196,62 @@ fn holder(file: &File) -> String {
 mod tests {
     use super::*;
 
+    const RUN: LockOwner = LockOwner::of_random(u64::MAX);
+    const OTHER: LockOwner = LockOwner::of_random(0);
+
     #[test]
     fn a_second_run_is_refused_and_told_who_measures() -> Result<(), Box<dyn std::error::Error>> {
         let dir = tempfile::tempdir()?;
         let paths = [dir.path().join("none/lock"), dir.path().join("lock")];
-        assert_eq!(measuring(&paths), None);
-        let lock = HostLock::take_all(&paths)?;
+        assert_eq!(measuring(&paths, None), None);
+        let lock = HostLock::take_all(&paths, RUN)?;
         assert_eq!(paths[1].metadata()?.permissions().mode() & 0o777, 0o644, "every user can lock it");
-        let refused = HostLock::take_all(&paths).expect_err("the lock is taken").to_string();
+        let refused = HostLock::take_all(&paths, OTHER).expect_err("the lock is taken").to_string();
         let this = std::process::id().to_string();
-        let whom = measuring(&paths).ok_or("the lock is taken")?;
+        let whom = measuring(&paths, None).ok_or("the lock is taken")?;
         assert!(refused.contains(&this) || refused.contains("not visible"), "{refused}");
         assert!(refused.contains(&whom), "{refused} {whom}");
         // A process that is just being forked has a copy of the open file.
         let _copy = lock.0[0].try_clone()?;
         drop(lock);
-        assert_eq!(measuring(&paths), None);
-        HostLock::take_all(&paths)?;
+        assert_eq!(measuring(&paths, None), None);
+        HostLock::take_all(&paths, OTHER)?;
+        Ok(())
+    }
+
+    #[test]
+    fn a_run_shares_the_lock_with_its_agents_and_with_nobody_else() -> Result<(), Box<dyn std::error::Error>>
+    {
+        let dir = tempfile::tempdir()?;
+        let paths = [dir.path().join("lock")];
+        let controller = HostLock::take_all(&paths, RUN)?;
+        let agent = HostLock::take_all(&paths, RUN)?;
+        assert_eq!(measuring(&paths, Some(RUN)), None, "it is no other measurement");
+        assert!(measuring(&paths, Some(OTHER)).is_some());
+        assert!(matches!(HostLock::take_all(&paths, OTHER), Err(LockError::Taken { .. })));
+        // An agent whose controller was killed stops its servers first.
+        drop(controller);
+        assert!(measuring(&paths, None).is_some());
+        assert!(matches!(HostLock::take_all(&paths, OTHER), Err(LockError::Taken { .. })));
+        drop(agent);
+        let _other = HostLock::take_all(&paths, OTHER)?;
+        assert!(matches!(HostLock::take_all(&paths, RUN), Err(LockError::Taken { .. })));
+        assert!(
+            matches!(HostLock::take_all(&paths, RUN), Err(LockError::Taken { .. })),
+            "nor is a try a mark"
+        );
+        Ok(())
+    }
+
+    /// A program of another version has the lock alone.
+    #[test]
+    fn a_lock_without_an_owner_is_not_shared() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("lock");
+        let file = File::create(&path)?;
+        file.lock()?;
+        assert!(matches!(HostLock::take_all(std::slice::from_ref(&path), RUN), Err(LockError::Taken { .. })));
+        assert!(measuring(&[path], Some(RUN)).is_some());
         Ok(())
     }
 
@@ -197,7 +260,7 @@ mod tests {
         let dir = tempfile::tempdir()?;
         let (link, target) = (dir.path().join("lock"), dir.path().join("target"));
         std::os::unix::fs::symlink(&target, &link)?;
-        let error = HostLock::take_all(&[link]).expect_err("a link").to_string();
+        let error = HostLock::take_all(&[link], RUN).expect_err("a link").to_string();
         assert!(error.contains(LOCK_VARIABLE), "{error}");
         assert!(!target.exists());
         Ok(())

@@ -45,6 +45,11 @@ pub fn check(from: IpAddr, to: SocketAddr) -> Result<(), SourceError> {
     }
 }
 
+/// Whether an address is one of this machine: then a socket can have it.
+pub fn is_of_this_machine(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
 /// Local addresses for this many connections to `to`. None where the system's own choice has enough ports, or where
 /// there are no other addresses.
 pub fn for_connections(connections: u32, to: SocketAddr) -> Vec<IpAddr> {
@@ -72,6 +77,12 @@ fn parse_range(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loopback_is_of_this_machine_and_an_address_for_documentation_is_not() {
+        assert!(is_of_this_machine(IpAddr::from([127, 0, 0, 1])));
+        assert!(!is_of_this_machine(IpAddr::from([192, 0, 2, 1])));
+    }
 
     #[test]
     fn a_port_range_is_parsed_as_the_kernel_writes_it() {

@@ -157,7 +157,11 @@ impl Connection {
             })?;
         if !is.fits(&connection.hello) {
             let own = format!("{}, protocol {PROTOCOL}", connection.hello.version);
-            return Err(OpenError::Version { is: is.version, protocol: is.protocol, own });
+            return Err(OpenError::Version { is: host_text(&is.version), protocol: is.protocol, own });
+        }
+        if is.sources != connection.hello.sources {
+            let own = connection.hello.sources.clone();
+            return Err(OpenError::Sources { version: is.version, is: host_text(&is.sources), own });
         }
         connection.hello = is;
         Ok(connection)

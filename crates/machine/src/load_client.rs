@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use host::CpuSet;
+use host::lock_owner::LockOwner;
 use load::client::{ClientClock, ClientError, LoadClient, ProcessPipes};
 use load::engine::RunContext;
 
@@ -103,16 +104,16 @@ impl HostClient {
     ) -> Result<Self, MachineError> {
         let opening = |progress| observe(&host.name, progress);
         let connection = Connection::open(&host.name, &options.transport(host), interrupted, &opening)?;
-        Self::over(host, Arc::new(connection))
+        Self::over(host, options.owner, Arc::new(connection))
     }
 
     /// A machine of the run that makes a part of its load, too.
     pub fn on(host: &HostEntry, machine: &RemoteMachine) -> Result<Self, MachineError> {
-        Self::over(host, Arc::clone(machine.connection()))
+        Self::over(host, machine.owner(), Arc::clone(machine.connection()))
     }
 
-    fn over(host: &HostEntry, connection: Arc<Connection>) -> Result<Self, MachineError> {
-        let description = connection.call(DescribeClient { address: host.address }, DESCRIPTION)?;
+    fn over(host: &HostEntry, owner: LockOwner, connection: Arc<Connection>) -> Result<Self, MachineError> {
+        let description = connection.call(DescribeClient { owner, address: host.address }, DESCRIPTION)?;
         let problems = host_problems(host, &description.address, &description.allowed_cpus);
         if let Some(problem) = problems.into_iter().next() {
             return Err(problem);

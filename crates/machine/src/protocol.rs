@@ -41,7 +41,7 @@ pub use self::programs::{
 };
 
 /// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -66,6 +66,9 @@ pub struct Hello {
     pub protocol: u32,
     /// The version of its program.
     pub version: String,
+    /// A hash of the sources of its program, the same for all architectures; empty of a program that has none.
+    #[serde(default)]
+    pub sources: String,
     /// The process.
     pub pid: u32,
     /// The ID of its user.
@@ -78,6 +81,7 @@ impl Hello {
         Self {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            sources: env!("SHOWDOWN_SOURCES").to_owned(),
             pid: std::process::id(),
             uid: rustix::process::getuid().as_raw(),
         }
@@ -374,5 +378,9 @@ mod tests {
         assert!(this.fits(&Hello { pid: 1, uid: 0, ..this.clone() }));
         assert!(!this.fits(&Hello { protocol: PROTOCOL + 1, ..this.clone() }));
         assert!(!this.fits(&Hello { version: "0.0.1".to_owned(), ..this.clone() }));
+        let hex = |text: &str| text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        assert!(hex(&this.sources), "{}", this.sources);
+        let earlier = r#"{"protocol":8,"version":"0.1.0","pid":1,"uid":0}"#;
+        assert!(!this.fits(&serde_json::from_str(earlier).expect("that of a program without a hash")));
     }
 }

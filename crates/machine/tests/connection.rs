@@ -54,6 +54,16 @@ fn an_agent_of_another_version_or_none_is_one_line() {
         error.starts_with(&is) && error.ends_with("pass --program with a build of this version"),
         "{error}"
     );
+    let other = Hello { sources: "0123456789ab".to_owned(), ..Hello::of_this_process() };
+    let error = refused(&frame(&FromAgent::Hello(other)), "cat > /dev/null");
+    let is = format!(
+        "host h: its agent is another build of showdown {} (of the sources 0123456789ab; ",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert!(
+        error.starts_with(&is) && error.ends_with("pass --program with a build of the same sources"),
+        "{error}"
+    );
     let error = refused("\\377\\377\\377\\377", "cat > /dev/null");
     assert!(error.contains("its answers cannot be read (a frame of 4294967295 bytes"), "{error}");
     let error = refused("", "echo out of memory >&2; exit 1");

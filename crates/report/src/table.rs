@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// The columns before the axes of a sweep.
 const PLACE: [&str; 4] = ["trial", "block", "position", "variant"];
 /// The columns after the axes. Times are response times of the central phase, microseconds.
-const REST: [&str; 22] = [
+const REST: [&str; 23] = [
     "status",
     "value",
     "unit",
@@ -29,6 +29,7 @@ const REST: [&str; 22] = [
     "response_time_p99_9_us",
     "response_time_p99_99_us",
     "response_time_max_us",
+    "gave_up_from_us",
     "client_utilisation",
     "server_cores",
     "server_user_us_per_operation",
@@ -63,7 +64,7 @@ pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
     Ok(String::from_utf8(bytes).expect("all fields are text"))
 }
 
-fn rest(trial: &Trial, folder: &str) -> [String; 22] {
+fn rest(trial: &Trial, folder: &str) -> [String; 23] {
     let measured = trial.measured.as_ref();
     let phase = central(trial);
     let times = phase.map(|phase| &phase.response_time_us);
@@ -82,6 +83,7 @@ fn rest(trial: &Trial, folder: &str) -> [String; 22] {
         number(times.map(|times| times.p99_9)),
         number(times.map(|times| times.p99_99)),
         number(times.map(|times| times.max)),
+        number(phase.and_then(|phase| phase.gave_up_from_us)),
         number(phase.map(|phase| phase.client.utilisation)),
         number(server.map(|server| server.cores)),
         number(trial.cpu_time.as_ref().map(|cpu| cpu.user_us)),

@@ -26,6 +26,7 @@ fn merged(group: &[Tick]) -> Option<Tick> {
         offered_per_s: mean(&mut group.iter().filter_map(|tick| tick.offered_per_s)),
         p50_us: group.iter().filter_map(|tick| tick.p50_us).max(),
         p99_us: group.iter().filter_map(|tick| tick.p99_us).max(),
+        gave_up_from_us: group.iter().filter_map(|tick| tick.gave_up_from_us).min(),
         failed: group.iter().map(|tick| tick.failed).sum(),
     })
 }

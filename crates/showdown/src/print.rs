@@ -53,7 +53,7 @@ impl OtherMeasurement {
         if self.0.is_some() {
             return;
         }
-        self.0 = host::lock::measuring_now();
+        self.0 = host::lock::measuring_now(None);
         if let Some(holder) = &self.0 {
             note(&format!(
                 "another showdown is measuring on this machine {holder}; both results may be wrong"

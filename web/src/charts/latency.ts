@@ -1,7 +1,7 @@
 // Response time over offered load: a mark for each phase, a line for each variant, and the limits of the SLO.
 
 import * as Plot from "@observablehq/plot";
-import { number, percent, tick, time, timeTick } from "../derive/format";
+import { number, percent, responseTime, tick, timeTick } from "../derive/format";
 import { loadLine, type LoadPoint } from "../derive/load";
 import type { SeriesStyle } from "../derive/palette";
 import type { Limit } from "../derive/slo";
@@ -26,8 +26,9 @@ export function latencyChart(series: readonly LoadSeries[], limits: readonly Lim
   const ticks = logTicks(low, high);
   const lines = series.map((one) => ({ ...one, line: loadLine(one.points) }));
   const markText = (name: string, point: LoadPoint, statistic: "p50" | "p99"): string =>
-    `${name}, trial ${point.trial}, ${phaseName(point.kind)}: ${statistic} ${time(point[statistic])} at ${number(point.offered)}/s offered, ${number(point.achieved)}/s achieved${point.late === null ? "" : `, ${percent(point.late)} late`}`;
-  const ranges = series.map(({ name, points }) => `${name}: p99 from ${time(points[0]?.p99)} at ${number(points[0]?.offered)}/s to ${time(points[points.length - 1]?.p99)} at ${number(points[points.length - 1]?.offered)}/s`);
+    `${name}, trial ${point.trial}, ${phaseName(point.kind)}: ${statistic} ${responseTime(point[statistic], point.gaveUpFrom)} at ${number(point.offered)}/s offered, ${number(point.achieved)}/s achieved${point.late === null ? "" : `, ${percent(point.late)} late`}`;
+  const p99 = (point: LoadPoint | undefined): string => responseTime(point?.p99, point?.gaveUpFrom);
+  const ranges = series.map(({ name, points }) => `${name}: p99 from ${p99(points[0])} at ${number(points[0]?.offered)}/s to ${p99(points[points.length - 1])} at ${number(points[points.length - 1]?.offered)}/s`);
   return figure({
     title: terms`[[Response time]] over [[offered load]]`,
     summary: `${ranges.join(". ")}.${limits.map((limit) => ` Limit: ${limit.text}.`).join("")}`,
@@ -42,7 +43,7 @@ export function latencyChart(series: readonly LoadSeries[], limits: readonly Lim
     table: {
       head: ["Variant", "Trial", "Phase", "Offered", "Achieved", "p50", "p99", "Late"],
       rows: series.flatMap(({ name, points }) =>
-        points.map((point) => [name, String(point.trial), phaseName(point.kind), `${number(point.offered)}/s`, `${number(point.achieved)}/s`, time(point.p50), time(point.p99), point.late === null ? "–" : percent(point.late)]),
+        points.map((point) => [name, String(point.trial), phaseName(point.kind), `${number(point.offered)}/s`, `${number(point.achieved)}/s`, responseTime(point.p50, point.gaveUpFrom), p99(point), point.late === null ? "–" : percent(point.late)]),
       ),
     },
     draw: (width) =>

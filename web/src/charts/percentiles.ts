@@ -1,7 +1,7 @@
 // Response time by percentile, on an axis where each further nine has the same width, so that the tail is readable.
 
 import * as Plot from "@observablehq/plot";
-import { time, timeTick } from "../derive/format";
+import { responseTime, timeTick } from "../derive/format";
 import type { SeriesStyle } from "../derive/palette";
 import { at, percentileLine, position, positionText, SHARES } from "../derive/percentile";
 import type { Limit } from "../derive/slo";
@@ -15,6 +15,8 @@ export interface QuantileSeries {
   name: string;
   style: SeriesStyle;
   curve: QuantileCurve;
+  /** From this response time on, the curve is a lower bound; nothing where no operation timed out. */
+  gaveUpFrom?: number | null | undefined;
 }
 
 /** The percentiles with a mark in the chart and a column in the table. */
@@ -30,16 +32,17 @@ export function percentileChart(series: readonly QuantileSeries[], limits: reado
   const high = times.reduce((most, us) => Math.max(most, us), 0) * 1.2;
   const ticks = logTicks(low, high);
   const places = SHARES.map(position);
+  const text = ({ curve, gaveUpFrom }: QuantileSeries, share: number): string => responseTime(at(curve, share), gaveUpFrom);
   return figure({
     title: terms`Distribution of [[response times]] to [[p99.99]]`,
-    summary: lines.map(({ name, curve }) => `${name}: p50 ${time(at(curve, 0.5))}, p99 ${time(at(curve, 0.99))}, p99.99 ${time(at(curve, 0.9999))}`).join(". "),
+    summary: lines.map((one) => `${one.name}: p50 ${text(one, 0.5)}, p99 ${text(one, 0.99)}, p99.99 ${text(one, 0.9999)}`).join(". "),
     note,
     legend: legend(series.map(({ name, style }) => ({ name, style, line: true }))),
     source,
     id: "percentiles",
     table: {
       head: ["Variant", ...TABLE_SHARES.map(name)],
-      rows: series.map(({ name: variant, curve }) => [variant, ...TABLE_SHARES.map((share) => time(at(curve, share)))]),
+      rows: series.map((one) => [one.name, ...TABLE_SHARES.map((share) => text(one, share))]),
     },
     draw: (width) =>
       draw(width, {
@@ -58,7 +61,7 @@ export function percentileChart(series: readonly QuantileSeries[], limits: reado
             Plot.text([limit.us], { y: (us: number) => us, frameAnchor: "left", textAnchor: "start", dx: 4, dy: -8, text: () => limit.text, fill: "var(--bad)", fontWeight: 600 }),
           ]),
           lines.map(({ style, line }) => Plot.lineY(line, { x: "x", y: "us", stroke: style.colour, strokeWidth: 2.5, strokeDasharray: style.dash, className: "percentile-line" })),
-          lines.map(({ name: variant, style, curve }) =>
+          lines.map(({ name: variant, style, curve, gaveUpFrom }) =>
             Plot.dot(TABLE_SHARES.flatMap((share) => {
               const us = at(curve, share);
               return us ? [{ share, us }] : [];
@@ -69,7 +72,7 @@ export function percentileChart(series: readonly QuantileSeries[], limits: reado
               symbol: style.symbol,
               fill: style.colour,
               stroke: "var(--surface)",
-              title: (point: { share: number; us: number }) => `${variant}: ${name(point.share)} ${time(point.us)}`,
+              title: (point: { share: number; us: number }) => `${variant}: ${name(point.share)} ${responseTime(point.us, gaveUpFrom)}`,
             }),
           ),
         ],

@@ -2,7 +2,7 @@
 // bands.
 
 import * as Plot from "@observablehq/plot";
-import { counted, number, seconds, tick, time, timeTick } from "../derive/format";
+import { counted, number, responseTime, seconds, tick, timeTick } from "../derive/format";
 import { bandAt, bands, cpuLines, cpuList, levelBands, phaseAt, phaseName, type Band, type CpuLine } from "../derive/timeline";
 import type { Report, Tick, Trial } from "../model";
 import { figure, legend } from "./figure";
@@ -132,7 +132,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
       head: ["Second", "Throughput", "Offered", "p50", "p99", "Errors", "Phase"],
       rows: ticks.map((one) => {
         const phase = phaseAt(trial.phases ?? [], one.t_s, one.offered_per_s);
-        return [seconds(one.t_s), `${number(one.throughput_per_s)}/s`, one.offered_per_s ? `${number(one.offered_per_s)}/s` : "–", time(one.p50_us), time(one.p99_us), number(one.failed), phase ? phaseName(phase.kind) : ""];
+        return [seconds(one.t_s), `${number(one.throughput_per_s)}/s`, one.offered_per_s ? `${number(one.offered_per_s)}/s` : "–", responseTime(one.p50_us, one.gave_up_from_us), responseTime(one.p99_us, one.gave_up_from_us), number(one.failed), phase ? phaseName(phase.kind) : ""];
       }),
     },
     draw: (width) => {
@@ -146,7 +146,7 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
 
 function tickText(one: Tick): string {
   const offered = one.offered_per_s ? `, offered ${number(one.offered_per_s)}/s` : "";
-  return `${seconds(one.t_s)}: ${number(one.throughput_per_s)}/s${offered}\np50 ${time(one.p50_us)}, p99 ${time(one.p99_us)}\nerrors ${number(one.failed)}`;
+  return `${seconds(one.t_s)}: ${number(one.throughput_per_s)}/s${offered}\np50 ${responseTime(one.p50_us, one.gave_up_from_us)}, p99 ${responseTime(one.p99_us, one.gave_up_from_us)}\nerrors ${number(one.failed)}`;
 }
 
 function phaseBands(phases: readonly Band[], width: number, end: number, hasLabels: boolean): Marks {

@@ -47,7 +47,12 @@ export function time(us: number | null | undefined): string {
   return `${trim(us / 1_000_000)}${JOIN}s`;
 }
 
-/** The same for the round values of an axis: `5 ms`. */
+/** A response time: from `gaveUpFrom` on, at which the client gave operations up, it is a lower bound: `≥ 1.20 s`. */
+export function responseTime(us: number | null | undefined, gaveUpFrom: number | null | undefined): string {
+  return typeof us === "number" && typeof gaveUpFrom === "number" && us >= gaveUpFrom ? `≥${JOIN}${time(us)}` : time(us);
+}
+
+/** Microseconds for the round values of an axis: `5 ms`. */
 export function timeTick(us: number): string {
   if (us < 1_000) return `${Number(us.toPrecision(6))}${JOIN}µs`;
   if (us < 1_000_000) return `${Number((us / 1_000).toPrecision(6))}${JOIN}ms`;

@@ -12,6 +12,8 @@ export interface LoadPoint {
   achieved: number;
   p50: number;
   p99: number;
+  /** From this response time on, both are lower bounds; null where no operation timed out. */
+  gaveUpFrom: number | null;
   /** Share of the operations that were late or failed, where the phase is a level of a search for the capacity. */
   late: number | null;
 }
@@ -29,7 +31,7 @@ export function loadPoints(trials: readonly Trial[]): LoadPoint[] {
           const offered = phase.offered_per_s;
           if (typeof offered !== "number") return [];
           const { p50, p99 } = phase.response_time_us;
-          return [{ trial: trial.number, kind: phase.kind, offered, achieved: phase.throughput_per_s, p50, p99, late: phase.spent?.late_share ?? null }];
+          return [{ trial: trial.number, kind: phase.kind, offered, achieved: phase.throughput_per_s, p50, p99, gaveUpFrom: phase.gave_up_from_us ?? null, late: phase.spent?.late_share ?? null }];
         }),
     )
     .sort((a, b) => a.offered - b.offered);

@@ -1,7 +1,7 @@
 // The background load of each trial, where the plan has one: offered and achieved load, errors and response times.
 
 import { el, table, type Child } from "../dom";
-import { number, time } from "../derive/format";
+import { number, responseTime } from "../derive/format";
 import { terms } from "../terms";
 import type { Trial } from "../model";
 
@@ -12,7 +12,7 @@ export function background(trials: readonly Trial[]): Child {
     if (!load) return [];
     const failed = Object.values(load.errors).reduce((sum, count) => sum + count, 0);
     const { p50, p99 } = load.response_time_us;
-    return [[String(trial.number), trial.variant, number(load.offered_per_s ?? 0), number(load.throughput_per_s), number(failed), time(p50), time(p99)]];
+    return [[String(trial.number), trial.variant, number(load.offered_per_s ?? 0), number(load.throughput_per_s), number(failed), responseTime(p50, load.gave_up_from_us), responseTime(p99, load.gave_up_from_us)]];
   });
   if (rows.length === 0) return null;
   const columns = ["Trial", "Variant", "Offered per second", "Achieved per second", "Errors", "p50", "p99"];

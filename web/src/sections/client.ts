@@ -1,7 +1,7 @@
 // What the client added to the operations of each trial, beside their response time. It was recorded with each operation.
 
 import { el, table, type Child } from "../dom";
-import { percent, time } from "../derive/format";
+import { percent, responseTime, time } from "../derive/format";
 import { terms } from "../terms";
 import type { Trial } from "../model";
 
@@ -10,9 +10,9 @@ export function clientPart(trials: readonly Trial[]): Child {
   const rows = trials.flatMap((trial) => {
     const phase = [...(trial.phases ?? [])].reverse().find(({ kind, client }) => kind === "measure" && client.delay_us);
     if (!phase?.client.delay_us) return [];
-    const { response_time_us: response, client } = phase;
+    const { response_time_us: response, gave_up_from_us: gaveUpFrom, client } = phase;
     const { delay_us: added } = phase.client;
-    return [[String(trial.number), trial.variant, time(response.p50), time(response.p99), time(added.p50), time(added.p99), percent(client.stamped ?? 0)]];
+    return [[String(trial.number), trial.variant, responseTime(response.p50, gaveUpFrom), responseTime(response.p99, gaveUpFrom), time(added.p50), time(added.p99), percent(client.stamped ?? 0)]];
   });
   if (rows.length === 0) return null;
   const columns = ["Trial", "Variant", "Response p50", "Response p99", "Client p50", "Client p99", "With timestamp"];

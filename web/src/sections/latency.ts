@@ -41,7 +41,7 @@ export function percentileSection(report: Report, cells: readonly Cell[], style:
   const shownCells = cells.length > MAX_LINES ? bestOfEach(cells, mainAxis(report), report.verdict?.higher_is_better ?? true) : cells;
   const merged = shownCells.flatMap((cell): QuantileSeries[] => {
     const curve = cell.summary?.response_time_curve_us ?? [];
-    return curve.length > 1 ? [{ name: cell.label, style: style(cell), curve }] : [];
+    return curve.length > 1 ? [{ name: cell.label, style: style(cell), curve, gaveUpFrom: cell.summary?.gave_up_from_us }] : [];
   });
   const single = merged.length === 0 ? shownCells.flatMap((cell) => middleTrial(cell, style(cell))) : [];
   const shown = [...merged, ...single];
@@ -52,6 +52,7 @@ export function percentileSection(report: Report, cells: readonly Cell[], style:
     merged.length > 0 && slo(report) ? terms`The measured phase of a [[capacity]] has all operations that fell due at about that rate. ` : "",
     shownCells.length < cells.length ? "For each curve of the sweep, the chart shows the point with the best median. " : "",
     few.length < shown.length ? `The chart shows ${few.length} of ${shown.length} lines. ` : "",
+    few.some(({ gaveUpFrom }) => typeof gaveUpFrom === "number") ? "Times with ≥ are lower bounds: operations had no answer when the client gave them up. " : "",
     "Each further nine (90 %, 99 %, 99.9 %) has the same width.",
   ];
   const source = merged.length > 0 ? "verdict.json, merged from trials/*/load.hlog" : "trials/*/trial.json";
@@ -74,6 +75,7 @@ function middleTrial(cell: Cell, style: SeriesStyle): QuantileSeries[] {
   const middle = median(trials.map((trial) => trial.measured?.value ?? 0));
   const off = (value: number | undefined): number => Math.abs((value ?? 0) - (middle ?? 0));
   const trial = [...trials].sort((a, b) => off(a.measured?.value) - off(b.measured?.value))[0];
-  const curve = trial?.phases?.filter((phase) => (phase.response_time_curve_us?.length ?? 0) > 1).pop()?.response_time_curve_us;
-  return trial && curve ? [{ name: `${cell.label}, trial ${trial.number}`, style, curve }] : [];
+  const phase = trial?.phases?.filter((phase) => (phase.response_time_curve_us?.length ?? 0) > 1).pop();
+  const curve = phase?.response_time_curve_us;
+  return trial && curve ? [{ name: `${cell.label}, trial ${trial.number}`, style, curve, gaveUpFrom: phase?.gave_up_from_us }] : [];
 }

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, REPLACED, several, unfinished, withoutClientPart, withCost, withSessions } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, REPLACED, several, unfinished, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -27,6 +27,18 @@ test("what the client added is beside the response time of each trial that recor
   });
   await check(withoutClientPart(), async (page) => {
     assert.equal(await page.locator("#distribution details", { hasText: "The client's part" }).count(), 0);
+  });
+});
+
+test("percentiles among operations that were never answered are lower bounds", async () => {
+  await check(withoutAnswers(), async (page) => {
+    const first = page.locator("#distribution details", { hasText: "The client's part" }).locator("tbody tr").first();
+    assert.match((await first.textContent()) ?? "", /≥.1.2.s/);
+    assert.match((await page.locator("#distribution figure").first().textContent()) ?? "", /Times with ≥ are lower bounds.*p99.99 ≥.1.2.s/s);
+    assert.match((await page.locator("#latency figure").first().textContent()) ?? "", /≥.1.2.s/);
+  });
+  await check(fixture("comparison"), async (page) => {
+    assert.doesNotMatch((await page.locator("#distribution").textContent()) ?? "", /≥/);
   });
 });
 

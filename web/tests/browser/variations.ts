@@ -2,7 +2,7 @@
 
 import type { Concurrency, ConcurrencyStep, StepTimes } from "../../src/concurrency";
 import type { CostFigure, MeteredVariant, Power } from "../../src/costs";
-import type { Report, Telemetry, Trial } from "../../src/model";
+import type { QuantileCurve, Report, Telemetry, Trial } from "../../src/model";
 import { fixture } from "../fixture/read";
 
 /** An interrupted run: no verdict, no facts, and a last trial without a value. */
@@ -34,6 +34,25 @@ export function interrupted(): Report {
 export function empty(plan: boolean): Report {
   const report = unfinished();
   return { ...report, run: { ...report.run, state: plan ? "running" : "damaged" }, plan: plan ? report.plan : null, trials: [] };
+}
+
+/** A run whose server never answered some operations: the client gave them up after a second. */
+export function withoutAnswers(): Report {
+  const report = fixture("comparison");
+  const gaveUp = { gave_up_from_us: 1_000_000 };
+  const slow = (curve: QuantileCurve): QuantileCurve => curve.map(([share, us]) => [share, share > 0.995 ? 1_204_000 : us]);
+  const trials = report.trials.map((trial) => ({
+    ...trial,
+    phases: (trial.phases ?? []).map((phase) => ({
+      ...phase,
+      ...gaveUp,
+      response_time_us: { ...phase.response_time_us, p99: 1_204_000 },
+      response_time_curve_us: slow(phase.response_time_curve_us ?? []),
+    })),
+  }));
+  const variants = report.verdict?.variants.map((variant) => ({ ...variant, ...gaveUp, response_time_curve_us: slow(variant.response_time_curve_us ?? []) })) ?? [];
+  const verdict = report.verdict && { ...report.verdict, variants };
+  return { ...report, trials, verdict };
 }
 
 /** A run of an earlier version, which did not record what the client added to each operation. */

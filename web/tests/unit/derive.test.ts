@@ -51,7 +51,7 @@ test("points over offered load come from open-loop phases of valid trials only",
 });
 
 test("phases at nearly the same load give one point of the line", () => {
-  const point = (offered: number, p99: number): LoadPoint => ({ trial: 1, kind: "measure", offered, achieved: offered, p50: 1, p99, late: null });
+  const point = (offered: number, p99: number): LoadPoint => ({ trial: 1, kind: "measure", offered, achieved: offered, p50: 1, p99, gaveUpFrom: null, late: null });
   const line = loadLine([point(100, 5), point(990, 10), point(1000, 30), point(1001, 20)]);
   assert.deepEqual(line.map(({ p99 }) => p99), [5, 20]);
   assert.deepEqual(loadLine([]), []);

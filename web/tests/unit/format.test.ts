@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandLine } from "../../src/derive/command";
-import { bounds, bytes, capital, counted, date, level, list, number, percent, quantity, ratio, shareBeside, tick, time, timeTick, unbroken } from "../../src/derive/format";
+import { bounds, bytes, capital, counted, date, level, list, number, percent, quantity, ratio, responseTime, shareBeside, tick, time, timeTick, unbroken } from "../../src/derive/format";
 
 /** Replaces no-break spaces by ordinary ones. */
 const plain = (text: string): string => text.replace(/\u00a0/g, " ");
@@ -16,6 +16,11 @@ test("numbers have thousands separators and about four significant digits", () =
 test("times have the unit that fits", () => {
   assert.deepEqual([820, 4_821, 12_340, 1_204_000, null].map((us) => plain(time(us))), ["820 µs", "4.82 ms", "12.3 ms", "1.2 s", "–"]);
   assert.deepEqual([200, 5_000, 2_000_000].map((us) => plain(timeTick(us))), ["200 µs", "5 ms", "2 s"]);
+});
+
+test("a response time from which on operations were given up is a lower bound", () => {
+  assert.deepEqual([999, 1_000_000, 1_204_000].map((us) => plain(responseTime(us, 1_000_000))), ["999 µs", "≥ 1 s", "≥ 1.2 s"]);
+  assert.deepEqual([plain(responseTime(1_204_000, null)), plain(responseTime(null, 1_000))], ["1.2 s", "–"]);
 });
 
 test("quantities have their unit", () => {

@@ -237,5 +237,6 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
         cpu_time_us: None,
         neighbours: None,
         response_time_curve_us: Vec::new(),
+        gave_up_from_us: None,
     }
 }

@@ -64,6 +64,7 @@ impl<'a> TrialBuilder<'a> {
             errors: BTreeMap::new(),
             meets_slo: with_slo.then(|| slo(response_time_us.p99)),
             spent: None,
+            gave_up_from_us: None,
             service_time_us: self.server.times(rate * 0.6),
             response_time_us,
             response_time_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },
@@ -110,6 +111,7 @@ impl<'a> TrialBuilder<'a> {
             offered_per_s,
             p50_us: Some(times.p50),
             p99_us: Some((times.p99 as f64 * late) as u64),
+            gave_up_from_us: None,
             failed: 0,
         });
     }

@@ -40,8 +40,12 @@ pub struct TrialPhase {
     pub requests: u64,
     /// Failed operations by kind of failure.
     pub errors: BTreeMap<String, u64>,
-    /// Response time: from the intended start of an operation.
+    /// Response time: from the intended start of an operation. Of one that timed out, to the moment at which the client gave up.
     pub response_time_us: Times,
+    /// From this response time on, percentiles and maximum are lower bounds, and so is the mean: the least time after which an operation
+    /// was given up. `None` where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_up_from_us: Option<u64>,
     /// Service time: from the actual send.
     pub service_time_us: Times,
     /// Response time as a curve, for the closed loop and the measurement.

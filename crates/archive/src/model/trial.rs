@@ -165,6 +165,9 @@ pub struct Tick {
     pub p50_us: Option<u64>,
     /// 99th percentile of response time, microseconds; `None` where no operation ended.
     pub p99_us: Option<u64>,
+    /// From this response time on, both are lower bounds; `None` where no operation timed out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_up_from_us: Option<u64>,
     /// Operations that failed.
     pub failed: u64,
 }

@@ -128,6 +128,10 @@ pub struct VariantSummary {
     /// Response time over the measurements of the valid trials, from merged histograms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_time_curve_us: QuantileCurve,
+    /// From this response time on, the curve is a lower bound: the least time after which an operation of these measurements was given up.
+    /// `None` where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_up_from_us: Option<u64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

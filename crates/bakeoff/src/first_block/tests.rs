@@ -38,6 +38,7 @@ pub fn closed_loop(throughput_per_s: f64, utilisation: f64) -> TrialPhase {
         requests: throughput_per_s as u64,
         errors: BTreeMap::new(),
         response_time_us: times.clone(),
+        gave_up_from_us: None,
         service_time_us: times,
         response_time_curve_us: Vec::new(),
         operations: Vec::new(),

@@ -43,6 +43,7 @@ pub fn phase(
         requests: summary.requests,
         errors: errors(summary),
         response_time_us: summary.response_time_us.clone(),
+        gave_up_from_us: summary.gave_up_from_us,
         service_time_us: summary.service_time_us.clone(),
         response_time_curve_us: if is_central { curve(&outcome.total.response_times()) } else { Vec::new() },
         operations: summary
@@ -139,6 +140,7 @@ pub fn time_line(outcome: &LoadOutcome, start: Duration) -> Vec<Tick> {
             offered_per_s: is_open.then(|| sum(|stats| stats.client.offered) as f64 / seconds),
             p50_us: at(0.5),
             p99_us: at(0.99),
+            gave_up_from_us: chunk.iter().filter_map(|o| o.stats.gave_up_from_us()).min(),
             failed: sum(CompactInterval::failed),
         }
     };

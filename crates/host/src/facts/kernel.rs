@@ -34,9 +34,14 @@ impl KernelFacts {
             command_line: root.read("/proc/cmdline").map(|line| secrets::mask(line.split(' ')).join(" ")),
             preemption: root.choice("/sys/kernel/debug/sched/preempt"),
             clocksource: root.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            boot_id: root.read("/proc/sys/kernel/random/boot_id"),
+            boot_id: boot_id(root),
             pid_namespace: root.link("/proc/self/ns/pid"),
             tainted: root.read("/proc/sys/kernel/tainted"),
         }
     }
+}
+
+/// The ID of this boot; none where the kernel has none.
+pub(crate) fn boot_id(root: &Root) -> Option<String> {
+    root.read("/proc/sys/kernel/random/boot_id")
 }

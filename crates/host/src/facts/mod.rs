@@ -25,6 +25,7 @@ pub use allocator::Allocator;
 pub use cpu::CpuFacts;
 pub use flat::{FactDifference, differences, flatten};
 pub use kernel::KernelFacts;
+pub(crate) use kernel::boot_id;
 pub use machine::{MachineFacts, PowerSource, Rapl};
 pub use memory::MemoryFacts;
 pub(crate) use memory::{available_memory_share, free_memory_and_swap};

@@ -37,11 +37,12 @@ pub use knob::{InvalidKnob, Knob};
 pub use usual::usual_purpose;
 pub use value::{KnobChange, Restoration};
 
+use crate::facts::boot_id;
 use crate::root::Root;
 use crate::scratch;
 use journal::{Journal, JournalEntry};
 use restorer::Restorer;
-use value::{boot_id, read, write};
+use value::{read, write};
 
 /// Values of kernel settings.
 pub type KnobValues = BTreeMap<Knob, String>;

@@ -5,8 +5,9 @@ use std::io;
 
 use super::journal::{Journal, JournalEntry};
 use super::pattern::matches;
-use super::value::{KnobChange, Restoration, boot_id, read, write};
+use super::value::{KnobChange, Restoration, read, write};
 use super::{Error, Knob, Unrestored, table};
+use crate::facts::boot_id;
 use crate::root::Root;
 
 /// A setting and the value that it had before the first change.

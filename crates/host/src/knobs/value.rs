@@ -34,11 +34,6 @@ pub struct Restoration {
     pub failures: Vec<Unrestored>,
 }
 
-/// An ID of this boot. None where the kernel has none.
-pub(super) fn boot_id(root: &Root) -> Option<String> {
-    root.read("/proc/sys/kernel/random/boot_id")
-}
-
 /// Reads the value in a form that can be written back: the selected choice, or a list with single blanks.
 pub(super) fn read(root: &Root, knob: &Knob) -> Result<String, Error> {
     // A file of /sys may wait for its next line, as those of tracing do.

@@ -130,6 +130,16 @@ impl Driver for MemcacheDriver {
     }
 }
 
+/// An unexpected reply, an error in the server's word.
+fn word_of(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Error => "ERROR".to_owned(),
+        Outcome::ClientError => "CLIENT_ERROR".to_owned(),
+        Outcome::ServerError => "SERVER_ERROR".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
 /// Checks a complete reply.
 fn check(outcome: Outcome, detail: &[u8], exchange: &KeyExchange, counters: &mut [u64]) -> Step {
     let answer = match outcome {
@@ -138,7 +148,8 @@ fn check(outcome: Outcome, detail: &[u8], exchange: &KeyExchange, counters: &mut
         Outcome::Stored => KeyAnswer::Stored,
         other => {
             let detail = String::from_utf8_lossy(detail);
-            return Step::Failed(Fault::unexpected(format!("the server answers {other:?} {detail}"), true));
+            let word = word_of(other);
+            return Step::Failed(Fault::unexpected(format!("the server answers {word} {detail}"), true));
         }
     };
     keyspace::conclude(exchange, answer, counters)
@@ -229,6 +240,14 @@ mod tests {
         let turn = Turn { out: &mut out, rng: &mut rng, counters: &mut counters };
         let step = driver.receive(&mut dialogue, reply(&request, &stored).as_bytes(), turn);
         (request, step, counters)
+    }
+
+    #[test]
+    fn an_error_is_in_the_words_of_the_server() {
+        let too_large = |_: &str, _: &str| "SERVER_ERROR object too large for cache\r\n".to_owned();
+        let (_, step, _) = converse(&spec(KeyCommand::Set), too_large);
+        let Step::Failed(fault) = step else { panic!("{step:?}") };
+        assert_eq!(fault.detail, "the server answers SERVER_ERROR object too large for cache");
     }
 
     #[test]

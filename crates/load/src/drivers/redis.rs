@@ -116,7 +116,8 @@ impl RedisReply {
             (None, Some(_), None) => Step::Done { reuse: true },
             (Some(command), _, other) => {
                 let text = other.unwrap_or("something else");
-                Step::Failed(Fault::unexpected(format!("the server answers {command:?} with {text}"), true))
+                let command = format!("{command:?}").to_uppercase();
+                Step::Failed(Fault::unexpected(format!("the server answers {command} with {text}"), true))
             }
             (None, _, other) => {
                 let text = other.unwrap_or("something else");
@@ -314,10 +315,10 @@ mod tests {
     #[test]
     fn an_unexpected_reply_is_an_error_with_the_server_s_message() {
         for (command, reply, part) in [
-            (KeyCommand::Set, "-OOM command not allowed\r\n", "answers Set with OOM command not allowed"),
-            (KeyCommand::Get, "+OK\r\n", "answers Get with Simple"),
-            (KeyCommand::Set, ":1\r\n", "answers Set with Integer(1)"),
-            (KeyCommand::Get, "*1\r\n$-1\r\n", "answers Get with Aggregate"),
+            (KeyCommand::Set, "-OOM command not allowed\r\n", "answers SET with OOM command not allowed"),
+            (KeyCommand::Get, "+OK\r\n", "answers GET with Simple"),
+            (KeyCommand::Set, ":1\r\n", "answers SET with Integer(1)"),
+            (KeyCommand::Get, "*1\r\n$-1\r\n", "answers GET with Aggregate"),
         ] {
             let message = failure(answer(command, reply).0);
             assert!(message.contains(part), "{message}");

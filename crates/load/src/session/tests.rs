@@ -1,12 +1,14 @@
 //! Sessions against a server in this process: parts, turns, and clients.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicU32;
 
 use super::*;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
+use crate::drivers::smtp::{MailOperation, SmtpSessions, SmtpSpec};
+use crate::inputs::sizes::SizeDistribution;
 use crate::outcome::IntervalStage;
 use crate::record::{RecordedTimes as _, SingleLimits};
 use crate::spec::{Arrivals, Shape};
@@ -78,6 +80,56 @@ fn single_operations_have_their_steps_and_their_port() {
     assert_eq!(ports.len(), 4, "one of each connection");
     let plain = run(&mut session, &LoadPart { requests: Some(20), ..spec.part.clone() });
     assert_eq!(plain.singles, [], "none are wanted");
+}
+
+/// A mail server that thinks before it greets, and takes every message.
+fn slow_to_greet(thinks: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            thread::spawn(move || {
+                thread::sleep(thinks);
+                let _ = client.write_all(b"220 ready\r\n");
+                let lines = BufReader::new(client.try_clone().expect("a second handle"));
+                for line in lines.lines().map_while(Result::ok) {
+                    let reply: &[u8] = match line.split([' ', ':']).next() {
+                        Some("EHLO" | "MAIL" | "RCPT" | ".") => b"250 OK\r\n",
+                        Some("DATA") => b"354 go on\r\n",
+                        Some("QUIT") => b"221 bye\r\n",
+                        _ => continue,
+                    };
+                    let _ = client.write_all(reply);
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn the_first_message_of_a_session_has_the_set_up_also_where_that_was_before_the_load() {
+    let thinks = Duration::from_millis(200);
+    let address = slow_to_greet(thinks);
+    let message = MailOperation {
+        name: "message".to_owned(),
+        weight: 1.0,
+        size: SizeDistribution::fixed(2_000),
+        recipients: SizeDistribution::fixed(1),
+        pipelining: true,
+    };
+    let protocol = SmtpSpec { sessions: SmtpSessions::default(), mix: vec![message] };
+    // Four messages in sessions of one message, on four connections: all of these were open before.
+    let spec =
+        LoadSpec::closed(ProtocolSpec::Smtp(protocol), address, 4).with_duration(None).with_requests(4);
+    let mut session = LoadSession::open(&spec, &RunContext::default()).expect("a session");
+    assert_eq!(session.opened(), 4);
+    let outcome = run(&mut session, &spec.part);
+    let message = &outcome.total.operations[0];
+    assert_eq!((message.response_time.len(), outcome.total.errors().total()), (4, 0));
+    // Histograms have three digits.
+    assert!(message.response_time.min() >= 199_000, "{} us", message.response_time.min());
+    assert!(message.server_time.min() >= 199_000, "it is the server's time");
 }
 
 #[test]

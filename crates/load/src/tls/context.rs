@@ -12,6 +12,7 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use super::error::TlsError;
 use super::identity;
 use super::trust;
+use super::words::describe;
 use crate::spec::TlsSpec;
 
 /// Sessions kept for resumption: more than the connections that are open at once.
@@ -42,7 +43,7 @@ pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext,
                 (identity::certificates(&identity.certificate)?, identity::key(&identity.key)?);
             builder.with_client_auth_cert(chain, key).map_err(|error| TlsError::Identity {
                 path: identity.key.path().to_owned(),
-                reason: error.to_string(),
+                reason: describe(&error),
             })?
         }
     };

@@ -7,6 +7,7 @@
 //! | `identity` | the client's own certificate |
 //! | `raw_key` | the signature of a handshake with a certificate that the library does not read |
 //! | `session` | encrypts and decrypts the bytes of one connection |
+//! | `words` | what the library says, in words with the remedy |
 
 mod context;
 mod error;
@@ -14,8 +15,10 @@ mod identity;
 mod raw_key;
 mod session;
 mod trust;
+mod words;
 
 pub use context::secure;
 pub(crate) use context::{TlsContext, context};
 pub use error::TlsError;
-pub(crate) use session::{TlsSession, describe};
+pub(crate) use session::TlsSession;
+pub(crate) use words::describe;

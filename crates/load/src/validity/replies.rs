@@ -33,6 +33,14 @@ pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
     } else if redirects > 0 {
         notes.push(format!("{redirects} of {all} replies were redirects, which are not followed"));
     }
+    let shows_no_certificate = outcome.spec.tls.as_ref().is_some_and(|tls| tls.identity.is_none());
+    // Servers that demand a certificate finish the handshake without one, and answer in HTTP.
+    if all > 0 && statuses.get("400") == Some(&all) && shows_no_certificate {
+        notes.push(
+            "every reply has status 400: if the server wants a certificate of the client, give one with --certificate and --key"
+                .to_owned(),
+        );
+    }
     notes
 }
 
@@ -40,12 +48,28 @@ pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::example;
+    use crate::spec::{KeyProof, TlsSpec, Trust};
 
     fn notes_of(counts: &[(&str, u64)]) -> Vec<String> {
         let mut outcome = example::outcome();
         outcome.counters = counts.iter().map(|(name, _)| format!("status {name}")).collect();
         outcome.total.counters = counts.iter().map(|(_, count)| *count).collect();
         notes(&outcome)
+    }
+
+    #[test]
+    fn a_server_that_refuses_all_over_tls_may_want_a_certificate() {
+        let mut outcome = example::outcome();
+        (outcome.counters, outcome.total.counters) = (vec!["status 400".to_owned()], vec![5]);
+        assert_eq!(notes(&outcome), Vec::<String>::new());
+        outcome.spec.tls = Some(TlsSpec {
+            server_name: "localhost".to_owned(),
+            resumption: true,
+            trust: Trust::Anyone,
+            proof: KeyProof::Once,
+            identity: None,
+        });
+        assert!(notes(&outcome)[0].contains("--certificate and --key"));
     }
 
     #[test]

@@ -89,6 +89,8 @@ pub(super) struct Connection<D> {
     pub operation: OperationId,
     /// When the connection began to open; when the operation's first bytes were sent.
     pub begun: Nanos,
+    /// How long it took to open and to greet, where that was before it had a job.
+    pub set_up: Nanos,
     /// When the first byte of the reply came, if it has.
     pub first_byte: Option<Nanos>,
     /// For how long earlier replies of the operation lay unread before the client sent its next request: the client's time,
@@ -114,6 +116,7 @@ impl<D> Connection<D> {
             job: None,
             operation: 0,
             begun: Nanos(0),
+            set_up: Nanos(0),
             first_byte: None,
             held: Nanos(0),
             uses: 0,
@@ -121,5 +124,28 @@ impl<D> Connection<D> {
             failures: 0,
             queued: false,
         }
+    }
+
+    /// What of its set-up before the load belongs to the operation in flight. An operation that waits for its connection has waited for
+    /// that itself. Where connections are made `for_operations`, their first ones take it; elsewhere only one that `ends` its connection.
+    #[inline(always)]
+    pub fn charged_set_up(&self, for_operations: bool, ends: bool) -> Nanos {
+        if self.uses == 0 && (for_operations || ends) { self.set_up } else { Nanos(0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_up_belongs_to_the_first_operation_of_a_connection_that_was_made_for_it() {
+        let mut connection = Connection::<()>::new();
+        connection.set_up = Nanos(7);
+        assert_eq!(connection.charged_set_up(true, false), Nanos(7), "a session of some messages");
+        assert_eq!(connection.charged_set_up(false, true), Nanos(7), "`Connection: close`");
+        assert_eq!(connection.charged_set_up(false, false), Nanos(0), "one that stays open");
+        connection.uses = 1;
+        assert_eq!(connection.charged_set_up(true, true), Nanos(0), "it had a first one");
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct EndedOperation {
     pub operation: OperationId,
     /// When it should have begun.
     pub intended_start: Nanos,
+    /// The set-up of its connection, where that belongs to it and was over before it was due.
+    pub set_up: Nanos,
     /// From here on only the client could be late: it was due, and its connection was free.
     pub ready: Nanos,
     pub sent: Nanos,
@@ -161,9 +163,9 @@ impl Meter {
     fn add_batch(&mut self) {
         let Interval { operations, client, connections, .. } = &mut *self.stats;
         for ended in self.batch.drain(..) {
-            let EndedOperation { intended_start, ready, sent, first_byte, held, arrival, .. } = ended;
+            let EndedOperation { intended_start, set_up, ready, sent, first_byte, held, arrival, .. } = ended;
             let operation = &mut operations[ended.operation as usize];
-            let (wait, lag) = (ready.since(intended_start), sent.since(ready));
+            let (wait, lag) = (Nanos(set_up.0 + ready.since(intended_start).0), sent.since(ready));
             let service = arrival.received.since(sent).since(held);
             let unread = Nanos(held.0 + arrival.unread.0);
             record(&mut operation.response_time, micros_of(Nanos(wait.0 + lag.0 + service.0)));
@@ -270,6 +272,7 @@ mod tests {
             meter.succeeded(EndedOperation {
                 operation: 0,
                 intended_start: Nanos(intended_start * MS),
+                set_up: Nanos(0),
                 ready: Nanos(intended_start * MS),
                 sent: Nanos(intended_start * MS),
                 first_byte: now,
@@ -301,6 +304,7 @@ mod tests {
         meter.succeeded(EndedOperation {
             operation: 0,
             intended_start: us(1_000),
+            set_up: us(0),
             ready: us(1_100),
             sent: us(1_110),
             first_byte: us(1_300),

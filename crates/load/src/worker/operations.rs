@@ -72,6 +72,8 @@ pub(super) struct Operations<D: Driver> {
     wire: Vec<u8>,
     timeout: Duration,
     uses_limit: u32,
+    /// Whether each connection is made for a number of operations, which have its set-up.
+    charges_set_up: bool,
 }
 
 impl<D: Driver> Operations<D> {
@@ -100,6 +102,8 @@ impl<D: Driver> Operations<D> {
             dialer,
             timeout: spec.timeout,
             uses_limit: spec.requests_per_connection.unwrap_or(u32::MAX),
+            charges_set_up: spec.requests_per_connection.is_some()
+                || spec.protocol.protocol().ends_connections(),
         })
     }
 
@@ -166,7 +170,7 @@ impl<D: Driver> Operations<D> {
         let now = self.tick();
         let connection = &mut self.connections[id as usize];
         self.counts.shift(&mut connection.phase, ConnectionPhase::Opening);
-        connection.begun = now;
+        (connection.begun, connection.set_up) = (now, Nanos(0));
         connection.uses = 0;
         self.deadlines[id as usize] = now.after(self.timeout);
         if let Err(error) = connection.transport.open(id, &self.dialer, &self.poller, now) {
@@ -300,6 +304,7 @@ impl<D: Driver> Operations<D> {
         let ended = EndedOperation {
             operation: connection.operation,
             intended_start: job.intended_start,
+            set_up: connection.charged_set_up(self.charges_set_up, !reuse),
             ready: job.ready,
             sent: connection.begun,
             first_byte: connection.first_byte.unwrap_or(arrival.received),
@@ -315,10 +320,10 @@ impl<D: Driver> Operations<D> {
 
     #[inline(never)]
     fn keep_single(&mut self, id: ConnectionId, ended: &EndedOperation) {
-        let EndedOperation { operation, intended_start, ready, sent, held, arrival, .. } = *ended;
+        let EndedOperation { operation, intended_start, set_up, ready, sent, held, arrival, .. } = *ended;
         let Some(singles) = &mut self.singles else { return };
         let single = SingleOperation {
-            response: arrival.received.since(intended_start),
+            response: Nanos(set_up.0 + arrival.received.since(intended_start).0),
             operation: operation.into(),
             local_port: None,
             intended_start,
@@ -339,10 +344,11 @@ impl<D: Driver> Operations<D> {
             connection.answers = Answers::Some;
         }
         let (operation, begun) = (connection.operation, connection.begun);
+        let set_up = connection.charged_set_up(self.charges_set_up, !fault.reuse);
         if let Some(job) = connection.job {
             self.meter.failed(job.intended_start, begun.since(job.ready));
             if fault.kind == ErrorKind::Timeout {
-                self.meter.gave_up(Some(operation), job.intended_start, self.now);
+                self.meter.gave_up(Some(operation), job.intended_start, Nanos(set_up.0 + self.now.0));
             }
         }
         self.meter.stats.operations[operation as usize].errors.add(fault.kind, 1, &fault.detail);

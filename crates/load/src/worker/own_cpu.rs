@@ -18,10 +18,12 @@
 //! (`docs/decisions/0010-receive-timestamps.md`).
 
 use std::fs;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::thread::{CpuSet, sched_getaffinity};
+
+use crate::sources::is_of_this_machine;
 
 /// Workers of this process that run a part of a load now.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
@@ -56,7 +58,7 @@ impl OwnCpus {
 
     /// Those of the `workers` of a load whose server has these addresses.
     pub fn of(workers: u32, addresses: &[SocketAddr]) -> Self {
-        let server_is_here = addresses.iter().any(|address| is_here(address.ip()));
+        let server_is_here = addresses.iter().any(|address| is_of_this_machine(address.ip()));
         let allowed = sched_getaffinity(None).map_or(Vec::new(), |allowed| list(&allowed));
         Self(count(workers as usize, &allowed, server_is_here, &sysfs_cpus))
     }
@@ -91,11 +93,6 @@ fn count(
             .is_some_and(|siblings| siblings.iter().all(|sibling| allowed.contains(sibling)))
     };
     if is_pinned && allowed.iter().all(has_whole_core) { most } else { 0 }
-}
-
-/// Whether an address is one of this machine: then a socket can have it.
-fn is_here(address: IpAddr) -> bool {
-    UdpSocket::bind(SocketAddr::new(address, 0)).is_ok()
 }
 
 fn list(cpus: &CpuSet) -> Vec<usize> {
@@ -155,12 +152,6 @@ mod tests {
         let workers = [RunningWorker::begin(), RunningWorker::begin()];
         assert!(OwnCpus::ENOUGH.suffice() && !OwnCpus(1).suffice() && !OwnCpus::NONE.suffice());
         drop(workers);
-    }
-
-    #[test]
-    fn loopback_is_here_and_an_address_for_documentation_is_not() {
-        assert!(is_here(IpAddr::from([127, 0, 0, 1])));
-        assert!(!is_here(IpAddr::from([192, 0, 2, 1])));
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub(super) fn answer(agent: &Agent, request: Request) -> Result<Value, CallError
         Request::DescribeClient(call) => describe_client(&call).map(value),
         Request::StartProgram(call) => agent.programs.start(&call).map(value),
         Request::Reserve(call) => {
-            let allowed_cpus = agent.servers.reserve()?;
+            let allowed_cpus = agent.servers.reserve(call.owner)?;
             Ok(value(Reserved { allowed_cpus, address: check_address(call.address) }))
         }
         call => agent.servers.answer(call),
@@ -101,7 +101,7 @@ fn describe_client(call: &DescribeClient) -> Result<ClientDescription, CallError
     Ok(ClientDescription {
         connections_a_process: load::processes::connections_a_process(),
         allowed_cpus: allowed_cpus.map_err(|error| CallError::Telemetry { why: system_text(&error) })?,
-        other_measurement: host::lock::measuring_now(),
+        other_measurement: host::lock::measuring_now(Some(call.owner)),
         address: check_address(call.address),
     })
 }
@@ -112,7 +112,7 @@ fn examine(call: &Examine) -> Result<Examination, CallError> {
     let evidence = host.evidence(call.sampled).map_err(telemetry)?;
     let findings = doctor::examine(&evidence);
     let HostEvidence { facts, allowed_cpus, .. } = evidence;
-    let other_measurement = host::lock::measuring_now();
+    let other_measurement = host::lock::measuring_now(None);
     let address = check_address(call.address);
     Ok(Examination { facts, findings, allowed_cpus, other_measurement, address })
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use host::knobs::KnobValues;
+use host::lock_owner::LockOwner;
 use host::telemetry::Recording;
 use host::{CpuSet, Host};
 use load::clock::Nanos;
@@ -86,9 +87,9 @@ impl ServerHost {
         }
     }
 
-    /// Reserves this machine, and returns the CPUs that it may use.
-    pub fn reserve(&self) -> Result<CpuSet, CallError> {
-        let machine = LocalMachine::reserve(&self.context).map_err(|error| failed(&error))?;
+    /// Reserves this machine for a run, and returns the CPUs that it may use.
+    pub fn reserve(&self, owner: LockOwner) -> Result<CpuSet, CallError> {
+        let machine = LocalMachine::reserve_for(owner, &self.context).map_err(|error| failed(&error))?;
         let cpus = Host::local().allowed_cpus();
         let cpus = cpus.map_err(|error| CallError::Telemetry { why: system_text(&error) })?;
         *lock(&self.machine) = Some(Arc::new(machine));

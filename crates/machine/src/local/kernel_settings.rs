@@ -37,6 +37,8 @@ impl KernelSettings {
         if varied.is_empty() {
             let left = match journal.and_then(|journal| host.recover_knobs(&journal)) {
                 Ok(restoration) => left_settings(restoration.changes, &restoration.failures),
+                // Whoever has the journal has restored what was left in it: another name of this machine in the run.
+                Err(knobs::Error::Busy { .. }) => LeftSettings::default(),
                 Err(error) => LeftSettings { problems: vec![error.to_string()], ..LeftSettings::default() },
             };
             return Ok((Self { knobs: None, varied, applied: None }, left));
@@ -134,6 +136,23 @@ mod tests {
             }
             Err(error) => (Err(error.to_string()), LeftSettings::default()),
         }
+    }
+
+    #[test]
+    fn another_name_of_a_machine_does_not_restore_what_the_first_has_restored() -> std::io::Result<()> {
+        let root = machine()?;
+        let host = Host::below(root.path(), "/no/such/keeper");
+        let open = |kernel: KnobValues| {
+            let variant = ServerVariant { server: "x".into(), knobs: BTreeMap::default(), kernel };
+            KernelSettings::open(&host, Ok(root.path().join("journal")), &[variant])
+                .expect("it can be opened")
+        };
+        let setting = ("net.core.somaxconn".parse().expect("the name of a setting"), "1".to_owned());
+        let (_first, left) = open([setting].into());
+        assert_eq!(left.restored.len(), 1, "{left:?}");
+        let (_second, left) = open(KnobValues::default());
+        assert_eq!(left, LeftSettings::default());
+        Ok(())
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use host::knobs;
 use host::lock::HostLock;
+use host::lock_owner::LockOwner;
 use host::process::{CpuUsedMeter, ProcessTree};
 use host::scratch::ScratchDirectory;
 use host::telemetry::{Recording, SampledServer, Sampler};
@@ -46,15 +47,21 @@ pub struct LocalMachine {
     /// The processes of each trial's server: one tree for each of its instances.
     servers: Mutex<BTreeMap<u32, Vec<ProcessTree>>>,
     scratch: ScratchDirectory,
+    owner: LockOwner,
     _lock: HostLock,
 }
 
 impl LocalMachine {
-    /// Reserves this machine for a run: no other one measures here until it is dropped. Data is loaded and replies are
+    /// Reserves this machine for a new run: no other one measures here until it is dropped. Data is loaded and replies are
     /// checked with the context's load processes, until it is interrupted.
     pub fn reserve(context: &RunContext) -> Result<Self, LocalError> {
+        Self::reserve_for(LockOwner::of_random(rand::random()), context)
+    }
+
+    /// The same for a run that has other processes, which may be on this machine, too.
+    pub(crate) fn reserve_for(owner: LockOwner, context: &RunContext) -> Result<Self, LocalError> {
         let system = |what| move |source| LocalError::System { what, source };
-        let lock = HostLock::take()?;
+        let lock = HostLock::take(owner)?;
         let scratch = ScratchDirectory::create().map_err(system("create a temporary directory"))?;
         let cache =
             workload::data::default_cache().map_err(system("find a directory for the workload's files"))?;
@@ -65,8 +72,14 @@ impl LocalMachine {
             kernel_settings: Mutex::default(),
             servers: Mutex::default(),
             scratch,
+            owner,
             _lock: lock,
         })
+    }
+
+    /// The run that it is reserved for: agents share this right.
+    pub fn lock_owner(&self) -> LockOwner {
+        self.owner
     }
 
     /// Where the files of a workload go that came from another machine.

@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 
 use host::CpuSet;
+use host::lock_owner::LockOwner;
 use serde::{Deserialize, Serialize};
 
 use super::CallError;
@@ -92,6 +93,8 @@ pub enum FromProgram {
 /// Asks what a machine can do as a client of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescribeClient {
+    /// The run that it is asked for, which is no other measurement there.
+    pub owner: LockOwner,
     /// Where its connections are to come from.
     pub address: IpAddr,
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use host::CpuSet;
 use host::knobs::KnobValues;
+use host::lock_owner::LockOwner;
 use host::process::LogText;
 use host::telemetry::{OtherProgram, TelemetryColumn};
 use load::clock::Nanos;
@@ -82,6 +83,8 @@ of_server! {
 /// Reserves the machine for a run: no other one measures there until the agent ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reserve {
+    /// The run. Its controller, or another of its agents, may be on the same machine.
+    pub owner: LockOwner,
     /// Where its servers will listen.
     pub address: IpAddr,
 }

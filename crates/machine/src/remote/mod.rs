@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use host::lock_owner::LockOwner;
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
 use profile::{
@@ -37,13 +38,15 @@ use crate::protocol::servers::{
     ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, SetKernelSettings, StartServer,
     TakeWorkload, TryKernelSettings, VariantRequest, VariantSettings,
 };
+use crate::reach::ReachOptions;
 use crate::sampling::Sampling;
 use crate::system_under_test::SystemUnderTest;
-use crate::transport::{OpenProgress, Transport};
+use crate::transport::OpenProgress;
 
 /// A machine behind a connection, reserved for one run. Dropping it ends its agent, and all that this has started.
 pub struct RemoteMachine {
     asked: Arc<Asked>,
+    owner: LockOwner,
     address: IpAddr,
     cpus: CpuSet,
     /// Folder and key of the workload that the agent has.
@@ -55,16 +58,18 @@ pub struct RemoteMachine {
 }
 
 impl RemoteMachine {
-    /// Starts the agent of a host, and reserves the machine.
+    /// Starts the agent of a host, and reserves the machine for the run that these options are of.
     pub fn open(
         entry: &HostEntry,
-        transport: &Transport,
+        reach: &ReachOptions,
         interrupted: &Arc<AtomicBool>,
         observe: &dyn Fn(OpenProgress),
     ) -> Result<Self, MachineError> {
-        let connection = Arc::new(Connection::open(&entry.name, transport, interrupted, observe)?);
+        let transport = reach.transport(entry);
+        let connection = Arc::new(Connection::open(&entry.name, &transport, interrupted, observe)?);
         let asked = Asked { host: entry.name.clone(), connection };
-        let Reserved { allowed_cpus, address } = asked.ask(Reserve { address: entry.address }, SHORT)?;
+        let reserve = Reserve { owner: reach.owner, address: entry.address };
+        let Reserved { allowed_cpus, address } = asked.ask(reserve, SHORT)?;
         if let Some(problem) = host_problems(entry, &address, &allowed_cpus).into_iter().next() {
             return Err(problem);
         }
@@ -73,6 +78,7 @@ impl RemoteMachine {
             .map_err(|source| LocalError::System { what: "create a temporary directory", source })?;
         Ok(Self {
             asked: Arc::new(asked),
+            owner: reach.owner,
             address: entry.address,
             cpus,
             workload: Mutex::default(),
@@ -84,6 +90,11 @@ impl RemoteMachine {
     /// What reaches its agent.
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         &self.asked.connection
+    }
+
+    /// The run that it is reserved for.
+    pub(crate) fn owner(&self) -> LockOwner {
+        self.owner
     }
 
     /// The CPUs of its servers.

@@ -5,12 +5,12 @@ mod network;
 mod pairs;
 mod report;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use host::Host;
 use host::doctor::HostFinding;
 
 use self::facts_line::facts_line;
@@ -24,6 +24,7 @@ use crate::host_entry::HostEntry;
 use crate::host_problems::host_problems;
 use crate::host_text::host_text;
 use crate::hosts_file::Hosts;
+use crate::one_kernel::{THIS_MACHINE, on_one_kernel};
 use crate::protocol::Examine;
 use crate::reach::ReachOptions;
 use crate::transport::OpenProgress;
@@ -204,23 +205,18 @@ fn wall_clock_off(clock: &ClockOffset) -> Option<String> {
     })
 }
 
-/// Hosts that run on one kernel: one machine by several names, or containers of one.
+/// Hosts that run on one kernel, and this machine with those that ssh has led back to it.
 fn same_kernel(reports: &[HostReport]) -> Vec<String> {
-    let mut by_boot: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for report in reports {
-        if let Some(boot) = report.found.as_ref().and_then(|found| found.facts.get("kernel.boot_id")) {
-            by_boot.entry(boot).or_default().push(&report.name);
-        }
+    let boot_of = |report: &HostReport| report.found.as_ref()?.facts.get("kernel.boot_id").cloned();
+    let mut machines: Vec<(&str, String)> =
+        reports.iter().filter_map(|report| Some((report.name.as_str(), boot_of(report)?))).collect();
+    let leads_back = |boot: &String| {
+        reports.iter().any(|report| report.ssh.is_some() && boot_of(report).as_ref() == Some(boot))
+    };
+    if let Some(own) = Host::local().boot_id().filter(leads_back) {
+        machines.insert(0, (THIS_MACHINE, own));
     }
-    let shared = by_boot.into_values().filter(|names| names.len() > 1);
-    shared
-        .map(|names| {
-            format!(
-                "{} run on one kernel: they are one machine, or containers of one, and share its CPUs",
-                names.join(", ")
-            )
-        })
-        .collect()
+    on_one_kernel(machines.iter().map(|(name, boot)| (*name, boot.as_str())))
 }
 
 #[cfg(test)]

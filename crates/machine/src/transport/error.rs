@@ -111,6 +111,19 @@ pub enum OpenError {
         /// This version and protocol.
         own: String,
     },
+    /// The agent is of other sources of this version.
+    #[error(
+        "its agent is another build of showdown {version} (of the sources {is}; this is of {own}): pass --program with a build of \
+         the same sources"
+    )]
+    Sources {
+        /// The version of both.
+        version: String,
+        /// The hash of the agent's sources.
+        is: String,
+        /// That of this program.
+        own: String,
+    },
     /// The link broke without a word.
     #[error("{0}: check the network to the host, and start again")]
     Link(LinkError),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use archive::model::{CpuTimeModes, DifferenceClass, Sessions, SweepPoint, Trial, VariantSummary, Verdict};
 use archive::printable::one_line;
 use archive::{Run, TrialRecord};
+use bakeoff::ONE_KERNEL;
 use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 
@@ -83,6 +84,9 @@ pub fn answer(
     }
     for line in run.sessions.iter().flat_map(Sessions::lines) {
         let _ = writeln!(out, "  {}", one_line(&line));
+    }
+    for caveat in verdict.caveats.iter().filter(|caveat| caveat.id == ONE_KERNEL) {
+        let _ = writeln!(out, "  {}", one_line(&caveat.text));
     }
     out.push_str(&invalid_trials(&run.trials));
     for difference in &verdict.fairness {

@@ -138,6 +138,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             offered_per_s: Some(1.5),
             p50_us: Some(1),
             p99_us: Some(1),
+            gave_up_from_us: Some(1),
             failed: 0,
         }],
         counts: vec![CountCheck { counter: text(), client: 1, unanswered: 1, server: 1 }],
@@ -227,6 +228,7 @@ fn phase(kind: PhaseKind) -> TrialPhase {
         requests: 1,
         errors: map(1),
         response_time_us: Times::default(),
+        gave_up_from_us: Some(1),
         service_time_us: Times::default(),
         response_time_curve_us: curve(),
         operations: vec![OperationTimes {
@@ -295,6 +297,7 @@ pub fn verdict() -> Verdict {
                 client_limited: 1,
             }),
             response_time_curve_us: curve(),
+            gave_up_from_us: Some(1),
         }],
         curves: laws().map(sweep_curve).to_vec(),
         fairness: classes

@@ -95,6 +95,16 @@ impl TestServer {
 /// nginx with a file `/1k`, an access log of request lines, request counters, and TLS with a new certificate
 /// (`cert.pem`).
 pub fn nginx() -> TestServer {
+    nginx_with(|_| String::new())
+}
+
+/// The same, with an error for every client that shows no certificate of its authority, which is that of `cert.pem`.
+pub fn nginx_for_members() -> TestServer {
+    nginx_with(|root| format!("ssl_client_certificate {root}/cert.pem; ssl_verify_client on;"))
+}
+
+/// nginx with further settings of its server, which may name the files of its directory.
+fn nginx_with(settings: impl Fn(&str) -> String) -> TestServer {
     let dir = tempfile::tempdir().expect("a directory");
     let (port, tls_port) = (free_port(), free_port());
     fs::create_dir(dir.path().join("www")).expect("a directory");
@@ -108,7 +118,8 @@ pub fn nginx() -> TestServer {
         .output()
         .expect("openssl is needed");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let root = dir.path().display();
+    let root = dir.path().display().to_string();
+    let settings = settings(&root);
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|kind| format!("{kind}_temp_path {root}/{kind};\n"))
         .concat();
@@ -122,7 +133,7 @@ pub fn nginx() -> TestServer {
             server {{
                 listen 127.0.0.1:{port};
                 listen 127.0.0.1:{tls_port} ssl;
-                ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem;
+                ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem; {settings}
                 location = /status {{ stub_status; access_log off; }}
                 location /echo/ {{ return 200 $request_uri; }}
             }}
@@ -130,16 +141,26 @@ pub fn nginx() -> TestServer {
     );
     let path = dir.path().join("nginx.conf").display().to_string();
     fs::write(&path, config).expect("a file");
-    TestServer::start(
-        "nginx",
-        &["-c", &path, "-e", "error.log", "-p", &root.to_string()],
-        dir,
-        port,
-        tls_port,
-    )
+    TestServer::start("nginx", &["-c", &path, "-e", "error.log", "-p", &root], dir, port, tls_port)
 }
 
 impl TestServer {
+    /// A certificate for a client and its key, as `--certificate` and `--key` take them: signed by the authority of nginx, or by
+    /// itself.
+    pub fn certificate_of_client(&self, name: &str, is_member: bool) -> [String; 2] {
+        let [certificate, key] = ["pem", "key"].map(|ending| format!("{name}.{ending}"));
+        let subject = format!("/CN={name}");
+        let mut openssl = Command::new("openssl");
+        openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]);
+        openssl.args(["-subj", &subject, "-days", "2", "-keyout", &key, "-out", &certificate]);
+        if is_member {
+            openssl.args(["-CA", "cert.pem", "-CAkey", "key.pem"]);
+        }
+        let made = openssl.current_dir(self.dir.path()).output().expect("openssl is needed");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        [certificate, key].map(|file| self.path(&file).display().to_string())
+    }
+
     /// The number of requests that nginx has answered, including those for this counter.
     pub fn requests_of_nginx(&self) -> u64 {
         let status = self.ask("GET /status HTTP/1.0\r\n\r\n", "\u{0}");

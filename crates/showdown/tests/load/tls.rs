@@ -1,7 +1,7 @@
 //! TLS: which certificates are trusted, and whether sessions are resumed.
 
 use crate::client::{load, measure, number};
-use crate::servers::nginx;
+use crate::servers::{nginx, nginx_for_members};
 
 #[test]
 fn sessions_are_resumed_unless_resumption_is_off() {
@@ -35,4 +35,33 @@ fn certificates_are_checked_on_request() {
     assert!(refused.stderr.lines().count() == 1 && refused.stderr.contains("certificate"), "{refused:?}");
     let unchecked = load(&[&url, "-c", "2", "-n", "10"]);
     assert!(unchecked.stdout.contains("certificate not checked"), "{unchecked:?}");
+}
+
+#[test]
+fn a_server_that_asks_for_a_certificate_of_the_client_gets_it_on_every_connection() {
+    let nginx = nginx_for_members();
+    let url = nginx.url("https", "/1k");
+    let renewing = ["-c", "2", "-n", "40", "--requests-per-connection", "5"];
+    let with = |[certificate, key]: [String; 2], options: &[&str]| {
+        let shown = ["--certificate", &certificate, "--key", &key];
+        load(&[&[url.as_str(), "--format", "json"], &shown[..], &renewing, options].concat())
+    };
+    let member = nginx.certificate_of_client("member", true);
+    for options in [&[][..], &["--no-tls-resumption"]] {
+        let answered = with(member.clone(), options).json();
+        assert_eq!((number(&answered, "/requests"), number(&answered, "/failed")), (40, 0), "{answered}");
+    }
+    // nginx finishes the handshake, and answers in HTTP.
+    let without = load(&[&[url.as_str()][..], &renewing].concat());
+    let stranger = with(nginx.certificate_of_client("stranger", false), &[]);
+    for refused in [&without, &stranger] {
+        assert_eq!(refused.code(), 3, "{refused:?}");
+        assert!(refused.stdout.contains("status 400"), "{refused:?}");
+    }
+    assert!(without.stdout.contains("give one with --certificate and --key"), "{without:?}");
+    // A key of another certificate is refused before the load.
+    let [_, other] = nginx.certificate_of_client("other", true);
+    let mixed = with([member[0].clone(), other], &[]);
+    assert_eq!(mixed.code(), 2, "{mixed:?}");
+    assert!(mixed.stderr.contains("other.key: it is not the key of the certificate: give"), "{mixed:?}");
 }

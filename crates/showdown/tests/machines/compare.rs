@@ -26,7 +26,12 @@ fn planned(lab: &Lab, question: &[&str]) -> Comparison {
     let options = ["--hosts", &hosts, "--quick", "--blocks", "3", "-c", "2", "--seed", "1"];
     let output = lab.exec(&words.chain(options).collect::<Vec<_>>()).output().expect("it runs");
     assert!(output.status.success(), "{}", stderr(&output));
-    let text = String::from_utf8(output.stdout).expect("TOML");
+    let plan = lab.write("plan.toml", &shortened(&String::from_utf8(output.stdout).expect("TOML")));
+    Comparison { runs: directory.join("runs"), plan }
+}
+
+/// The text of a plan with the shortest phases.
+pub fn shortened(plan: &str) -> String {
     let short = |line: &str| match line.split(" = ").next() {
         Some("min" | "closed_loop" | "load") => {
             line.split(" = ").next().map(|key| format!("{key} = \"200ms\""))
@@ -34,9 +39,9 @@ fn planned(lab: &Lab, question: &[&str]) -> Comparison {
         Some("max") => Some("max = \"400ms\"".to_owned()),
         _ => None,
     };
-    let text: Vec<String> = text.lines().map(|line| short(line).unwrap_or_else(|| line.to_owned())).collect();
-    let plan = lab.write("plan.toml", &(text.join("\n") + "\n"));
-    Comparison { runs: directory.join("runs"), plan }
+    let lines: Vec<String> =
+        plan.lines().map(|line| short(line).unwrap_or_else(|| line.to_owned())).collect();
+    lines.join("\n") + "\n"
 }
 
 impl Comparison {

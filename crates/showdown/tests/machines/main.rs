@@ -14,6 +14,7 @@ mod local;
 mod script;
 mod servers;
 mod ssh;
+mod this_machine;
 
 use std::process::{Command, Output, Stdio};
 use std::thread;

@@ -22,7 +22,7 @@ mod counters;
 mod credentials;
 mod directories;
 mod error;
-mod exposition;
+pub mod exposition;
 mod facts;
 mod files;
 mod layout;

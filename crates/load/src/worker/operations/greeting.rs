@@ -64,6 +64,7 @@ impl<D: Driver> Operations<D> {
             job.ready = job.ready.after(self.now.since(connection.begun).into());
             self.begin(id);
         } else {
+            connection.set_up = self.now.since(connection.begun);
             self.offer(id, self.now);
         }
     }
