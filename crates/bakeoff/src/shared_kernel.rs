@@ -49,6 +49,12 @@ pub fn is_on_this_machine(plan: &Plan, facts: &Facts, variant: &Variant) -> bool
     plan.is_here(variant) || plan.hosts_of(variant).any(is_this)
 }
 
+/// Whether all variants run on one host of the plan. Two names of one machine are two hosts.
+pub fn have_one_host(plan: &Plan) -> bool {
+    let ssh = |variant: &Variant| plan.host_of(variant).and_then(|host| host.ssh.as_ref());
+    plan.variants.windows(2).all(|pair| ssh(&pair[0]) == ssh(&pair[1]))
+}
+
 /// Whether variants run on different machines. Two names of one are not two machines; containers of one are.
 pub fn are_on_different_machines(plan: &Plan, facts: &Facts) -> bool {
     let is_one = |a: &Variant, b: &Variant| {

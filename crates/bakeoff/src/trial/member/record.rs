@@ -13,9 +13,10 @@ use workload::OperationCount;
 
 use super::{LoadEnd, TrialMember};
 use crate::bottleneck::{self, ResourceReadings};
-use crate::caveats::are_on_different_machines;
+
 use crate::first_block::has_alternative;
 use crate::gates::{self, GateInput};
+use crate::shared_kernel::have_one_host;
 use crate::trial::load_windows::LoadWindows;
 use crate::trial::measurement::TrialMeasurement;
 use crate::trial::phases::ClientCounts;
@@ -65,7 +66,7 @@ impl TrialMember<'_> {
             machines: &[&server].into_iter().chain(&clients).collect::<Vec<_>>(),
             // On machines of their own, each server meets what disturbs its machine.
             is_in_turns: matches!(self.trial.turns, Some(TrialTurns::InTurns { .. }))
-                && !are_on_different_machines(setup.plan),
+                && have_one_host(setup.plan),
             died: end.alive.err().map(|error| error.to_string()),
         });
         self.trial.saturated = Some(bottleneck::find(&ResourceReadings {
