@@ -48,8 +48,8 @@ pub struct QuestionArgs {
     #[arg(long)]
     pub like_with_like: bool,
 
-    /// Choose what each trial measures [default: capacity, or CPU time an operation where the client would be the limit;
-    /// throughput in a sweep and for workloads with a runner]
+    /// Choose what each trial measures [default: capacity; throughput with --quick, in a sweep and for workloads with a
+    /// runner; CPU time an operation if the client would be the limit, or other programs use the CPUs]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureOption>,
 

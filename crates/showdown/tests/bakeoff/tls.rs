@@ -99,8 +99,14 @@ fn check_handshakes(variants: [&str; 2], tickets: Tickets) {
 fn bulk_transfer_is_measured_in_bytes_over_kept_connections() {
     let home = TestHome::new();
     let bulk = ["compare", "nginx", "apache", "--workload", "tls", "--on-op", "bulk", "--connections", "2"];
-    let plan = home.plan(&[&bulk[..], &["--blocks", "3"]].concat(), SHORT);
-    assert!(std::fs::read_to_string(&plan).expect("a plan").contains("metric = \"max_bytes\""));
+    let planned = |options: &[&str]| {
+        let plan = home.plan(&[&bulk[..], options].concat(), SHORT);
+        assert!(std::fs::read_to_string(&plan).expect("a plan").contains("metric = \"max_bytes\""));
+        plan
+    };
+    planned(&[]);
+    // A measure that was asked for stays, also beside other programs.
+    let plan = planned(&["--blocks", "3", "--measure", "bytes"]);
     let output = home.run(&["run", &plan]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     for trial in trials(&only_run(&home)) {
