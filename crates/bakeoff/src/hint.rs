@@ -2,7 +2,7 @@
 
 use archive::model::Trial;
 
-use crate::verdict_input::FinishedTrials;
+use crate::verdict::input::FinishedTrials;
 
 /// What is known of a server before its trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,10 +24,10 @@ mod tests {
     use archive::model::{MeasuredValue, Plan, TrialStatus};
 
     use super::*;
+    use crate::plan::trial_order::ScheduledTrial;
+    use crate::plan::variant_point::variant_points;
     use crate::testing::plan::PLAN;
     use crate::trial::blank;
-    use crate::trial_order::ScheduledTrial;
-    use crate::variant_point::variant_points;
 
     #[test]
     fn a_hint_is_of_the_same_variant() {

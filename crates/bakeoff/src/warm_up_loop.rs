@@ -31,11 +31,11 @@ mod tests {
     use archive::model::{MeasuredValue, TrialStatus};
 
     use super::*;
-    use crate::first_block::tests::closed_loop;
+    use crate::plan::trial_order::ScheduledTrial;
+    use crate::plan::variant_point::variant_points;
+    use crate::run::first_block::tests::closed_loop;
     use crate::testing::plan::PLAN;
     use crate::trial::blank;
-    use crate::trial_order::ScheduledTrial;
-    use crate::variant_point::variant_points;
 
     /// A plan whose loops last two seconds and whose warm-ups may be shorter.
     fn plan(shortest: Duration) -> Plan {

@@ -8,10 +8,10 @@ use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 use super::{
     CLIENT, ERRORS, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken, is_disturbed,
 };
+use crate::plan::trial_order::ScheduledTrial;
+use crate::plan::variant_point::variant_points;
 use crate::testing::plan::PLAN;
 use crate::trial::blank;
-use crate::trial_order::ScheduledTrial;
-use crate::variant_point::variant_points;
 
 /// A recording of one column, one sample a second.
 fn recording(name: &str, values: &[f64]) -> Recording {

@@ -10,12 +10,12 @@ use archive::model::{
 };
 
 use crate::cpu_rate;
-use crate::event::{Event, Observer};
-use crate::first_block::tests::{client_gate, closed_loop};
-use crate::lab::{Lab, TrialSlot};
-use crate::run_plan_error::RunPlanError;
+use crate::run::error::RunPlanError;
+use crate::run::event::{Event, Observer};
+use crate::run::first_block::tests::{client_gate, closed_loop};
+use crate::run::lab::{Lab, TrialSlot};
 use crate::trial::{FinishedTrial, blank};
-use crate::wording::wording;
+use crate::verdict::wording::wording;
 
 /// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
 pub struct ScriptedLab {

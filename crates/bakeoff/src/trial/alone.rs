@@ -13,8 +13,8 @@ use super::setup::TrialError;
 use super::steadiness::WarmUpGoal;
 use super::turn_taker::TurnTaker;
 use super::warm_up::warm_up;
-use crate::event::{Event, Observer};
 use crate::hint::Hint;
+use crate::run::event::{Event, Observer};
 use crate::warm_up_loop::planned_loop;
 
 const HOUR_US: f64 = 3.6e9;

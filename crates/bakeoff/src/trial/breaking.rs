@@ -4,9 +4,9 @@ use archive::model::{Concurrency, MeasuredValue};
 
 use super::measurement::TrialMeasurement;
 use super::setup::TrialError;
-use crate::breaking_point::{BreakingPoint, BreakingServer};
-use crate::event::Observer;
-use crate::wording::wording;
+use crate::run::event::Observer;
+use crate::study::breaking_point::{BreakingPoint, BreakingServer};
+use crate::verdict::wording::wording;
 
 /// Breaks the server; returns what was measured, and the steps.
 pub fn measure_break(

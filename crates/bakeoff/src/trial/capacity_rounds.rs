@@ -9,7 +9,7 @@ use load::spec::{Arrivals, Shape};
 
 use super::rounds::{Rounds, in_words};
 use super::turn_taker::TurnTaker;
-use crate::event::{Event, Observer};
+use crate::run::event::{Event, Observer};
 
 impl Rounds<'_> {
     /// Searches the capacity of each server under this objective; returns the number of rounds.

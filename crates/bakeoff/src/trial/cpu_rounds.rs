@@ -9,7 +9,7 @@ use super::measurement::TrialMeasurement;
 use super::rounds::{Rounds, in_words};
 use super::turn_taker::TurnTaker;
 use crate::cpu_rate;
-use crate::event::Observer;
+use crate::run::event::Observer;
 
 /// Least share of the offered rate at which operations end within their slices. The rest ends while a slice drains: all
 /// servers carry out the same operations, so this limits how much the arrivals may differ from a Poisson process at the rate.

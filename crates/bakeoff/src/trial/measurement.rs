@@ -15,7 +15,7 @@ use super::drains::Drains;
 use super::load_phases::MeasuredRun;
 use super::steadiness::SteadyQuantity;
 use super::warm_up::WarmedUp;
-use crate::wording::wording;
+use crate::verdict::wording::wording;
 
 const MEGABYTE: f64 = 1e6;
 /// Share of the closed loop's throughput below which a server keeps up.

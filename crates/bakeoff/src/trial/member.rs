@@ -26,11 +26,11 @@ use super::power_levels::{FullLoad, LevelRun, LevelsOf};
 use super::recorders::RecordedLoad;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
 use super::turn_taker::KernelTurn;
-use crate::breaking_point::BreakingServer;
-use crate::event::{Event, Observer};
 use crate::hint::Hint;
-use crate::run_power::RunPower;
-use crate::variant_point::VariantPoint;
+use crate::machines::power::RunPower;
+use crate::plan::variant_point::VariantPoint;
+use crate::run::event::{Event, Observer};
+use crate::study::breaking_point::BreakingServer;
 
 /// A server that has been started for a trial.
 pub struct TrialMember<'a> {

@@ -56,8 +56,8 @@ use std::sync::Arc;
 use archive::ArchiveError;
 use host::telemetry::Recording;
 
-use crate::event::Observer;
-use crate::preset::telemetry_period;
+use crate::plan::preset::telemetry_period;
+use crate::run::event::Observer;
 use member::{LoadEnd, TrialMember};
 use recorders::{RecordedLoad, Recorders};
 

@@ -13,7 +13,7 @@ use load::summary::Summary;
 use load::validity::BrokenRule;
 
 use super::phases::{ClientCounts, add_times};
-use crate::preset::interval_of;
+use crate::plan::preset::interval_of;
 
 const ROUNDS: u32 = 5;
 

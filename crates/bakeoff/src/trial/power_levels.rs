@@ -15,7 +15,7 @@ use load::spec::{Arrivals, Shape};
 use super::load_phases::LoadPhases;
 use super::measurement::{TrialMeasurement, amount_of};
 use super::setup::TrialError;
-use crate::event::{Event, Observer};
+use crate::run::event::{Event, Observer};
 
 /// How soon an interruption is noticed while nothing is offered.
 const NOTICED: Duration = Duration::from_millis(50);

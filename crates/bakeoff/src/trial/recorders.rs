@@ -9,7 +9,7 @@ use host::telemetry::Recording;
 use machine::{MachineError, RecordedServer, Recorder};
 
 use crate::gates::{self, WatchedMachine};
-use crate::run_machines::RunMachines;
+use crate::machines::of_run::RunMachines;
 
 /// What was recorded of a machine.
 #[derive(Clone)]

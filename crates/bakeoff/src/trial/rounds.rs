@@ -13,7 +13,7 @@ use rand_pcg::Pcg64Mcg;
 use super::measurement::amount_of;
 use super::turn_taker::TurnTaker;
 use super::warm_up::WarmedUp;
-use crate::event::{Event, Observer};
+use crate::run::event::{Event, Observer};
 
 /// Fewest rounds of a measurement: a server's slices should be first and last in a round.
 const FEWEST_ROUNDS: u32 = 2;

@@ -12,12 +12,12 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use workload::Workload;
 
-use crate::breaking_point::{BreakingPoint, BreakingPointError};
 use crate::hint::Hint;
-use crate::run_machines::RunMachines;
-use crate::run_power::RunPower;
-use crate::trial_order::ScheduledTrial;
-use crate::variant_point::VariantPoint;
+use crate::machines::of_run::RunMachines;
+use crate::machines::power::RunPower;
+use crate::plan::trial_order::ScheduledTrial;
+use crate::plan::variant_point::VariantPoint;
+use crate::study::breaking_point::{BreakingPoint, BreakingPointError};
 
 /// A trial that has ended.
 pub struct FinishedTrial {

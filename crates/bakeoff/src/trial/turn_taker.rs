@@ -10,8 +10,8 @@ use workload::ServerVariant;
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
 use super::setup::TrialError;
-use crate::event::Observer;
 use crate::hint::Hint;
+use crate::run::event::Observer;
 
 /// The kernel settings of a server, which servers that are up together have in turns.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use super::load_windows::LoadWindows;
 use super::measurement::TrialMeasurement;
 use super::recorders::{MachineRecording, RecordedLoad};
 use crate::gates::{NetworkUse, SeenMachine, WatchedMachine};
-use crate::run_machines::{HERE, RunMachines};
+use crate::machines::of_run::{HERE, RunMachines};
 
 /// The machines of the trial with their telemetry: the server's, and those of the clients where they are others.
 pub fn watched<'r>(

@@ -14,9 +14,9 @@ use workload::OperationCount;
 use super::{LoadEnd, TrialMember};
 use crate::bottleneck::{self, ResourceReadings};
 
-use crate::first_block::has_alternative;
 use crate::gates::{self, GateInput};
-use crate::shared_kernel::have_one_host;
+use crate::machines::shared_kernel::have_one_host;
+use crate::run::first_block::has_alternative;
 use crate::trial::load_windows::LoadWindows;
 use crate::trial::measurement::TrialMeasurement;
 use crate::trial::phases::ClientCounts;

@@ -1,0 +1,48 @@
+//! Reaches the machines that make the load of a run: an agent on each. What they do is left to the engine.
+
+use std::sync::Arc;
+
+use archive::model::Plan;
+use load::engine::RunContext;
+use machine::load_client;
+use machine::{HostClient, HostEntry, ReachOptions};
+
+use crate::machines::open::OtherMachines;
+use crate::plan::hosts;
+use crate::run::error::RunPlanError;
+use crate::run::event::{Event, Observer};
+
+/// The clients of a run; none where this machine makes the load. Dropping it ends their agents.
+pub struct LoadClients(Vec<Arc<HostClient>>);
+
+impl LoadClients {
+    /// Reaches them: the agents of the run's machines make load, too.
+    pub fn open(
+        plan: &Plan,
+        others: &OtherMachines,
+        reach: &ReachOptions,
+        context: &RunContext,
+        observe: &mut Observer<'_>,
+    ) -> Result<Self, RunPlanError> {
+        let mut hosts = plan_hosts::clients(plan)?;
+        if hosts.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        for host in hosts.iter_mut().filter(|host| host.ssh.is_none() && host.cpus.is_none()) {
+            // This machine has servers, too, on its other CPUs.
+            host.cpus = plan.cpus.client.parse().ok();
+        }
+        observe(Event::Doing { what: format!("connecting to the clients {}", plan.clients.join(", ")) });
+        let open = |host: &HostEntry| match others.get(&host.name) {
+            Some(machine) => HostClient::on(host, machine).map(Arc::new),
+            // This machine, which the run has reserved.
+            None => HostClient::open(host, reach, &context.interrupted, &|_, _| ()).map(Arc::new),
+        };
+        Ok(Self(hosts.iter().map(open).collect::<Result<_, _>>()?))
+    }
+
+    /// The context of a load that they make.
+    pub fn context(&self, context: &RunContext) -> RunContext {
+        load_client::context_of(&self.0, context)
+    }
+}

@@ -1,0 +1,74 @@
+//! Reaches the other machines of a plan, with servers or clients: an agent on each, which reserves it. What runs there is left
+//! to [`run_plan`](crate::run::of_plan::run_plan).
+
+use std::thread;
+
+use archive::model::{Plan, PlannedHost};
+use load::engine::RunContext;
+use machine::{HostEntry, MachineError, ReachOptions, RemoteMachine, end_all};
+
+use crate::machines::draw;
+use crate::plan::error::PlanError;
+use crate::run::error::RunPlanError;
+use crate::run::event::{Event, Observer};
+
+/// The machines of a run that are reached by ssh. Dropping it ends their agents, all at the same time.
+pub struct OtherMachines(pub Vec<(String, RemoteMachine)>);
+
+impl OtherMachines {
+    /// Reaches those that variants of the plan are on, and its clients. Where one cannot be reached, the others are released.
+    pub fn open(
+        plan: &Plan,
+        reach: &ReachOptions,
+        context: &RunContext,
+        observe: &mut Observer<'_>,
+    ) -> Result<Self, RunPlanError> {
+        let is_used = |host: &&PlannedHost| {
+            plan.clients.contains(&host.name)
+                || plan.variants.iter().any(|variant| {
+                    machine_draw::machines(plan, variant).iter().any(|drawn| drawn.name == host.name)
+                })
+        };
+        let hosts = plan.hosts.iter().filter(is_used).filter(|host| host.ssh.is_some());
+        let entries: Vec<HostEntry> =
+            hosts.map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect::<Result<_, _>>()?;
+        if entries.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        observe(Event::Doing { what: format!("connecting to {}", names.join(", ")) });
+        let opened: Vec<Result<(String, RemoteMachine), MachineError>> = thread::scope(|scope| {
+            let open = |entry| open(entry, reach, context);
+            let threads: Vec<_> = entries.iter().map(|entry| scope.spawn(move || open(entry))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a connection does not panic")).collect()
+        });
+        let (opened, failed): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
+        let opened = Self(opened.into_iter().flatten().collect());
+        match failed.into_iter().find_map(Result::err) {
+            Some(error) => Err(error.into()),
+            None => Ok(opened),
+        }
+    }
+}
+
+fn open(
+    entry: &HostEntry,
+    reach: &ReachOptions,
+    context: &RunContext,
+) -> Result<(String, RemoteMachine), MachineError> {
+    let machine = RemoteMachine::open(entry, reach, &context.interrupted, &|_| ())?;
+    Ok((entry.name.clone(), machine))
+}
+
+impl OtherMachines {
+    /// The one of this name.
+    pub fn get(&self, name: &str) -> Option<&RemoteMachine> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, machine)| machine)
+    }
+}
+
+impl Drop for OtherMachines {
+    fn drop(&mut self) {
+        end_all(self.0.drain(..));
+    }
+}

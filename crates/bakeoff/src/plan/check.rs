@@ -1,0 +1,210 @@
+//! Checks a plan before anything is started, also a plan that the user wrote.
+
+use archive::model::{FORMAT, Measure, Plan, RunKind, Vary};
+use host::CpuSet;
+use host::knobs::{self, Knob};
+use load::inputs::slo::Slo;
+use workload::{Catalogue, Workload};
+
+use crate::plan::error::PlanError;
+use crate::plan::hosts;
+use crate::plan::limits;
+use crate::plan::variant::server_variant;
+use crate::plan::variant_point::{VariantPoint, variant_points};
+use crate::run::first_block::may_fall_back;
+
+/// Checks that a plan can be run.
+pub fn check(plan: &Plan) -> Result<(), PlanError> {
+    if plan.format != FORMAT {
+        return Err(PlanError::Format(plan.format));
+    }
+    plan_limits::check(plan)?;
+    plan_hosts::check(plan)?;
+    let workload = Catalogue::default().find(&plan.workload)?;
+    if workload.load.is_runner() {
+        if !plan.hosts.is_empty() {
+            return Err(PlanError::OwnLoadOnHost(workload.name));
+        }
+        check_own_load(plan, &workload)?;
+    } else if let Measure::OneByOne { .. } = plan.measure {
+        return Err(PlanError::NotOneByOne(workload.name));
+    }
+    if plan.kind == RunKind::Explain {
+        check_explanation(plan, &workload)?;
+    }
+    check_measure(plan)?;
+    check_breaking_point(plan)?;
+    if plan.fallback.is_some() && !may_fall_back(plan, &workload) {
+        return Err(PlanError::Fallback);
+    }
+    if plan.turns.is_some()
+        && let Some(why) = why_one_at_a_time(plan, &workload)
+    {
+        return Err(PlanError::Turns(why));
+    }
+    let has_servers_here = plan.variants.iter().any(|variant| plan.is_here(variant));
+    let server = has_servers_here.then_some(&plan.cpus.server);
+    for cpus in server.into_iter().chain([&plan.cpus.client]) {
+        if cpus.parse::<CpuSet>().map_or(true, |set| set.is_empty()) {
+            return Err(PlanError::CpuList(cpus.clone()));
+        }
+    }
+    if let Some(operation) = &plan.on_op {
+        workload.only(operation)?;
+    }
+    check_connections(plan, &workload)
+}
+
+/// Checks that the servers of a plan can be held under load, all at the same time.
+fn check_explanation(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
+    match why_one_at_a_time(plan, workload) {
+        Some(why) if plan.variants.len() > 1 => Err(PlanError::ExplainedTogether(why)),
+        _ => Ok(()),
+    }
+}
+
+/// Why the servers of this plan cannot be up together; none if they can.
+pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static str> {
+    let keeps_kernel = |point: &VariantPoint| {
+        server_variant(workload, &point.variant(plan))
+            .is_ok_and(|variant| !variant.kernel.keys().all(knobs::takes_effect_at_once))
+    };
+    if workload.load.is_runner() {
+        Some("a program that makes its own load has the machine to itself: remove it")
+    } else if plan.background.is_some()
+        || matches!(plan.measure, Measure::OneByOne { .. } | Measure::BreakingPoint)
+    {
+        Some(
+            "a background load, operations one at a time, and the breaking point need one server at a time: remove it",
+        )
+    } else if variant_points(plan).iter().any(|point| keeps_kernel(point) && shares_machine(plan, point)) {
+        Some(
+            "a kernel setting of a variant has effects that last, and the servers of its machine need to run one at a time: remove it",
+        )
+    } else {
+        None
+    }
+}
+
+/// Whether a change of kernel settings for this variant would reach another one: on its machine, or on that of the client.
+fn shares_machine(plan: &Plan, point: &VariantPoint) -> bool {
+    let host_of = |variant: usize| plan.variants[variant].host.as_ref();
+    let own = host_of(point.variant);
+    let here = plan.is_here(&plan.variants[point.variant]);
+    let on_it = variant_points(plan).iter().filter(|other| host_of(other.variant) == own).count();
+    here || on_it > 1
+}
+
+/// Checks that the plan only sets kernel settings that are usual in comparisons, or that the user allowed.
+pub fn check_kernel_settings(plan: &Plan, allowed: &[Knob]) -> Result<(), PlanError> {
+    let workload = Catalogue::default().find(&plan.workload)?;
+    for variant_point in variant_points(plan) {
+        let variant = server_variant(&workload, &variant_point.variant(plan))?;
+        let is_allowed = |knob: &Knob| {
+            knobs::usual_purpose(knob).is_some() || allowed.iter().any(|other| other.path() == knob.path())
+        };
+        if let Some(knob) = variant.kernel.into_keys().find(|knob| !is_allowed(knob)) {
+            return Err(PlanError::KernelSetting(knob));
+        }
+    }
+    Ok(())
+}
+
+/// Checks a plan whose program under test makes the load: it has no rate and no connections that could be set.
+fn check_own_load(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
+    let has_rate = matches!(plan.measure, Measure::LatencyCurve { .. } | Measure::CpuTime { .. });
+    let lacks = if plan.sweep.iter().any(|axis| !matches!(axis.vary, Vary::Knob(_))) {
+        "has no connections or rate to vary"
+    } else if plan.measure.slo().is_some() || has_rate {
+        "has no rate to set, nor a capacity"
+    } else if plan.measure == Measure::MaxBytes && !moves_bytes(workload, plan.on_op.as_deref()) {
+        "reports no bytes that its operations move (bytes in [metrics])"
+    } else if plan.background.is_some() {
+        "has no server that a background load could be sent to"
+    } else if plan.load.connections != 1 || plan.load.threads != 1 {
+        "has no connections or client threads to set"
+    } else {
+        return Ok(());
+    };
+    Err(own_load(workload, lacks))
+}
+
+/// The error for a request that a workload with its own load cannot meet.
+pub fn own_load(workload: &Workload, lacks: &'static str) -> PlanError {
+    PlanError::OwnLoad { workload: workload.name.clone(), lacks }
+}
+
+/// Whether the operations are measured by the bytes that they move.
+pub fn moves_bytes(workload: &Workload, on_op: Option<&str>) -> bool {
+    let is_measured_in_bytes = |name: &str| workload.metrics.bytes.iter().any(|known| known == name);
+    on_op.map_or_else(
+        || workload.load.names.iter().all(|name| is_measured_in_bytes(name)),
+        is_measured_in_bytes,
+    )
+}
+
+fn check_measure(plan: &Plan) -> Result<(), PlanError> {
+    if let Some(slo) = plan.measure.slo() {
+        slo.parse::<Slo>()?;
+    }
+    let varies = plan.sweep.iter().any(|axis| axis.vary == Vary::Rate);
+    let is_at_rates = match &plan.measure {
+        Measure::LatencyCurve { rates_per_s, .. } => rates_per_s.is_empty(),
+        Measure::CpuTime { .. } => true,
+        Measure::MaxThroughput
+        | Measure::MaxBytes
+        | Measure::OneByOne { .. }
+        | Measure::Capacity { .. }
+        | Measure::BreakingPoint => false,
+    };
+    if varies && !is_at_rates {
+        return Err(PlanError::SweptRate);
+    }
+    if let Measure::CpuTime { rate_per_s } = plan.measure {
+        if plan.background.is_some() {
+            return Err(PlanError::CpuTimeWithBackground);
+        } else if plan.kind == RunKind::Sweep && rate_per_s.is_some() == varies {
+            // The first block has a part of a sweep's points only, so it cannot choose for all of them.
+            return Err(PlanError::CpuTimeOfSweep);
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a plan has steps of transfers if its trials measure the breaking point, and nothing that these do not have.
+fn check_breaking_point(plan: &Plan) -> Result<(), PlanError> {
+    let is_measured = plan.measure == Measure::BreakingPoint;
+    match &plan.concurrency {
+        Some(steps) if is_measured && steps.url.is_some() => {
+            Err(PlanError::BreakingPoint("the file is that of the workload: remove concurrency.url"))
+        }
+        None if is_measured => Err(PlanError::BreakingPoint("it needs the table concurrency: add it")),
+        Some(_) if !is_measured && plan.kind != RunKind::Concurrency => {
+            Err(PlanError::BreakingPoint("only trials that measure it have the table concurrency: remove it"))
+        }
+        _ if !is_measured => Ok(()),
+        _ if plan.kind != RunKind::Compare => {
+            Err(PlanError::BreakingPoint("only a comparison measures it: leave out --vary"))
+        }
+        _ if !plan.hosts.is_empty() || !plan.clients.is_empty() => Err(PlanError::BreakingPoint(
+            "servers and clients are on this machine: leave out hosts and --clients",
+        )),
+        _ if plan.background.is_some() || plan.power.is_some() => Err(PlanError::BreakingPoint(
+            "a background load and levels of load for watts need another measure: leave them out",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that every copy of every server gets a connection.
+fn check_connections(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
+    for variant_point in variant_points(plan) {
+        let instances = server_variant(workload, &variant_point.variant(plan))?.instances();
+        let connections = variant_point.connections(plan);
+        if u32::from(instances) > connections {
+            let name = variant_point.name(plan);
+            return Err(PlanError::IdleInstances { name, instances, connections });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! Plans: from a request to a [plan](archive::model::Plan) that leaves no default open, and the checks of one that comes from a file.
+//! What the trials of a plan do is left to [`trial`](crate::trial).
+
+pub mod check;
+pub mod effects;
+pub mod error;
+pub mod hosts;
+pub mod limits;
+pub mod preset;
+pub mod quick_measure;
+pub mod request;
+pub mod sweep_axis;
+pub mod trial_order;
+pub mod variant;
+pub mod variant_point;

@@ -1,0 +1,198 @@
+//! The caveats of a run: what can still mislead, from its facts and plan. Each has an entry in `docs/BIAS.md`, whose
+//! heading is the caveat's id.
+
+use archive::model::{Caveat, Facts, Measure, Plan, Variant};
+use host::CpuSet;
+use workload::{BINARY, is_kernel_setting};
+
+use crate::machines::draw;
+use crate::machines::shared_cpus::client_and_server_share_cpus;
+use crate::machines::shared_kernel::{self, are_on_different_machines, is_on_this_machine};
+use crate::machines::text::fewest_server_cpus;
+use crate::verdict::company;
+use crate::verdict::input::FinishedTrials;
+
+/// A caveat and the condition under which it applies.
+struct CaveatRule {
+    /// Heading of its entry in `docs/BIAS.md`.
+    id: &'static str,
+    text: &'static str,
+    applies: fn(&Plan, &Facts, &FinishedTrials) -> bool,
+}
+
+/// The client's fact that names which side generates the load.
+pub const MADE_BY: &str = "load_made_by";
+/// Its value where the program under test does, which speaks the protocol of `docs/BYOD.md`.
+pub const MADE_BY_SERVER: &str = "server";
+
+/// Whether this program generates the load.
+pub fn has_client(facts: &Facts) -> bool {
+    facts.client.get(MADE_BY).is_none_or(|side| side != MADE_BY_SERVER)
+}
+
+/// Whether server and client have a CPU in common.
+pub fn shares_cpus(plan: &Plan) -> bool {
+    let parse = |text: &str| text.parse::<CpuSet>().ok();
+    let both = parse(&plan.cpus.server).zip(parse(&plan.cpus.client));
+    both.is_some_and(|(server, client)| !server.intersection(&client).is_empty())
+}
+
+fn has_servers_here(plan: &Plan, facts: &Facts) -> bool {
+    plan.variants.iter().any(|variant| is_on_this_machine(plan, facts, variant))
+}
+
+/// With fewer server CPUs, contention between them hardly shows.
+const MANY_CPUS: usize = 8;
+
+/// Whether two variants are the same server from different binaries.
+fn has_builds_of_one_program(plan: &Plan) -> bool {
+    let build = |variant: &Variant| variant.knobs.get(BINARY).cloned();
+    let differ = |a: &Variant, b: &Variant| a.server == b.server && build(a) != build(b);
+    plan.variants.iter().any(|a| plan.variants.iter().any(|b| differ(a, b)))
+}
+
+const RULES: &[CaveatRule] = &[
+    CaveatRule {
+        id: "one-machine",
+        text: "Client and server run on one machine. They share caches, memory bandwidth and the kernel: a server that makes the kernel work harder also slows its client.",
+        applies: |plan, facts, _| has_client(facts) && has_servers_here(plan, facts),
+    },
+    CaveatRule {
+        id: "own-load",
+        text: "The program under test generates and times its own load. Its clock, its counts and its definition of an operation are not checked independently, and a stall of all its threads shows as fewer operations instead of long ones (coordinated omission).",
+        applies: |_, facts, _| !has_client(facts),
+    },
+    CaveatRule {
+        id: "loopback",
+        text: "The load goes over the loopback interface: no network card, no interrupts, no propagation delay. The cost of a network is not in these numbers.",
+        applies: |plan, facts, _| has_client(facts) && has_servers_here(plan, facts),
+    },
+    CaveatRule {
+        id: "cpu-time",
+        text: "CPU time is what the kernel charges to the server's processes. Over loopback, the sender's CPU also does the receiver's protocol work: a part of the server's network cost is charged to the client, and the other way round. What kernel threads do is charged to nobody.",
+        applies: |plan, _, _| matches!(plan.measure, Measure::CpuTime { .. }),
+    },
+    CaveatRule {
+        id: "shared-cpus",
+        text: "Server and client share CPUs: CPU time that the client uses is missing from the server.",
+        applies: |plan, facts, _| has_client(facts) && client_and_server_share_cpus(plan, facts),
+    },
+    CaveatRule {
+        id: "virtual-cpus",
+        text: "The CPUs are virtual. The hypervisor may take CPU time (steal has a gate), and an idle CPU wakes up slowly, so that a server may run at one of two speeds from restart to restart.",
+        applies: |_, facts, _| {
+            facts
+                .host
+                .iter()
+                .any(|(key, value)| key.contains("hypervisor") && !value.is_empty() && value != "none")
+        },
+    },
+    CaveatRule {
+        id: "these-machines",
+        text: "The variants run on different machines, fewer than six of each kind. Machines of one type differ from each other, so the ratio is about these machines and not about their types.",
+        applies: |plan, facts, _| {
+            are_on_different_machines(plan, facts) && machine_draw::sets_of_kinds(plan).is_none()
+        },
+    },
+    CaveatRule {
+        id: "network",
+        text: "The load goes over the network to the servers' machines. Its round trips are in the response times, and what it carries at most limits the throughput: `showdown hosts` measures both.",
+        applies: |plan, facts, _| {
+            plan.variants.iter().any(|variant| !is_on_this_machine(plan, facts, variant))
+        },
+    },
+    CaveatRule {
+        id: "background",
+        text: "A fixed background load ran beside the measured load. The server carries it out, but its operations are not counted in the results.",
+        applies: |plan, _, _| plan.background.is_some(),
+    },
+    CaveatRule {
+        id: "kernel",
+        text: "The variants differ in a kernel setting, which applies to the whole machine. It affects the client too, and that effect is part of the ratio.",
+        applies: |plan, facts, _| {
+            let swept = plan.sweep.iter().map(|axis| axis.vary.to_string());
+            let set = plan.variants.iter().flat_map(|variant| variant.knobs.keys().cloned());
+            has_client(facts) && swept.chain(set).any(|name| is_kernel_setting(&name))
+        },
+    },
+    CaveatRule {
+        id: "points",
+        text: "Each point of a sweep has intervals of 95 % of its own, which its pairs share and the points do not: of 20 points at which two servers are equal, one seems to show a difference. Believe what neighbouring points show as well, or compare at one point.",
+        applies: |plan, _, _| !plan.sweep.is_empty() && plan.variants.len() > 1,
+    },
+    CaveatRule {
+        id: "resumed",
+        text: "The run was interrupted and resumed. The trials of a block are from one side of the gap, so each ratio is of one time; the values of one variant are from several times.",
+        applies: |_, facts, _| facts.resumed.iter().any(|resumption| resumption.kept_trials > 0),
+    },
+    CaveatRule {
+        id: "one-minute",
+        text: "A start is loaded for seconds: about 4 with the quick preset, 10 by default, 30 with --thorough. A warm-up that takes longer is only seen as a ratio that still moves; effects of minutes (compaction, log rotation, garbage collection, thermal limits) do not show.",
+        applies: |plan, _, _| !matches!(plan.measure, Measure::BreakingPoint | Measure::OneByOne { .. }),
+    },
+    CaveatRule {
+        id: "few-cpus",
+        text: "The servers had fewer than 8 CPUs: locks, cache lines and accept queues that many CPUs contend for do not show.",
+        applies: |plan, facts, _| fewest_server_cpus(plan, facts).is_some_and(|cpus| cpus < MANY_CPUS),
+    },
+    CaveatRule {
+        id: "builds",
+        text: "The variants are one program in two builds. Where a linker places functions can change the speed by some percent, and restarts do not change that: a small difference may be of the builds and not of the change between them.",
+        applies: |plan, _, _| has_builds_of_one_program(plan),
+    },
+    CaveatRule {
+        id: "others",
+        text: "Other programs or the hypervisor used CPU time during trials that count. The servers of a block were loaded in turns and met it alike: the interval of the ratio has the scatter. What one server carries is that of a disturbed machine.",
+        applies: |_, _, trials| trials.all().any(|trial| company::taken(trial).is_some()),
+    },
+    CaveatRule {
+        id: "long-log",
+        text: "A server wrote a log of more than 2 MiB in a trial. Writing it is part of its work: compare servers that log alike. Only beginning and end of the log are kept.",
+        applies: |_, _, trials| trials.all().any(|trial| trial.files.logs_left_out_bytes > 0),
+    },
+];
+
+/// Heading of the entry in `docs/BIAS.md` about hosts that are one machine, whose names are in the caveat.
+pub const ONE_KERNEL: &str = "one-kernel";
+
+/// The caveats that apply to a run.
+pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Caveat> {
+    let one_kernel = shared_kernel::sentences(plan, facts).into_iter();
+    let one_kernel = one_kernel.map(|text| Caveat { id: ONE_KERNEL.to_owned(), text: format!("{text}.") });
+    let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts, trials));
+    let applying = applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() });
+    one_kernel.chain(applying).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::model::KnobValue;
+
+    use super::*;
+
+    #[test]
+    fn every_caveat_has_a_heading_in_the_bias_page() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BIAS.md");
+        let page = std::fs::read_to_string(page).expect("the page of biases");
+        let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        for id in RULES.iter().map(|rule| rule.id).chain([ONE_KERNEL]) {
+            assert!(headings.contains(&id), "docs/BIAS.md has no heading \"## {id}\"");
+        }
+    }
+
+    #[test]
+    fn two_builds_of_one_server_are_named_and_two_servers_are_not() {
+        let plan: Plan = crate::testing::plan::PLAN.parse().expect("a plan");
+        let ids = |plan: &Plan| -> Vec<String> {
+            caveats(plan, &Facts::default(), &FinishedTrials::default()).into_iter().map(|c| c.id).collect()
+        };
+        assert!(!ids(&plan).contains(&"builds".to_owned()) && ids(&plan).contains(&"few-cpus".to_owned()));
+        let mut builds = plan.clone();
+        builds.variants[1].server = "nginx".to_owned();
+        builds.variants[1].knobs.insert(BINARY.to_owned(), KnobValue::Text("/opt/nginx".to_owned()));
+        assert!(ids(&builds).contains(&"builds".to_owned()));
+        let mut many = plan;
+        many.cpus.server = "0-7".to_owned();
+        assert!(!ids(&many).contains(&"few-cpus".to_owned()));
+    }
+}

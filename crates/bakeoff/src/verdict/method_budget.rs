@@ -1,0 +1,72 @@
+//! The budget of systematic errors: what the method itself may be wrong by, as far as that was measured. `docs/BIAS.md` has the
+//! table with all of them, also those that were not measured.
+
+use archive::model::{Facts, MethodError, Plan};
+
+use crate::verdict::caveats::{has_client, shares_cpus};
+
+/// An error of the method and the condition under which it applies.
+struct BudgetRule {
+    /// Its name in the table of `docs/BIAS.md`.
+    source: &'static str,
+    /// The largest relative error of a ratio that was measured.
+    within: f64,
+    applies: fn(&Plan, &Facts) -> bool,
+}
+
+const RULES: &[BudgetRule] = &[
+    BudgetRule {
+        source: "in turns or alone",
+        within: 0.04,
+        applies: |plan, _| plan.turns.is_some() && plan.variants.len() > 1 && plan.measure.is_closed_loop(),
+    },
+    BudgetRule {
+        source: "client that sleeps",
+        within: 0.17,
+        applies: |plan, facts| has_client(facts) && plan.clients.is_empty() && shares_cpus(plan),
+    },
+    BudgetRule {
+        source: "slice length with a client that sleeps",
+        within: 0.08,
+        applies: |plan, facts| {
+            let is_sliced = plan.turns.is_some() && plan.measure.is_closed_loop();
+            is_sliced && has_client(facts) && plan.clients.is_empty() && shares_cpus(plan)
+        },
+    },
+];
+
+/// The errors of the method that apply to a run.
+pub fn method_errors(plan: &Plan, facts: &Facts) -> Vec<MethodError> {
+    let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts));
+    applying.map(|rule| MethodError { source: rule.source.to_owned(), within: rule.within }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan::PLAN;
+
+    #[test]
+    fn the_budget_of_the_page_has_the_bounds_of_the_program() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BIAS.md");
+        let page = std::fs::read_to_string(page).expect("the page of biases");
+        for BudgetRule { source, within, .. } in RULES {
+            let row = format!("| {source} | {:.0} % |", within * 100.0);
+            assert!(page.contains(&row), "docs/BIAS.md has no row that begins with {row:?}");
+        }
+    }
+
+    #[test]
+    fn turns_of_closed_loops_have_a_bound_and_capacities_of_one_server_none() {
+        let plan: Plan = PLAN.parse().expect("a plan");
+        let within = |plan: &Plan| {
+            method_errors(plan, &Facts::default()).iter().map(|error| error.within).sum::<f64>()
+        };
+        assert!(within(&plan).abs() < 1e-9);
+        let turns = PLAN.replace("warm_up =", "turns = { load = \"1s\" }\nwarm_up =");
+        let turns: Plan = turns.parse().expect("a plan");
+        assert!((within(&turns) - 0.04).abs() < 1e-9);
+        let shared: Plan = PLAN.replace("client = \"1\"", "client = \"0\"").parse().expect("a plan");
+        assert!((within(&shared) - 0.17).abs() < 1e-9);
+    }
+}
