@@ -84,11 +84,12 @@ fn note_what_meets_all_alike(gates: &mut [Gate]) {
     }
 }
 
-/// Makes a failed gate a note, with the reason.
+/// Makes a failed gate a note, with the reason in place of the remedy.
 fn note(gate: &mut Gate, why: &str) {
     if gate.outcome == GateOutcome::Failed {
         gate.outcome = GateOutcome::Noted;
-        gate.message = format!("{}; the trial counts: {why}", gate.message);
+        let what = gate.message.rsplit_once(": ").map_or(gate.message.as_str(), |(what, _)| what);
+        gate.message = format!("{what}; the trial counts: {why}");
     }
 }
 

@@ -9,8 +9,8 @@ use machine::{HostEntry, LocalMachine, Machine, ReachOptions};
 
 use crate::machines::load_clients::LoadClients;
 use crate::machines::open::OtherMachines;
+use crate::plan;
 use crate::plan::error::PlanError;
-use crate::plan::hosts;
 use crate::run::error::RunPlanError;
 use crate::run::event::Observer;
 
@@ -30,7 +30,7 @@ impl RunHosts {
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
-        let reach = ReachOptions::to(&plan_hosts::entries(plan)?, programs)?.for_run(here.lock_owner());
+        let reach = ReachOptions::to(&plan::hosts::entries(plan)?, programs)?.for_run(here.lock_owner());
         let others = OtherMachines::open(plan, &reach, context, observe)?;
         let clients = LoadClients::open(plan, &others, &reach, context, observe)?;
         Ok(Self { clients, others })

@@ -8,7 +8,7 @@ use machine::load_client;
 use machine::{HostClient, HostEntry, ReachOptions};
 
 use crate::machines::open::OtherMachines;
-use crate::plan::hosts;
+use crate::plan;
 use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
 
@@ -24,7 +24,7 @@ impl LoadClients {
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
-        let mut hosts = plan_hosts::clients(plan)?;
+        let mut hosts = plan::hosts::clients(plan)?;
         if hosts.is_empty() {
             return Ok(Self(Vec::new()));
         }

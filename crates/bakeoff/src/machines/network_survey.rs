@@ -8,11 +8,11 @@ use archive::model::{Measure, Plan};
 use load::inputs::slo::Slo;
 use machine::{HostEntry, MachineError, measure_path, measure_together};
 
-use crate::machines::draw;
+use crate::machines;
 use crate::machines::network_paths::{Ends, HostName, NetworkPaths, between, between_all, named_host};
 use crate::machines::open::OtherMachines;
+use crate::plan;
 use crate::plan::error::PlanError;
-use crate::plan::hosts;
 use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
 
@@ -100,13 +100,13 @@ fn check_objective(plan: &Plan, paths: &NetworkPaths) -> Result<(), RunPlanError
 /// Every client with every server on another machine.
 fn ends(plan: &Plan) -> Result<Vec<Ends>, PlanError> {
     let elsewhere = |host: &HostEntry| host.ssh.is_some().then(|| host.name.clone());
-    let mut clients: Vec<HostName> = plan_hosts::clients(plan)?.iter().map(elsewhere).collect();
+    let mut clients: Vec<HostName> = plan::hosts::clients(plan)?.iter().map(elsewhere).collect();
     if clients.is_empty() {
         clients.push(None);
     }
     let mut servers: Vec<HostName> = Vec::new();
     for variant in &plan.variants {
-        let machines = machine_draw::machines(plan, variant);
+        let machines = machines::draw::machines(plan, variant);
         let names = machines.iter().map(|host| host.ssh.is_some().then(|| host.name.clone()));
         servers.extend(names.chain(machines.is_empty().then_some(None)));
     }

@@ -9,7 +9,7 @@ use archive::model::{Facts, FlatFacts, Plan, PlannedHost, Variant};
 use host::CpuSet;
 use machine::{HostEntry, Machine, MachineError};
 
-use crate::machines::draw;
+use crate::machines;
 use crate::machines::network_paths::NetworkPaths;
 use crate::machines::shared_kernel;
 
@@ -69,7 +69,7 @@ impl<'m> RunMachines<'m> {
         };
         let places_of = |variant: &Variant| {
             let places: Vec<Place> =
-                machine_draw::machines(plan, variant).into_iter().filter_map(place).collect();
+                machines::draw::machines(plan, variant).into_iter().filter_map(place).collect();
             let here = Place { machine: HERE, address: Ipv4Addr::LOCALHOST.into() };
             if places.is_empty() { vec![here] } else { places }
         };
@@ -118,7 +118,7 @@ impl<'m> RunMachines<'m> {
     /// Where a variant of the plan runs in a block.
     pub fn place_of(&self, variant: usize, block: u32) -> Place {
         let places = &self.places[variant];
-        places[machine_draw::set_of(block, places.len() as u32) as usize]
+        places[machines::draw::set_of(block, places.len() as u32) as usize]
     }
 
     /// Whether a variant of the plan runs on a machine in some block.

@@ -7,7 +7,7 @@ use archive::model::{Plan, PlannedHost};
 use load::engine::RunContext;
 use machine::{HostEntry, MachineError, ReachOptions, RemoteMachine, end_all};
 
-use crate::machines::draw;
+use crate::machines;
 use crate::plan::error::PlanError;
 use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
@@ -26,7 +26,7 @@ impl OtherMachines {
         let is_used = |host: &&PlannedHost| {
             plan.clients.contains(&host.name)
                 || plan.variants.iter().any(|variant| {
-                    machine_draw::machines(plan, variant).iter().any(|drawn| drawn.name == host.name)
+                    machines::draw::machines(plan, variant).iter().any(|drawn| drawn.name == host.name)
                 })
         };
         let hosts = plan.hosts.iter().filter(is_used).filter(|host| host.ssh.is_some());

@@ -6,9 +6,8 @@ use host::knobs::{self, Knob};
 use load::inputs::slo::Slo;
 use workload::{Catalogue, Workload};
 
+use crate::plan;
 use crate::plan::error::PlanError;
-use crate::plan::hosts;
-use crate::plan::limits;
 use crate::plan::variant::server_variant;
 use crate::plan::variant_point::{VariantPoint, variant_points};
 use crate::run::first_block::may_fall_back;
@@ -18,8 +17,8 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.format != FORMAT {
         return Err(PlanError::Format(plan.format));
     }
-    plan_limits::check(plan)?;
-    plan_hosts::check(plan)?;
+    plan::limits::check(plan)?;
+    plan::hosts::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     if workload.load.is_runner() {
         if !plan.hosts.is_empty() {

@@ -6,9 +6,8 @@ use archive::model::Plan;
 use workload::definition::ReadyProbe;
 use workload::{Catalogue, ServerDefinition, Workload};
 
+use crate::plan;
 use crate::plan::error::PlanError;
-use crate::plan::hosts;
-use crate::plan::limits;
 use crate::plan::variant::server_variant;
 use crate::plan::variant_point::variant_points;
 
@@ -33,8 +32,8 @@ pub struct PlanEffects {
 
 /// What a run of this plan does.
 pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
-    plan_limits::check(plan)?;
-    plan_hosts::check(plan)?;
+    plan::limits::check(plan)?;
+    plan::hosts::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     let points = variant_points(plan);
     let (mut variants, mut kernel_settings, mut packages) = (Vec::new(), BTreeSet::new(), BTreeSet::new());

@@ -11,10 +11,10 @@ use load::inputs::slo::Slo;
 use machine::HostEntry;
 use workload::{Catalogue, Workload};
 
-use crate::machines::draw;
+use crate::machines;
+use crate::plan;
 use crate::plan::check::{check, moves_bytes, own_load, why_one_at_a_time};
 use crate::plan::error::PlanError;
-use crate::plan::hosts;
 use crate::plan::preset::{self, Preset, long_enough_for};
 use crate::plan::quick_measure;
 use crate::plan::sweep_axis;
@@ -159,7 +159,7 @@ fn of_transfers(plan: Plan, steps: &PlannedConcurrency) -> Plan {
 
 /// The hosts of clients, as a plan has them.
 pub fn hosts_of_clients(known: &[HostEntry], clients: &[String]) -> Result<Vec<PlannedHost>, PlanError> {
-    plan_hosts::used(known, &[], clients)
+    plan::hosts::used(known, &[], clients)
 }
 
 /// How many blocks a run has, and when it may end.
@@ -198,7 +198,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
     let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
-    let written = plan_hosts::on_hosts(&request.variants, request.on.as_deref());
+    let written = plan::hosts::on_hosts(&request.variants, request.on.as_deref());
     let steps = match &request.measure {
         MeasureRequest::BreakingPoint(steps) => Some(steps.clone()),
         _ => None,
@@ -206,19 +206,19 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let usual = steps.as_ref().map(|_| DOWNLOAD);
     let named = request.workload.as_deref().or(usual);
     let (workload, variants) = Catalogue::default().resolve(named, &written)?;
-    let variants = plan_variants(variants.into_iter().zip(plan_hosts::names(&written)));
-    let mut hosts = plan_hosts::used(&request.hosts, &variants, &request.clients)?;
+    let variants = plan_variants(variants.into_iter().zip(plan::hosts::names(&written)));
+    let mut hosts = plan::hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
         // A kind is of other machines.
         variant.kind().is_none()
             && hosts
                 .iter()
                 .find(|host| Some(&host.name) == variant.host.as_ref())
-                .is_none_or(|host| host.ssh.is_none() || plan_hosts::leads_back(host))
+                .is_none_or(|host| host.ssh.is_none() || plan::hosts::leads_back(host))
     });
     let preset = if kind == RunKind::Sweep { Preset::of_sweep(length) } else { Preset::of(length) };
     let (cpus, threads) = cpu_split(&workload, has_servers_here, host)?;
-    plan_hosts::divide_this_machine(&mut hosts, &request.clients, &cpus);
+    plan::hosts::divide_this_machine(&mut hosts, &request.clients, &cpus);
     let threads = threads_of_clients(request).unwrap_or(threads);
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
@@ -274,7 +274,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         variants,
         sweep,
     };
-    if let Some(sets) = machine_draw::sets(&plan) {
+    if let Some(sets) = machines::draw::sets(&plan) {
         // Each set of machines has as many blocks, which no look may cut off.
         plan.blocks = expected.next_multiple_of(sets);
         plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);

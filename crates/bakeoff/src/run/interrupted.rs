@@ -10,7 +10,7 @@ use archive::{ArchiveError, Run, RunId, RunWriter, layout};
 use load::hlog;
 use load::record::Micros;
 
-use crate::plan::limits;
+use crate::plan;
 use crate::plan::variant_point::{VariantPoint, variant_points};
 use crate::run::replay::Replay;
 use crate::trial::add_times;
@@ -88,7 +88,7 @@ impl InterruptedRun {
             return Err(damaged(&problem.file, &problem.text));
         }
         let Some(plan) = run.plan.clone() else { return Err(damaged(layout::PLAN, &"it is missing")) };
-        plan_limits::check(&plan).map_err(|why| damaged(layout::PLAN, &why))?;
+        plan::limits::check(&plan).map_err(|why| damaged(layout::PLAN, &why))?;
         let path = run.dir.join(layout::PLAN).display().to_string();
         if !plan.kind.has_trials() {
             return Err(ResumeError::NoTrials { id: run.id, plan: path });

@@ -15,9 +15,9 @@ use crate::machines::network_survey::measure_networks;
 use crate::machines::of_run::{RunMachine, RunMachines};
 use crate::machines::open::OtherMachines;
 use crate::machines::power::{RunMeter, RunPower};
+use crate::plan;
 use crate::plan::check::{check, check_kernel_settings};
 use crate::plan::error::PlanError;
-use crate::plan::hosts;
 use crate::plan::preset::telemetry_period;
 use crate::plan::variant::server_variant;
 use crate::plan::variant_point::{VariantPoint, variant_points};
@@ -101,7 +101,7 @@ pub fn on_its_machines<T>(
             breaking_point.fit(plan, &workload, variant, cpus.len())?;
         }
     }
-    let reach = ReachOptions::to(&plan_hosts::entries(plan)?, permissions.programs)?;
+    let reach = ReachOptions::to(&plan::hosts::entries(plan)?, permissions.programs)?;
     let reach = reach.for_run(here.lock_owner());
     let others = OtherMachines::open(plan, &reach, context, observe)?;
     let clients = LoadClients::open(plan, &others, &reach, context, observe)?;

@@ -8,7 +8,7 @@ use stats::describe::Sample;
 use stats::expected_width::IntervalWidth;
 
 use crate::limits::MOST_BLOCKS;
-use crate::machines::draw;
+use crate::machines;
 use crate::run::stopping::complete_blocks;
 use crate::verdict::input::{FinishedTrials, VerdictInput};
 use crate::verdict::looks;
@@ -103,7 +103,7 @@ impl Outlook {
 
 /// Whether the verdict is about kinds of machines: further blocks on the same machines do not make its interval narrower.
 fn of_kinds(plan: &Plan) -> bool {
-    machine_draw::sets_of_kinds(plan).is_some()
+    machines::draw::sets_of_kinds(plan).is_some()
 }
 
 /// The median time from the begin of one block to that of the next. A run that was interrupted has one gap that is no block.
