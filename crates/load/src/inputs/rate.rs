@@ -6,6 +6,7 @@
 //! | `10k..100k/60s` | rises linearly for a minute |
 //! | `10k,20k,40k/10s` | three steps of ten seconds each |
 //! | `1k..50k/30s,50k/60s` | pieces of both kinds |
+//! | `50k/s`, `50k req/s` | the unit may be there |
 //!
 //! A piece without a length has the length of the next piece that has one. After the last piece its final rate continues.
 //!
@@ -158,9 +159,10 @@ impl FromStr for RateProfile {
         let mut length = f64::INFINITY;
         // From the last to the first: a piece without a length has the length of the next piece that has one.
         for item in text.split(',').rev() {
-            let (rates, span) = match item.split_once('/') {
+            let (rates, span) = match item.rsplit_once('/') {
+                // Not a length, but the unit of the rate.
+                Some((_, "s")) | None => (item, None),
                 Some((rates, span)) => (rates, Some(units::parse_duration(span.trim())?)),
-                None => (item, None),
             };
             if let Some(span) = span {
                 length = span.as_secs_f64();
@@ -236,6 +238,15 @@ mod tests {
         );
         assert!((profile.expected_arrivals(Duration::from_secs(10)) - 500.0).abs() < 1e-9);
         assert!((profile.expected_arrivals(Duration::from_secs(5)) - 125.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_rate_may_have_its_unit() {
+        let pieces = |text: &str| text.parse::<RateProfile>().expect("a profile").pieces;
+        for text in ["500/s", "500 req/s", "0.5k/s"] {
+            assert_eq!(pieces(text), pieces("500"), "{text}");
+        }
+        assert_eq!(pieces("1k/s..2k/s/10s,5k req/s/10s"), pieces("1k..2k/10s,5k/10s"));
     }
 
     #[test]

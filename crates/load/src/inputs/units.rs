@@ -65,7 +65,7 @@ fn count_up_to(text: &str, most: u32, expected: &str) -> Result<u32, UnitError> 
     count.ok_or_else(|| UnitError::new(text, expected))
 }
 
-/// Events a second above 0 and up to 10 M, more than any client can offer: `500`, `50k`, `0.5`.
+/// Events a second above 0 and up to 10 M, more than any client can offer: `500`, `50k`, `0.5`, `500/s`, `120k req/s`.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     let expected = "a rate above 0 and up to 10M a second, such as 500, 50k or 0.5";
     parse_rate_or_zero(text).ok().filter(|&r| r > 0.0).ok_or_else(|| UnitError::new(text, expected))
@@ -73,9 +73,16 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 
 /// Like [`parse_rate`], with 0 for the ends of a ramp.
 pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, UnitError> {
-    scaled(text, 1e3)
+    scaled(without_unit_of_rate(text), 1e3)
         .filter(|r| (0.0..=HIGHEST_RATE_PER_S).contains(r))
         .ok_or_else(|| UnitError::new(text, "a rate from 0 to 10M a second, such as 500, 50k or 0.5"))
+}
+
+/// The number of `500/s`, `120k req/s` or `120k ops/s`.
+fn without_unit_of_rate(text: &str) -> &str {
+    let Some(events) = text.trim().strip_suffix("/s") else { return text };
+    let number = events.strip_suffix("req").or_else(|| events.strip_suffix("ops"));
+    number.unwrap_or(events).trim_end()
 }
 
 /// A size in bytes up to 1 GiB: `100`, `4k` (4,096), `1m`.
@@ -124,6 +131,7 @@ mod tests {
         assert_eq!(parse_count("16Mi"), Ok(16 << 20));
         assert_eq!((parse_size("4k"), parse_size("4ki")), (Ok(4_096), Ok(4_096)));
         assert_eq!(parse_rate("50k"), Ok(50_000.0));
+        assert_eq!(["500/s", "0.5k req/s", " 500ops/s "].map(parse_rate), [const { Ok(500.0) }; 3]);
         assert_eq!((parse_connections("1M"), parse_threads("1024")), (Ok(1_000_000), Ok(1_024)));
         for most in [parse_connections("1000001"), parse_threads("1025"), parse_connections("0")] {
             assert!(most.is_err(), "{most:?}");
@@ -139,7 +147,9 @@ mod tests {
 
     #[test]
     fn text_that_is_not_an_amount_is_refused_with_the_expected_form() {
-        for text in ["0", "1e99", "-5", "10x", "", "k", "inf", "NaN", "1.2.3", "١"] {
+        for text in
+            ["/s", "req/s", "5 req", "5/m", "0", "1e99", "-5", "10x", "", "k", "inf", "NaN", "1.2.3", "١"]
+        {
             assert!(parse_rate(text).is_err(), "{text}");
         }
         for text in ["0", "1.5", "-1", "1e3", "9999999g", "16i", "i", "Mi"] {
