@@ -111,7 +111,7 @@ fn turns() -> [TrialTurns; 2] {
 }
 
 fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: TrialTurns) -> Trial {
-    let outcomes = [GateOutcome::Passed, GateOutcome::Failed, GateOutcome::NotApplicable];
+    let outcomes = [GateOutcome::Passed, GateOutcome::Failed, GateOutcome::Noted, GateOutcome::NotApplicable];
     let kinds = [PhaseKind::ClosedLoop, PhaseKind::SearchStep, PhaseKind::Measure, PhaseKind::CurveStep];
     Trial {
         format: FORMAT,
