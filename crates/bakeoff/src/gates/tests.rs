@@ -149,7 +149,7 @@ fn what_meets_all_servers_of_a_block_alike_is_noted_and_the_trial_counts() {
         (
             "the hypervisor took CPU time during the measurement; the trial counts: the servers of the block were loaded in \
              turns and met it alike",
-            "10.00 %"
+            "5.00 %"
         )
     );
     assert_eq!(in_turns(&stolen, None), (vec!["steal".to_owned()], none()));
