@@ -143,9 +143,9 @@ fn what_meets_all_servers_of_a_block_alike_is_noted_and_the_trial_counts() {
     let none = Vec::<String>::new;
     let stolen = steal(&[0.1, 0.1]);
     let gates = check(&GateInput { is_in_turns: true, ..undisturbed(&[&machine(&stolen)]) });
-    let note = gates.iter().find(|gate| gate.id == STEAL).expect("a gate");
+    let stolen_gate = gates.iter().find(|gate| gate.id == STEAL).expect("a gate");
     assert_eq!(
-        (note.message.as_str(), note.measured.as_str()),
+        (stolen_gate.message.as_str(), stolen_gate.measured.as_str()),
         (
             "the hypervisor took CPU time during the measurement; the trial counts: the servers of the block were loaded in \
              turns and met it alike",
