@@ -1,6 +1,6 @@
 //! Service level objectives (SLO): `p99<5ms`, `p99.9<20ms,errors<0.1%`. Every bound must be met.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
@@ -110,11 +110,6 @@ impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
-}
-
-/// A limit as text: `5ms`.
-pub fn limit_text(limit_us: f64) -> String {
-    humantime::format_duration(Duration::from_nanos((limit_us * 1e3) as u64)).to_string()
 }
 
 #[cfg(test)]
