@@ -111,23 +111,14 @@ pub fn explaining(plan: &Plan, command: &[String], slow_requests: bool) -> Resul
     let explaining = Plan {
         showdown: env!("CARGO_PKG_VERSION").to_owned(),
         command: host::secrets::mask(command.iter().map(String::as_str)),
-        kind: RunKind::Explain,
-        blocks: 1,
-        spare_blocks: 0,
-        looks: Vec::new(),
-        interrupted_looks: Vec::new(),
-        spending: LookSpending::Late,
-        within: None,
-        fallback: None,
         measure: Measure::MaxThroughput,
         replaced: None,
         background: None,
-        turns: None,
         power: None,
         concurrency: None,
         study: Some(PlannedStudy { slow_requests, ..preset::study(plan.length) }),
         sweep: Vec::new(),
-        ..plan.clone()
+        ..of_one_block(plan.clone(), RunKind::Explain)
     };
     check(&explaining)?;
     Ok(explaining)
@@ -142,8 +133,13 @@ pub fn measuring_power(plan: &Plan, all_levels: bool) -> Result<Plan, PlanError>
 
 /// The plan of a run of transfers with one server: no trials, and what belongs to them.
 fn of_transfers(plan: Plan, steps: &PlannedConcurrency) -> Plan {
+    Plan { concurrency: Some(steps.clone()), ..of_one_block(plan, RunKind::Concurrency) }
+}
+
+/// The plan of a run of this kind that compares nothing: it has one block, no looks, and no turns.
+fn of_one_block(plan: Plan, kind: RunKind) -> Plan {
     Plan {
-        kind: RunKind::Concurrency,
+        kind,
         blocks: 1,
         spare_blocks: 0,
         looks: Vec::new(),
@@ -152,7 +148,6 @@ fn of_transfers(plan: Plan, steps: &PlannedConcurrency) -> Plan {
         within: None,
         fallback: None,
         turns: None,
-        concurrency: Some(steps.clone()),
         ..plan
     }
 }
