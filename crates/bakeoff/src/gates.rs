@@ -69,8 +69,8 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
     gates
 }
 
-/// Servers that are loaded in turns meet what disturbs the machine alike: it is noted, and the trial counts. Whether a warm-up that is
-/// not steady is the server's doing or that of other programs cannot be told.
+/// Servers that are loaded in turns meet what disturbs the machine alike: the disturbance is noted, and the trial counts. Other programs
+/// can make a warm-up unsteady as a server can, so beside other programs an unsteady warm-up is a note, too.
 fn note_what_meets_all_alike(gates: &mut [Gate]) {
     for gate in gates.iter_mut() {
         if [STEAL, OTHERS, host::FREQUENCY].contains(&gate.id.as_str()) {
@@ -93,11 +93,10 @@ fn note(gate: &mut Gate, why: &str) {
     }
 }
 
-/// Share of the trial's CPUs, 0 to 1, that other programs or the hypervisor took, where it is more than the limit and the trial counts
-/// nevertheless.
+/// Share of the trial's CPUs, 0 to 1, that other programs or the hypervisor took, if the share is more than the limit and the trial
+/// counts. Other gates have no share.
 pub fn taken_share(gate: &Gate) -> Option<f64> {
-    let is_of_cpus = [STEAL, OTHERS].contains(&gate.id.as_str());
-    gate.share.filter(|_| is_of_cpus && gate.outcome == GateOutcome::Noted)
+    if gate.outcome == GateOutcome::Noted { gate.share } else { None }
 }
 
 /// Whether other programs or the hypervisor used more of a machine than the gates allow.

@@ -51,19 +51,23 @@ pub fn is_on_this_machine(plan: &Plan, facts: &Facts, variant: &Variant) -> bool
 
 /// Whether all variants run on one host of the plan. Two names of one machine are two hosts.
 pub fn have_one_host(plan: &Plan) -> bool {
+    plan.variants.windows(2).all(|pair| are_on_one_host(plan, &pair[0], &pair[1]))
+}
+
+/// Whether the plan has one host for both variants: this machine, or the same behind ssh.
+fn are_on_one_host(plan: &Plan, a: &Variant, b: &Variant) -> bool {
     let ssh = |variant: &Variant| plan.host_of(variant).and_then(|host| host.ssh.as_ref());
-    plan.variants.windows(2).all(|pair| ssh(&pair[0]) == ssh(&pair[1]))
+    ssh(a) == ssh(b)
 }
 
 /// Whether variants run on different machines. Two names of one are not two machines; containers of one are.
 pub fn are_on_different_machines(plan: &Plan, facts: &Facts) -> bool {
     let is_one = |a: &Variant, b: &Variant| {
-        let ssh = |variant: &Variant| plan.host_of(variant).and_then(|host| host.ssh.as_ref());
         let kernel = |variant: &Variant| match plan.host_of(variant).filter(|host| host.ssh.is_some()) {
             Some(host) => facts.hosts.get(&host.name).and_then(Kernel::of),
             None => Kernel::of(&facts.host),
         };
-        ssh(a) == ssh(b) || kernel(a).zip(kernel(b)).is_some_and(|(a, b)| a == b)
+        are_on_one_host(plan, a, b) || kernel(a).zip(kernel(b)).is_some_and(|(a, b)| a == b)
     };
     plan.variants.windows(2).any(|pair| !is_one(&pair[0], &pair[1]))
 }

@@ -45,6 +45,7 @@ impl TrialMember<'_> {
         let (server, clients) = watched(setup.machines, self.machine, recorded, &windows);
         let under_load = result.loaded.map(|loaded| loaded.under_load);
         let usage = server_usage::usage(server.telemetry, server.measured_us, under_load);
+        let is_in_turns = matches!(self.trial.turns, Some(TrialTurns::InTurns { .. }));
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
         self.trial.cpu_time.clone_from(&result.cpu_time);
@@ -65,14 +66,13 @@ impl TrialMember<'_> {
             network: &network_use(setup.machines, self.machine, &result, &server),
             machines: &[&server].into_iter().chain(&clients).collect::<Vec<_>>(),
             // On machines of their own, each server meets what disturbs its machine.
-            is_in_turns: matches!(self.trial.turns, Some(TrialTurns::InTurns { .. }))
-                && have_one_host(setup.plan),
+            is_in_turns: is_in_turns && have_one_host(setup.plan),
             died: end.alive.err().map(|error| error.to_string()),
         });
         self.trial.saturated = Some(bottleneck::find(&ResourceReadings {
             telemetry: server.telemetry,
             window_us: server.measured_us,
-            is_in_turns: matches!(self.trial.turns, Some(TrialTurns::InTurns { .. })),
+            is_in_turns,
             server_cpus: &setup.machines.get(self.machine).server_cpus,
             server_cores: usage.as_ref().map_or(0.0, |usage| usage.cores),
             client_utilisation: (!self.makes_own_load).then_some(result.client_utilisation),
