@@ -3,7 +3,7 @@
 
 export interface TuningRecord {
   sentence: string;
-  equal: TuningRatio | null;
+  equal_sentence?: string;
   headline: TuningRatio | null;
   before_after: BeforeAfter[];
   tried: TriedTuning[];

@@ -8,11 +8,12 @@ use bakeoff::held::ResourceKnob;
 use host::CpuSet;
 use machine::ServerSqueeze;
 use serde::Deserialize;
-use stats::confidence::Confidence;
+use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::elasticity::{self, ElasticityEstimate, Pair};
 
 use crate::delays::DelayedCall;
 use crate::held_server::{LoopFacts, Perturbation};
+use crate::words;
 
 /// How often the pairs of an experiment are looked at. The intervals are corrected for it.
 pub(crate) const LOOKS: u32 = 3;
@@ -213,17 +214,50 @@ fn other_value(knob: &ResourceKnob, share: f64) -> Option<i64> {
     values.into_iter().find(|value| *value > 0 && knob.value > 0 && knob.range.contains(value))
 }
 
+/// How much of a resource is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dose {
+    /// Enough to be seen above the noise of a slice.
+    Full,
+    /// Half of it: a resource that has slack is missed less than in proportion.
+    Half,
+}
+
+impl Dose {
+    /// How many times as many pairs it needs as a full dose: half of a change is harder to see.
+    pub(crate) fn times_the_pairs(self) -> u32 {
+        match self {
+            Self::Full => 1,
+            Self::Half => 2,
+        }
+    }
+}
+
 /// The pairs of one experiment.
 #[derive(Debug, Clone)]
 pub(crate) struct Tried {
     pub(crate) experiment: Experiment,
+    pub(crate) dose: Dose,
     pub(crate) perturbation: Perturbation,
     pub(crate) pairs: Vec<PerturbedPair>,
 }
 
 impl Tried {
-    pub(crate) fn new(experiment: Experiment, perturbation: Perturbation) -> Self {
-        Self { experiment, perturbation, pairs: Vec::new() }
+    pub(crate) fn new(experiment: Experiment, dose: Dose, perturbation: Perturbation) -> Self {
+        Self { experiment, dose, perturbation, pairs: Vec::new() }
+    }
+
+    /// The same with half of the dose, which tells whether the resource has slack. None where half of it cannot be taken.
+    pub(crate) fn half(&self, connections: u32) -> Option<Self> {
+        Some(Self::new(self.experiment, Dose::Half, self.perturbation.half(connections)?))
+    }
+
+    /// Whether more pairs would not change what this interval says.
+    pub(crate) fn is_decided(&self, interval: ConfidenceInterval) -> bool {
+        match self.dose {
+            Dose::Full => words::is_decided(interval),
+            Dose::Half => words::tells_slack(interval),
+        }
     }
 
     /// What was done, in words.
@@ -259,6 +293,11 @@ impl Tried {
         elasticity::estimate(&pairs, Confidence::P95.shared_by(LOOKS as usize)).ok()
     }
 
+    /// The interval of the elasticity so far; none with too few pairs.
+    pub(crate) fn interval(&self) -> Option<ConfidenceInterval> {
+        self.estimate().map(|found| found.interval)
+    }
+
     /// As the archive has it.
     pub(crate) fn outcome(&self) -> PerturbationOutcome {
         let elasticity = self.estimate().map(|found| Elasticity {
@@ -269,7 +308,10 @@ impl Tried {
             confidence: found.confidence.level(),
         });
         PerturbationOutcome {
-            id: self.experiment.id().to_owned(),
+            id: match self.dose {
+                Dose::Full => self.experiment.id().to_owned(),
+                Dose::Half => format!("{}_half", self.experiment.id()),
+            },
             resource: self.experiment.resource().to_owned(),
             title: self.title(),
             sentence: self.sentence(elasticity.as_ref()),
@@ -327,7 +369,8 @@ mod tests {
 
     fn tried(perturbed_per_s: f64, resource_left: f64, pairs: usize) -> Tried {
         let cpus = "0-1".parse().expect("CPUs");
-        let mut tried = Tried::new(Experiment::BurnServerCpus, Perturbation::Burn { cpus, share: 0.2 });
+        let mut tried =
+            Tried::new(Experiment::BurnServerCpus, Dose::Full, Perturbation::Burn { cpus, share: 0.2 });
         let pair = PerturbedPair { plain_per_s: 1000.0, perturbed_per_s, resource_left, plain_first: true };
         tried.pairs = vec![pair; pairs];
         tried

@@ -130,6 +130,20 @@ impl Perturbation {
         }
     }
 
+    /// Half as much of it, where that needs no other server; none where there is none, or it would be the same.
+    pub(crate) fn half(&self, connections: u32) -> Option<Self> {
+        match self {
+            Self::Burn { cpus, share } => Some(Self::Burn { cpus: cpus.clone(), share: share / 2.0 }),
+            Self::Connections { share } => {
+                let all = f64::from(connections);
+                let half = f64::midpoint(1.0, *share);
+                let is_another = (half * all).round() > (share * all).round() && (half * all).round() < all;
+                is_another.then_some(Self::Connections { share: half })
+            }
+            Self::Knob { .. } | Self::Delay { .. } | Self::Squeeze(_) => None,
+        }
+    }
+
     /// The share of the resource that its slice had, of that of a plain one; 1 where it is not known to have changed.
     ///
     /// Memory is worth what need not be read again. Where most of the data is not in memory, less memory adds few reads, but each

@@ -29,6 +29,8 @@ pub(crate) struct Scripted {
     pub(crate) squeeze_elasticity: f64,
     /// How throughput follows the CPUs of the server, those of the client, and the connections.
     pub(crate) elasticities: [f64; 3],
+    /// The share of its CPUs that the server needs for the throughput that something else limits; 1 where they limit.
+    pub(crate) needs_cpus: f64,
     /// Columns of the telemetry.
     pub(crate) columns: BTreeMap<String, f64>,
     pub(crate) statistics: BTreeMap<String, ObservedChange>,
@@ -119,6 +121,7 @@ impl Scripted {
             knob_elasticity: 0.0,
             delay_elasticities: BTreeMap::new(),
             squeeze_elasticity: 0.0,
+            needs_cpus: 1.0,
             elasticities: [0.0; 3],
             columns,
             statistics: BTreeMap::new(),
@@ -273,7 +276,11 @@ impl HeldServer for Scripted {
             // No value repeats, and neighbours differ.
             None => self.noise * (self.asked.len() as f64 * 2.399_963).sin(),
         };
-        let ended_per_s = 1000.0 * left.powf(elasticity) * (1.0 + noise);
+        let missed = match perturbation {
+            Some(Perturbation::Burn { .. }) => (left / self.needs_cpus).min(1.0),
+            _ => left,
+        };
+        let ended_per_s = 1000.0 * missed.powf(elasticity) * (1.0 + noise);
         let kept = match perturbation {
             Some(Perturbation::Squeeze(ServerSqueeze::Memory { .. })) => left,
             _ => 1.0,

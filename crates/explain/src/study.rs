@@ -11,13 +11,13 @@ use archive::model::{ExaminedResource, ExplainedServer, HeldLoad, PerturbedPair,
 use stats::describe::Sample;
 use stats::elasticity::ElasticityEstimate;
 
-use crate::experiment::{Experiment, LOOKS, PlainRates, Tried, USUAL};
+use crate::experiment::{Dose, Experiment, LOOKS, PlainRates, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
 use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
 use crate::rules::Rule;
 use crate::suspects::{self, Suspicion};
 use crate::watched::Watched;
-use crate::{figures, resources, unknown, words};
+use crate::{figures, resources, unknown};
 
 /// Experiments that take this many times as long as planned do not go on. Slices can be longer than planned, and what lies between
 /// those of some experiments takes longer than they do.
@@ -47,9 +47,11 @@ const SHORTEST_SQUEEZED: Duration = Duration::from_secs(1);
 /// nothing else.
 const SHARE: f64 = 0.2;
 
-/// The longest that experiments load a server in slices of the planned length, without what lies between them.
+/// The longest that experiments load a server in slices of the planned length, without what lies between them. One of them limits,
+/// and half of its dose is tried.
 pub fn longest_experiments(lengths: &PlannedStudy) -> Duration {
-    let pairs = lengths.experiments.saturating_mul(lengths.pairs).saturating_mul(LOOKS);
+    let experiments = lengths.experiments.saturating_add(Dose::Half.times_the_pairs());
+    let pairs = experiments.saturating_mul(lengths.pairs).saturating_mul(LOOKS);
     lengths.slice.saturating_mul(pairs.saturating_mul(2))
 }
 
@@ -156,6 +158,13 @@ pub fn conclude(
     let suspicions = suspects::find(&rules, &figures);
     let mut tried = study.choose(&suspicions, &figures);
     study.run_experiments(&mut tried);
+    let limits = suspects::limits(&tried);
+    let limiting = tried.iter().filter(|tried| limits.contains(&tried.experiment));
+    let mut halves: Vec<Tried> = limiting.filter_map(|tried| tried.half(facts.connections)).collect();
+    if study.unknown.is_empty() {
+        study.run_experiments(&mut halves);
+    }
+    tried.append(&mut halves);
     let mut unknown = study.unknown;
     unknown.extend(unknown::of(&rules, &figures, &plain));
     explained(&plain, &figures, suspicions, &tried, unknown)
@@ -287,7 +296,7 @@ impl Study<'_> {
                 self.server.prepare(&planned).map(|()| planned).map_err(|error| error.to_string())
             });
             match prepared {
-                Ok(perturbation) => chosen.push(Tried::new(experiment, perturbation)),
+                Ok(perturbation) => chosen.push(Tried::new(experiment, Dose::Full, perturbation)),
                 Err(why) => {
                     let what = format!("whether throughput follows {}", experiment.resource_title());
                     self.unknown.push(Unknown { what, why });
@@ -300,19 +309,21 @@ impl Study<'_> {
     /// Pairs of slices until each word is decided, or the last look.
     fn run_experiments(&mut self, tried: &mut [Tried]) {
         let began = Instant::now();
-        let slices = self.all_pairs() * 2;
-        let planned: Duration = tried.iter().map(|tried| length_of(tried, self.lengths.slice) * slices).sum();
+        let slices = |tried: &Tried| self.all_pairs(tried.dose) * 2;
+        let planned: Duration =
+            tried.iter().map(|tried| length_of(tried, self.lengths.slice) * slices(tried)).sum();
         for _ in 0..LOOKS {
             // The lengths of the slices; none for an experiment that is decided.
             let slices: Vec<Option<Duration>> = tried.iter().map(|tried| self.next_length(tried)).collect();
-            for _ in 0..self.lengths.pairs {
+            for round in 0..self.lengths.pairs * Dose::Half.times_the_pairs() {
                 for (at, tried) in tried.iter_mut().enumerate() {
-                    let Some(length) = slices[at] else { continue };
+                    let is_left = round < self.lengths.pairs * tried.dose.times_the_pairs();
+                    let Some(length) = slices[at].filter(|_| is_left) else { continue };
                     if began.elapsed() > planned.saturating_mul(MOST_TIMES) {
                         return self.note_lateness();
                     }
                     let pair = tried.pairs.len() as u32 + 1;
-                    let of = self.all_pairs();
+                    let of = self.all_pairs(tried.dose);
                     (self.progress)(&StudyProgress::Pair { perturbation: tried.title(), pair, of });
                     // Neighbours in a round have different orders too.
                     let plain_first = (pair as usize + at) % 2 == 1;
@@ -326,18 +337,18 @@ impl Study<'_> {
     }
 
     /// The most pairs of an experiment.
-    fn all_pairs(&self) -> u32 {
-        self.lengths.pairs * LOOKS
+    fn all_pairs(&self, dose: Dose) -> u32 {
+        self.lengths.pairs * dose.times_the_pairs() * LOOKS
     }
 
     /// How long the next slices of this experiment are; none if its word is decided.
     fn next_length(&self, tried: &Tried) -> Option<Duration> {
         let usual = length_of(tried, self.slice);
         match tried.estimate() {
-            Some(found) if words::is_decided(found.interval) => None,
+            Some(found) if tried.is_decided(found.interval) => None,
             Some(found) => {
                 let longest = length_of(tried, self.lengths.slice).mul_f64(LONGEST_TIMES);
-                Some(usual.mul_f64(times_longer(&found, self.all_pairs())).min(longest))
+                Some(usual.mul_f64(times_longer(&found, self.all_pairs(tried.dose))).min(longest))
             }
             None => Some(usual),
         }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use archive::model::{Elasticity, PerturbationOutcome, Suspect, SuspectWord};
 use stats::confidence::ConfidenceInterval;
 
-use crate::experiment::{Experiment, Tried};
+use crate::experiment::{Dose, Experiment, Tried};
 use crate::figures::Figures;
 use crate::resources;
 use crate::rules::{Finding, Rule, RuleOutcome};
-use crate::words;
+use crate::words::{self, HalfDose};
 
 /// A rule that holds.
 pub(crate) struct Suspicion<'a> {
@@ -32,64 +32,98 @@ pub(crate) fn find<'a>(rules: &'a [Rule], figures: &Figures) -> Vec<Suspicion<'a
     suspicions
 }
 
+/// What an experiment has shown.
+struct Shown {
+    experiment: Experiment,
+    outcome: PerturbationOutcome,
+    half: HalfDose,
+}
+
+impl Shown {
+    /// Of each experiment, with what half of its dose has shown.
+    fn of(tried: &[Tried]) -> Vec<Self> {
+        let of_dose = |dose: Dose| tried.iter().filter(move |tried| tried.dose == dose);
+        let shown = |full: &Tried| {
+            let half = of_dose(Dose::Half).find(|half| half.experiment == full.experiment);
+            let half = half.map_or(HalfDose::NotPossible, |half| HalfDose::Tried(half.interval()));
+            Self { experiment: full.experiment, outcome: full.outcome(), half }
+        };
+        of_dose(Dose::Full).map(shown).collect()
+    }
+
+    fn interval(&self) -> Option<ConfidenceInterval> {
+        let found = self.outcome.elasticity?;
+        Some(ConfidenceInterval { low: found.low, high: found.high })
+    }
+
+    /// The word for its resource beside the others.
+    fn word(&self, all: &[Self]) -> SuspectWord {
+        let is_rival = |rival: &&Self| {
+            rival.experiment != self.experiment && !rival.experiment.overlaps(self.experiment)
+        };
+        let rivals: Vec<ConfidenceInterval> =
+            all.iter().filter(is_rival).filter_map(Self::interval).collect();
+        words::word(self.interval(), self.half, &rivals)
+    }
+
+    /// Whether throughput follows the resource, alone or not.
+    fn follows(&self) -> bool {
+        self.interval().is_some_and(|interval| interval.low > words::CLEARED_BELOW)
+    }
+}
+
+/// The experiments whose resources limit, as far as a full dose tells.
+pub(crate) fn limits(tried: &[Tried]) -> Vec<Experiment> {
+    let all = Shown::of(tried);
+    let limits = all.iter().filter(|shown| shown.word(&all) == SuspectWord::Limits);
+    limits.map(|shown| shown.experiment).collect()
+}
+
 /// The suspects with their words, the most likely first.
 pub(crate) fn explain(suspicions: Vec<Suspicion<'_>>, tried: &[Tried]) -> Vec<Suspect> {
-    let outcomes: Vec<(Experiment, PerturbationOutcome)> =
-        tried.iter().map(|tried| (tried.experiment, tried.outcome())).collect();
-    let outcome = |experiment: Experiment| {
-        outcomes.iter().find(|(tried, _)| *tried == experiment).map(|(_, outcome)| outcome)
-    };
-    let word_of = |experiment: Option<Experiment>| {
-        let Some(experiment) = experiment else { return SuspectWord::Suspected };
-        let rivals: Vec<ConfidenceInterval> = outcomes
-            .iter()
-            .filter(|(rival, _)| *rival != experiment && !rival.overlaps(experiment))
-            .filter_map(|(_, outcome)| interval(outcome))
-            .collect();
-        words::word(outcome(experiment).and_then(interval), &rivals)
-    };
+    let all = Shown::of(tried);
+    let shown = |experiment: Experiment| all.iter().find(|shown| shown.experiment == experiment);
+    let word_of = |shown: Option<&Shown>| shown.map_or(SuspectWord::Suspected, |shown| shown.word(&all));
     let mut suspects: Vec<Suspect> = suspicions
         .into_iter()
         .map(|Suspicion { rule, finding }| {
-            let word = word_of(rule.experiment);
-            let outcome = rule.experiment.and_then(outcome);
+            let shown = rule.experiment.and_then(shown);
+            let word = word_of(shown);
             Suspect {
                 rule: rule.id.clone(),
                 resource: rule.resource.clone(),
                 title: rule.title.clone(),
                 word,
-                sentence: suspect_sentence(&rule.title, word, &finding.sentence, outcome),
+                sentence: suspect_sentence(&rule.title, word, &finding.sentence, shown),
                 evidence: finding.evidence,
-                tried: outcome.map(|outcome| outcome.id.clone()),
+                tried: shown.map(|shown| shown.outcome.id.clone()),
                 remedies: rule.remedies.clone(),
                 source: rule.source.clone(),
             }
         })
         .collect();
     // What an experiment finds needs no rule.
-    for (experiment, outcome) in &outcomes {
-        let word = word_of(Some(*experiment));
-        let is_named = suspects.iter().any(|suspect| suspect.tried.as_deref() == Some(&outcome.id));
-        let follows = interval(outcome).is_some_and(|interval| interval.low > words::CLEARED_BELOW);
-        if follows && !is_named {
-            let title = resources::title(experiment.resource());
+    for shown in all.iter().filter(|shown| shown.follows()) {
+        let is_named = suspects.iter().any(|suspect| suspect.tried.as_deref() == Some(&shown.outcome.id));
+        if !is_named {
+            let word = word_of(Some(shown));
+            let title = resources::title(shown.experiment.resource());
             let sentence = "no figure alone names it";
             suspects.push(Suspect {
                 rule: "experiment".to_owned(),
-                resource: experiment.resource().to_owned(),
+                resource: shown.experiment.resource().to_owned(),
                 title: title.to_owned(),
                 word,
-                sentence: suspect_sentence(title, word, sentence, Some(outcome)),
+                sentence: suspect_sentence(title, word, sentence, Some(shown)),
                 evidence: Vec::new(),
-                tried: Some(outcome.id.clone()),
+                tried: Some(shown.outcome.id.clone()),
                 remedies: Vec::new(),
                 source: "the experiment itself".to_owned(),
             });
         }
     }
     let follows = |suspect: &Suspect| {
-        let tried = outcomes.iter().find(|(_, outcome)| suspect.tried.as_deref() == Some(&outcome.id));
-        tried.and_then(|(_, outcome)| interval(outcome)).is_some_and(|found| found.low > words::CLEARED_BELOW)
+        all.iter().any(|shown| suspect.tried.as_deref() == Some(&shown.outcome.id) && shown.follows())
     };
     let order = |suspect: &Suspect| match suspect.word {
         SuspectWord::Limits => 0,
@@ -107,23 +141,17 @@ pub(crate) fn explain(suspicions: Vec<Suspicion<'_>>, tried: &[Tried]) -> Vec<Su
     suspects
 }
 
-fn interval(outcome: &PerturbationOutcome) -> Option<ConfidenceInterval> {
-    outcome.elasticity.map(|found| ConfidenceInterval { low: found.low, high: found.high })
-}
-
 /// The cause with its figures. The word stands beside it.
-fn suspect_sentence(
-    title: &str,
-    word: SuspectWord,
-    evidence: &str,
-    outcome: Option<&PerturbationOutcome>,
-) -> String {
-    let Some(outcome) = outcome else { return format!("{title}: {evidence}; not tried") };
-    let Some(found) = outcome.elasticity else {
+fn suspect_sentence(title: &str, word: SuspectWord, evidence: &str, shown: Option<&Shown>) -> String {
+    let Some(shown) = shown else { return format!("{title}: {evidence}; not tried") };
+    let Some(found) = shown.outcome.elasticity else {
         return format!("{title}: {evidence}; tried, without a result");
     };
     let follows = match word {
         SuspectWord::Cleared => "throughput does not follow it",
+        SuspectWord::Suspected if shown.interval().is_some_and(|full| shown.half.shows_slack(full)) => {
+            "it has slack, for half of the dose costs less than in proportion"
+        }
         SuspectWord::Suspected => "whether throughput follows it alone is not decided",
         SuspectWord::Limits | SuspectWord::Shared => "throughput follows it",
     };

@@ -12,8 +12,8 @@ const MAX_ROWS: usize = 40;
 
 pub(crate) fn render(out: &mut String, record: &TuningRecord) {
     let _ = writeln!(out, "**{}**\n", plain(&record.sentence));
-    if let Some(equal) = &record.equal {
-        let _ = writeln!(out, "Equal servers on this host: {} in {} blocks.\n", equal.label(), equal.blocks);
+    if !record.equal_sentence.is_empty() {
+        let _ = writeln!(out, "{}\n", plain(&record.equal_sentence));
     }
     if !record.before_after.is_empty() {
         let _ = writeln!(out, "| figure | before | after | ratio (95 % CI) |\n|---|---|---|---|");

@@ -5,14 +5,23 @@
 //! 2018, chapter 5). The burn rate rises with the offered rate. The capacity is the rate at which it is 1.
 //!
 //! Operations that are late come in clusters: a pause or a queue makes hundreds of them at once. So few clusters carry all
-//! of the information, and those at rates a little above the capacity carry more than those at it. This module fits a curve
-//! to what was spent at several rates. A server that pauses now and then spends in proportion to `rate / (1 - utilisation)`:
-//! all that falls due in a pause is late, and what falls due while the server catches up. So with `x = ln(rate / (1 -
-//! utilisation))` the curve is `ln(burn rate) = steepness × (x - crossing)`, where a server that pauses has a steepness of 1
-//! at any rate, and one that only queues has more. It is fitted by a likelihood of counts whose
-//! variance grows faster than their mean (negative binomial), weighted by the distance from the capacity (Loader, Local
-//! Regression and Likelihood, Springer 1999).
+//! of the information, and those at rates above the capacity carry more than those at it. This module fits a curve to what was
+//! spent at all rates, with five parts:
+//!
+//! | part | what it spends, but for a constant | why |
+//! |---|---|---|
+//! | pauses by work | `rate / (1 - utilisation)` | all that falls due in a pause is late, and what falls due while the server catches up; the more work, the more pauses |
+//! | pauses by the clock | `1 / (1 - utilisation)` | the same, and they come whatever the load is |
+//! | slow operations by work | `rate` | a pause of one of many workers holds up those operations alone |
+//! | slow operations | a constant | some operations take long by themselves, whatever the rate |
+//! | the queue | a power of `rate / (1 - utilisation)` | it grows fast near the utilisation that the server does not reach |
+//!
+//! The amounts of the parts are 0 or more, and those at which a quasi-likelihood of counts whose variance grows faster than their
+//! mean is highest (negative binomial). Rates far above the capacity weigh little: there, nearly all operations are late.
 
+mod fit;
+
+use self::fit::Fit;
 use crate::confidence::{Confidence, ConfidenceInterval};
 use crate::location::student_t;
 use crate::ratio::FEWEST_BLOCKS;
@@ -38,26 +47,6 @@ pub fn by_bound(rates: impl IntoIterator<Item = Vec<Spending>>) -> Vec<Vec<Spend
     bounds
 }
 
-/// How much steeper the curve may be than that of a server that pauses, and less.
-const STEEPNESS: (f64, f64) = (0.5, 6.0);
-/// The steepness where the data do not tell, and how far it may be off, as a logarithm.
-const USUAL_STEEPNESS: f64 = 1.0;
-const STEEPNESS_DEVIATION: f64 = 0.5;
-/// How much the usual steepness weighs, as a share of what was spent.
-const STEEPNESS_WEIGHT: f64 = 0.01;
-/// Burn rate at which the variance of what was spent is twice that of a Poisson count.
-const DISPERSED_FROM: f64 = 2.0;
-/// Distance from the capacity, as a logarithm, at which a rate weighs 0.6 of what it weighs at the capacity.
-const NEARBY: f64 = 0.3;
-/// Widths of the weights on the way there: the first fits find the neighbourhood.
-const NARROWING: [f64; 5] = [f64::INFINITY, 0.8, 0.5, NEARBY, NEARBY];
-/// The utilisation beyond which the curve is no steeper.
-const HIGHEST_UTILISATION: f64 = 0.95;
-/// How far the capacity may lie from the rates that were tried, as a logarithm.
-const BEYOND: f64 = 3.0;
-const HALVINGS: u32 = 40;
-const SECTIONS: u32 = 24;
-
 /// The curve of a server that saturates at this rate, operations a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BudgetCurve {
@@ -70,24 +59,9 @@ impl BudgetCurve {
         Self { saturation: 1.1 * per_s.max(f64::MIN_POSITIVE) }
     }
 
-    /// The logarithm of what a server that pauses spends at a rate, but for a constant.
-    fn abscissa(self, ln_rate: f64) -> f64 {
-        let utilisation = ln_rate.exp() / self.saturation;
-        if utilisation <= HIGHEST_UTILISATION {
-            return ln_rate - (1.0 - utilisation).ln();
-        }
-        // Straight on, with the slope that the curve has there.
-        let last = (HIGHEST_UTILISATION * self.saturation).ln();
-        last - (1.0 - HIGHEST_UTILISATION).ln() + (ln_rate - last) / (1.0 - HIGHEST_UTILISATION)
-    }
-
     /// The logarithm of the rate at which the budget is spent exactly. None where nothing was spent, or without data.
     pub fn crossing(self, spendings: &[Spending]) -> Option<f64> {
-        let mut ln_rate = 0.0;
-        for width in NARROWING {
-            ln_rate = self.crossing_within(spendings, ln_rate, width)?;
-        }
-        Some(ln_rate)
+        Some(Fit::of(self, spendings)?.crossing())
     }
 
     /// Which of several bounds is spent first, and the logarithm of the rate at which it is spent exactly. None where nothing was
@@ -104,20 +78,25 @@ impl BudgetCurve {
     /// crossing. None where nothing was spent.
     ///
     /// One block alone does not know the crossing: a pause that comes every ten seconds is in one block of four, and the
-    /// median of four capacities would not have it.
+    /// median of four capacities would not have it. Where few pauses were seen, blocks agree by chance: then the values are
+    /// moved apart until their interval reaches the crossing of a server that pauses as often as it may.
     pub fn block_values(self, blocks: &[Vec<Spending>]) -> Option<Vec<f64>> {
-        let all = self.crossing(&blocks.concat())?;
+        let fit = Fit::of(self, &blocks.concat())?;
+        let all = fit.crossing();
         let others = blocks.len().saturating_sub(1) as f64;
         let without = |index: usize| {
             let kept = blocks.iter().enumerate().filter(|(block, _)| *block != index);
             let kept: Vec<Spending> = kept.flat_map(|(_, spendings)| spendings).copied().collect();
             // Without the only block that spent something, the others only say that the crossing is not below their rates.
             let highest = kept.iter().map(|s| s.ln_rate).fold(all, f64::max);
-            self.crossing_within(&kept, all, NEARBY).unwrap_or(highest)
+            self.crossing(&kept).unwrap_or(highest)
         };
         let moved: Vec<f64> = (0..blocks.len()).map(|index| others * (all - without(index))).collect();
         let mean = moved.iter().sum::<f64>() / blocks.len() as f64;
-        Some(moved.into_iter().map(|moved| all + moved - mean).collect())
+        let half_width = student_t(&moved, Confidence::P95)
+            .map_or(0.0, |found| (found.interval.high - found.interval.low) / 2.0);
+        let apart = if half_width > 0.0 { (fit.unseen_pauses() / half_width).max(1.0) } else { 1.0 };
+        Some(moved.into_iter().map(|moved| all + apart * (moved - mean)).collect())
     }
 
     /// The interval of the crossing over blocks, as logarithms of rates: Student's t of [`BudgetCurve::block_values`]. None
@@ -126,114 +105,6 @@ impl BudgetCurve {
         let values = self.block_values(blocks).filter(|values| values.len() >= FEWEST_BLOCKS)?;
         Some(student_t(&values, confidence)?.interval)
     }
-
-    /// The logarithm of the rate that has this abscissa.
-    fn ln_rate_of(self, abscissa: f64) -> f64 {
-        // The abscissa is beyond the logarithm of the rate, by 3 at the highest utilisation.
-        let (mut low, mut high) = (abscissa - 40.0, abscissa);
-        for _ in 0..2 * HALVINGS {
-            let middle = f64::midpoint(low, high);
-            if self.abscissa(middle) < abscissa {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        f64::midpoint(low, high)
-    }
-
-    /// The crossing of the curve that suits spendings best, where they weigh by their distance from a rate.
-    fn crossing_within(self, spendings: &[Spending], centre: f64, width: f64) -> Option<f64> {
-        let exponent = |s: &Spending| -((s.ln_rate - centre) / width).powi(2) / 2.0;
-        let known = || spendings.iter().filter(|s| s.budget > 0.0);
-        let largest = known().map(exponent).fold(f64::NEG_INFINITY, f64::max);
-        // In seconds of arrivals: a pause makes more operations late at a higher rate, and is one pause all the same.
-        let point = |s: &Spending| Point {
-            at: self.abscissa(s.ln_rate),
-            spent: s.spent * (-s.ln_rate).exp(),
-            budget: s.budget * (-s.ln_rate).exp(),
-            weight: (exponent(s) - largest).exp(),
-        };
-        let points: Vec<Point> = known().map(point).collect();
-        if points.iter().map(|point| point.spent).sum::<f64>() <= 0.0 {
-            return None;
-        }
-        let strength = STEEPNESS_WEIGHT * points.iter().map(|point| point.weight * point.spent).sum::<f64>();
-        let likelihood = |ln_steepness: f64| {
-            let fit = best_crossing(&points, ln_steepness.exp());
-            let unusual = (ln_steepness - USUAL_STEEPNESS.ln()) / STEEPNESS_DEVIATION;
-            points.iter().map(|point| point.likelihood(&fit)).sum::<f64>() - strength * unusual.powi(2) / 2.0
-        };
-        let steepness = highest(STEEPNESS.0.ln(), STEEPNESS.1.ln(), likelihood).exp();
-        Some(self.ln_rate_of(best_crossing(&points, steepness).crossing))
-    }
-}
-
-/// A curve through spendings: where it crosses, on the abscissa, and how steep it is there.
-#[derive(Clone, Copy)]
-struct Fit {
-    crossing: f64,
-    steepness: f64,
-}
-
-/// A spending on the curve's abscissa, with its weight.
-struct Point {
-    at: f64,
-    spent: f64,
-    budget: f64,
-    weight: f64,
-}
-
-impl Point {
-    fn burn(&self, fit: &Fit) -> f64 {
-        (fit.steepness * (self.at - fit.crossing)).exp()
-    }
-
-    /// What was spent beyond what the curve says, with its weight. Falls as the crossing does.
-    fn surplus(&self, fit: &Fit) -> f64 {
-        let burn = self.burn(fit);
-        self.weight * (self.spent - burn * self.budget) / (1.0 + burn / DISPERSED_FROM)
-    }
-
-    /// The logarithm of the likelihood, but for a constant.
-    fn likelihood(&self, fit: &Fit) -> f64 {
-        let mean = self.budget * self.burn(fit);
-        let size = self.budget * DISPERSED_FROM;
-        let ln_mean = mean.max(f64::MIN_POSITIVE).ln();
-        self.weight * (self.spent * ln_mean - (self.spent + size) * (mean + size).ln())
-    }
-}
-
-/// Where a function of one maximum is highest, by golden sections (Kiefer, Proceedings of the AMS 4, 1953).
-fn highest(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
-    let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
-    for _ in 0..SECTIONS {
-        let (left, right) = (high - golden * (high - low), low + golden * (high - low));
-        if function(left) > function(right) {
-            high = right;
-        } else {
-            low = left;
-        }
-    }
-    f64::midpoint(low, high)
-}
-
-/// The curve of a steepness that suits best. The likelihood is concave in the crossing, so its derivative has one zero.
-fn best_crossing(points: &[Point], steepness: f64) -> Fit {
-    let at = || points.iter().map(|point| point.at);
-    let (mut low, mut high) =
-        (at().fold(f64::INFINITY, f64::min) - BEYOND, at().fold(f64::NEG_INFINITY, f64::max) + BEYOND);
-    for _ in 0..HALVINGS {
-        let crossing = f64::midpoint(low, high);
-        let surplus: f64 = points.iter().map(|point| point.surplus(&Fit { crossing, steepness })).sum();
-        // More was spent than the curve says: the capacity is lower.
-        if surplus > 0.0 {
-            high = crossing;
-        } else {
-            low = crossing;
-        }
-    }
-    Fit { crossing: f64::midpoint(low, high), steepness }
 }
 
 #[cfg(test)]
@@ -244,13 +115,22 @@ mod tests {
 
     const CURVE: BudgetCurve = BudgetCurve { saturation: 50_000.0 };
 
-    /// What a server spends whose curve has this crossing and steepness, at shares of the crossing.
-    fn on_curve(capacity: f64, steepness: f64, shares: &[f64]) -> Vec<Spending> {
-        let crossing = CURVE.abscissa(capacity.ln());
+    /// What a server spends that pauses by work and carries this much, at shares of it.
+    fn pausing(capacity: f64, shares: &[f64]) -> Vec<Spending> {
+        let burdened = |rate: f64| rate / (1.0 - rate / CURVE.saturation);
         let at = |share: &f64| {
-            let ln_rate = (share * capacity).ln();
-            let burn = (steepness * (CURVE.abscissa(ln_rate) - crossing)).exp();
-            Spending { ln_rate, spent: 500.0 * burn, budget: 500.0 }
+            let rate = share * capacity;
+            Spending { ln_rate: rate.ln(), spent: 500.0 * burdened(rate) / burdened(capacity), budget: 500.0 }
+        };
+        shares.iter().map(at).collect()
+    }
+
+    /// What a server spends that queues, likewise: a hundredth at half of its capacity.
+    fn queueing(capacity: f64, shares: &[f64]) -> Vec<Spending> {
+        let at = |share: &f64| Spending {
+            ln_rate: (share * capacity).ln(),
+            spent: 500.0 * share.powf(6.6),
+            budget: 500.0,
         };
         shares.iter().map(at).collect()
     }
@@ -264,15 +144,15 @@ mod tests {
 
     #[test]
     fn a_server_that_pauses_is_found_from_far_above_its_capacity() {
-        let found = CURVE.crossing(&on_curve(8_000.0, 1.0, &[4.5, 5.0])).unwrap();
-        assert!((found.exp() / 8_000.0 - 1.0).abs() < 0.1, "{}", found.exp());
+        let found = CURVE.crossing(&pausing(8_000.0, &[0.6, 3.0, 4.0])).unwrap();
+        assert!((found.exp() / 8_000.0 - 1.0).abs() < 0.15, "{}", found.exp());
     }
 
     #[test]
     fn the_values_of_equal_blocks_are_the_crossing() {
-        let block = on_curve(20_000.0, 2.0, &[0.85, 1.0, 1.1]);
+        let block = queueing(20_000.0, &[0.85, 1.0, 1.1]);
         let found = CURVE.block_values(&[block.clone(), block.clone(), block]).unwrap();
-        assert!(found.iter().all(|value| (value.exp() / 20_000.0 - 1.0).abs() < 0.02), "{found:?}");
+        assert!(found.iter().all(|value| (value.exp() / 20_000.0 - 1.0).abs() < 0.05), "{found:?}");
     }
 
     #[test]
@@ -291,14 +171,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_curve_is_found_whatever_its_steepness(capacity in 10.0..25e3, steepness in 0.7..4.0) {
-            let found = CURVE.crossing(&on_curve(capacity, steepness, &[0.8, 0.94, 1.1])).unwrap();
+        fn a_server_that_pauses_is_found(capacity in 10.0..25e3) {
+            let found = CURVE.crossing(&pausing(capacity, &[0.5, 0.8, 0.94, 1.1, 1.4])).unwrap();
             prop_assert!((found.exp() / capacity - 1.0).abs() < 0.06, "{}", found.exp());
         }
 
         #[test]
+        fn a_server_that_queues_is_found(capacity in 20e3..40e3) {
+            let found = CURVE.crossing(&queueing(capacity, &[0.3, 0.5, 0.8, 0.94, 1.1])).unwrap();
+            prop_assert!((found.exp() / capacity - 1.0).abs() < 0.08, "{}", found.exp());
+        }
+
+        #[test]
         fn what_was_spent_more_lowers_the_capacity(more in 1.1..5.0) {
-            let before = on_curve(1_000.0, 2.0, &[0.8, 1.0, 1.15]);
+            let before = queueing(30_000.0, &[0.8, 1.0, 1.15]);
             let mut after = before.clone();
             after[1].spent *= more;
             prop_assert!(CURVE.crossing(&after).unwrap() < CURVE.crossing(&before).unwrap());

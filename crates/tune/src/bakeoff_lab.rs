@@ -22,7 +22,7 @@ use host::Host;
 use load::engine::RunContext;
 use workload::VariantText;
 
-use crate::lab::{LabError, Settings, StageTrials, TuningLab};
+use crate::lab::{LabError, Settings, Stage, StageLoad, StageTrials, TuningLab};
 use crate::reading::{has_text, reading};
 
 /// Time under load of a server in a block of a quick search.
@@ -112,7 +112,7 @@ impl<'a> BakeoffLab<'a> {
         format!("{}{colon}{}", self.baseline.server, all.join(","))
     }
 
-    fn plan(&self, of: &[Settings], blocks: u32) -> Result<Plan, String> {
+    fn plan(&self, load: StageLoad, of: &[Settings], blocks: u32) -> Result<Plan, String> {
         let request = PlanRequest {
             variants: of.iter().map(|settings| self.written(settings)).collect(),
             blocks: Some(blocks),
@@ -126,6 +126,10 @@ impl<'a> BakeoffLab<'a> {
         if let Some((measure, replaced)) = &self.measure {
             (plan.measure, plan.replaced) = (measure.clone(), replaced.clone());
             plan.fallback = None;
+        }
+        if let StageLoad::OpenLoop { rate_per_s } = load {
+            plan.measure = Measure::LatencyCurve { rates_per_s: vec![rate_per_s], slo: None };
+            (plan.replaced, plan.fallback) = (None, None);
         }
         if self.is_quick {
             shorten(&mut plan);
@@ -223,8 +227,8 @@ impl<'a> BakeoffLab<'a> {
     }
 
     /// Runs blocks; again where the first one shows that the measure must be replaced.
-    fn run_blocks(&mut self, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
-        let plan = self.plan(of, blocks).map_err(|why| {
+    fn run_blocks(&mut self, load: StageLoad, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+        let plan = self.plan(load, of, blocks).map_err(|why| {
             if self.has_measured() { LabError::Refused(why) } else { LabError::Failed(why) }
         })?;
         let finished = self.when_free(|lab| lab.run(&plan)).map_err(|error| self.why_not(&error))?;
@@ -236,7 +240,7 @@ impl<'a> BakeoffLab<'a> {
         // The first block may have replaced the measure, and chosen a rate.
         let measured = run.plan.clone().unwrap_or_else(|| plan.clone());
         if measured.measure == plan.measure && self.replaces_measure(&plan, &run)? {
-            return self.run_blocks(of, blocks);
+            return self.run_blocks(load, of, blocks);
         }
         let plan = measured;
         self.measure.get_or_insert_with(|| (plan.measure.clone(), plan.replaced.clone()));
@@ -254,8 +258,8 @@ impl<'a> BakeoffLab<'a> {
 }
 
 impl TuningLab for BakeoffLab<'_> {
-    fn blocks(&mut self, _stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
-        self.run_blocks(of, blocks)
+    fn blocks(&mut self, stage: Stage<'_>, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+        self.run_blocks(stage.load, of, blocks)
     }
 
     fn watch_baseline(&mut self) -> Result<BTreeMap<String, f64>, LabError> {

@@ -10,10 +10,38 @@ pub type Settings = BTreeMap<String, String>;
 /// The stage whose trials are the answer.
 pub const CONFIRMATION: &str = "confirmation";
 
+/// Blocks of one purpose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What its servers are asked.
+    pub load: StageLoad,
+}
+
+impl<'a> From<&'a str> for Stage<'a> {
+    /// A stage under the measure of the search.
+    fn from(name: &'a str) -> Self {
+        Self { name, load: StageLoad::Measure }
+    }
+}
+
+/// What is asked of the servers in a stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StageLoad {
+    /// The measure of the search.
+    Measure,
+    /// An open loop at this rate, operations per second. It shows what a closed loop cannot: whom a pause holds up.
+    OpenLoop {
+        /// The same for all settings.
+        rate_per_s: f64,
+    },
+}
+
 /// Runs trials.
 pub trait TuningLab {
     /// Runs this many blocks, each with one fresh trial of each of these settings. The empty settings are the baseline.
-    fn blocks(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError>;
+    fn blocks(&mut self, stage: Stage<'_>, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError>;
 
     /// Figures of the baseline under load that trials do not record, by name: what it says of itself. Empty where nothing asks for
     /// them, or they cannot be had.
@@ -60,8 +88,12 @@ pub struct TrialReading {
     pub invalid: Option<String>,
     /// Whether the server did its work badly: it did not run, was started again, or too many operations failed.
     pub is_broken: bool,
+    /// Operations per second, where a closed loop gave the value.
+    pub loop_per_s: Option<f64>,
     /// The 99th percentile of response time while the value was measured, microseconds.
     pub p99_us: Option<f64>,
+    /// The 99.9th percentile, likewise.
+    pub p99_9_us: Option<f64>,
     /// Share of the operations that failed, 0 to 1.
     pub errors: Option<f64>,
     /// Peak resident memory of the server, bytes.
@@ -92,6 +124,15 @@ pub enum LabError {
 }
 
 impl StageTrials {
+    /// Adds the trials of another run of the same stage, as blocks after its own.
+    pub fn append(&mut self, other: Self) {
+        let before = self.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+        self.trials.extend(
+            other.trials.into_iter().map(|trial| TrialReading { block: before + trial.block, ..trial }),
+        );
+        (self.run, self.sentence, self.stopped) = (other.run, other.sentence, other.stopped);
+    }
+
     /// How much better `a` was than `b`, as logarithms of ratios, one for each block in which both are valid.
     pub fn gains(&self, a: usize, b: usize) -> Vec<f64> {
         let sign = if self.higher_is_better { 1.0 } else { -1.0 };

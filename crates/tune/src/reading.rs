@@ -13,7 +13,11 @@ use crate::lab::TrialReading;
 /// A trial of a run with this plan; none where the plan does not have its variant.
 pub fn reading(run: &Run, plan: &Plan, trial: &Trial) -> Option<TrialReading> {
     let of = plan.variants.iter().position(|variant| variant.name == trial.variant)?;
-    let measured = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::Measure);
+    let kind = match plan.measure {
+        Measure::LatencyCurve { .. } => PhaseKind::CurveStep,
+        _ => PhaseKind::Measure,
+    };
+    let measured = trial.phases.iter().rev().find(|phase| phase.kind == kind);
     // A capacity is a rate at which the objective holds, so its latency is no price.
     let has_objective = matches!(plan.measure, Measure::Capacity { .. });
     let errors = measured.map(|phase| {
@@ -31,7 +35,9 @@ pub fn reading(run: &Run, plan: &Plan, trial: &Trial) -> Option<TrialReading> {
         failed: (trial.status == TrialStatus::Failed).then(why),
         invalid: (trial.status == TrialStatus::Invalid).then(why),
         is_broken: is_broken(trial),
+        loop_per_s: measured.filter(|_| plan.measure.is_closed_loop()).map(|phase| phase.throughput_per_s),
         p99_us: measured.filter(|_| !has_objective).map(|phase| phase.response_time_us.p99 as f64),
+        p99_9_us: measured.filter(|_| !has_objective).map(|phase| phase.response_time_us.p99_9 as f64),
         errors,
         memory_bytes: trial.server.as_ref().map(|used| used.peak_rss_bytes as f64),
         figures: trial_figures(run, trial),

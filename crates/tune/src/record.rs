@@ -55,9 +55,10 @@ pub fn record(found: &Found, context: RecordContext) -> TuningRecord {
         took_s: context.took.as_secs_f64(),
         allowed: context.allowed,
         equal: found.equal.estimate.clone().map(Into::into),
+        equal_sentence: found.equal.to_string(),
         headline: kept.map(|(_, headline)| headline.estimate.clone().into()),
         before_after: kept
-            .map(|(kept, _)| before_after(&kept.trials, &context.metric, &context.unit))
+            .map(|(kept, _)| before_after(kept, &context.metric, &context.unit))
             .unwrap_or_default(),
         tuned: context.tuned.filter(|_| kept.is_some()),
         tried: found.tried.iter().map(tried).collect(),
@@ -159,25 +160,40 @@ fn tried(tried: &Tried) -> TriedTuning {
     }
 }
 
+type Read = Box<dyn Fn(&TrialReading) -> Option<f64>>;
+
 /// The measured figures of a confirmation, with the baseline and with what is kept.
-fn before_after(trials: &StageTrials, metric: &str, unit: &str) -> Vec<BeforeAfter> {
-    type Read = Box<dyn Fn(&TrialReading) -> Option<f64>>;
+fn before_after(confirmation: &Confirmation, metric: &str, unit: &str) -> Vec<BeforeAfter> {
     let figure = |name: &'static str| -> Read { Box::new(move |trial| trial.figures.get(name).copied()) };
-    let rows: [(&str, &str, Read); 6] = [
-        (metric, unit, Box::new(|trial| trial.value)),
-        ("p99 of response time", "µs", Box::new(|trial| trial.p99_us)),
+    let of_confirmation: [(&str, &str, Read); 4] = [
         ("CPU time an operation", "µs", figure(CPU_PER_OPERATION)),
         ("share of CPU time in the kernel", "share", figure(CPU_IN_KERNEL)),
         ("waits an operation", "1", figure(WAITS_PER_OPERATION)),
         ("peak memory of the server", "B", Box::new(|trial| trial.memory_bytes)),
     ];
-    rows.into_iter()
-        .filter_map(|(what, unit, read)| {
-            let (before, after) = (trials.mean(0, &read)?, trials.mean(1, &read)?);
-            let ratio = decide::estimate(&trials.log_ratios(1, 0, &read)).map(Into::into);
-            Some(BeforeAfter { what: what.to_owned(), unit: unit.to_owned(), before, after, ratio })
-        })
-        .collect()
+    let value: Read = Box::new(|trial| trial.value);
+    let mut rows = vec![compared(&confirmation.trials, metric, unit, &value)];
+    // Of a closed loop, response times follow from throughput: only those of the open loop are the server's.
+    let (of, trials) = match &confirmation.open_loop {
+        Some(open_loop) => (format!(" at {:.0} operations/s", open_loop.rate_per_s), &open_loop.trials),
+        None => (String::new(), &confirmation.trials),
+    };
+    let percentiles: [(&str, Read); 2] =
+        [("p99", Box::new(|trial| trial.p99_us)), ("p99.9", Box::new(|trial| trial.p99_9_us))];
+    for (name, read) in &percentiles {
+        rows.push(compared(trials, &format!("{name} of response time{of}"), "µs", read));
+    }
+    rows.extend(
+        of_confirmation.iter().map(|(what, unit, read)| compared(&confirmation.trials, what, unit, read)),
+    );
+    rows.into_iter().flatten().collect()
+}
+
+/// A figure of trials, with the baseline and with what is kept; none where it is not known.
+fn compared(trials: &StageTrials, what: &str, unit: &str, read: &Read) -> Option<BeforeAfter> {
+    let (before, after) = (trials.mean(0, read)?, trials.mean(1, read)?);
+    let ratio = decide::estimate(&trials.log_ratios(1, 0, read)).map(Into::into);
+    Some(BeforeAfter { what: what.to_owned(), unit: unit.to_owned(), before, after, ratio })
 }
 
 /// The lines of what is kept, by where they go.

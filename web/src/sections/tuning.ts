@@ -27,8 +27,8 @@ export function tuningSection({ tuning }: Report): Section | null {
   return { id: "tuning", title: tuning.headline ? "What made it faster" : "What was tried", short: "Tuning", body };
 }
 
-function basis({ equal, headline, ended }: TuningRecord): Child[] {
-  const noise = equal ? `Two equal servers: ${ratio(equal)} in ${equal.blocks} blocks. ` : "";
+function basis({ equal_sentence, headline, ended }: TuningRecord): Child[] {
+  const noise = equal_sentence ? `${equal_sentence} ` : "";
   const end = ended === null ? "" : ` The search ended early: ${ended}.`;
   const rests = headline ? "The headline rests on fresh blocks alone." : "Nothing is kept.";
   return [noise, ...terms`${rests} See [[confirmation]].`, end];

@@ -32,6 +32,9 @@ pub struct TuningRecord {
     pub allowed: Vec<String>,
     /// The baseline beside itself: the noise of this host.
     pub equal: Option<RatioEstimate>,
+    /// What the baseline beside itself says, in words: above all where the two differ. Empty in records of earlier versions.
+    #[serde(default)]
+    pub equal_sentence: String,
     /// How much better the tuned server is, from fresh blocks; none where nothing is kept.
     pub headline: Option<RatioEstimate>,
     /// The tuned server as a variant is written; none where nothing is kept.

@@ -25,7 +25,7 @@ impl Rounds<'_> {
             self.slice = plan.slices_alone(self.slice);
         }
         let closed_loops = servers.iter().map(|server| server.result.closed_loop_per_s).collect();
-        let mut search = CapacitySearch::new(slo, closed_loops, plan);
+        let mut search = CapacitySearch::new(slo, closed_loops, plan, self.seed());
         let mut order: Vec<usize> = (0..servers.len()).collect();
         let mut rounds = 0;
         // Connections stay open: the first large replies on a new one take tens of milliseconds, until its windows have grown, and

@@ -7,6 +7,7 @@ use archive::model::{Measure, PhaseKind, Plan, thousands};
 use load::inputs::slo::Slo;
 use load::slices::{DrawnSlice, LoopPace, MergedSlices, SliceLength, is_renewal_due};
 use load::spec::{Arrivals, Shape};
+use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
@@ -93,6 +94,11 @@ impl<'r> Rounds<'r> {
             server.loads.interrupted = interrupted;
         }
         interrupted
+    }
+
+    /// A seed of its own for a part of the rounds.
+    pub(super) fn seed(&mut self) -> u64 {
+        self.rng.random()
     }
 
     /// The slices of the next round, and their order: random, or that of the round before in reverse. So a drift within two

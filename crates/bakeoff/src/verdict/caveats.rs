@@ -116,6 +116,11 @@ const RULES: &[CaveatRule] = &[
         },
     },
     CaveatRule {
+        id: "rare-pauses",
+        text: "A pause that comes less often than a server was loaded is in no figure. A server that collects garbage, writes checkpoints or compacts once a minute may carry less than a run of some minutes finds: measure for longer (--thorough, --for 2h).",
+        applies: |plan, _, _| matches!(plan.measure, Measure::Capacity { .. }),
+    },
+    CaveatRule {
         id: "points",
         text: "Each point of a sweep has intervals of 95 % of its own, which its pairs share and the points do not: of 20 points at which two servers are equal, one seems to show a difference. Believe what neighbouring points show as well, or compare at one point.",
         applies: |plan, _, _| !plan.sweep.is_empty() && plan.variants.len() > 1,

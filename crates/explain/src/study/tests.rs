@@ -103,8 +103,8 @@ fn a_decided_experiment_is_not_continued() {
     server.noise = 0.002;
     let explained = studied(&mut server);
     let pairs: Vec<_> = explained.perturbations.iter().map(|tried| tried.pairs.len()).collect();
-    assert_eq!(pairs, [4, 4, 4]);
-    assert_eq!(server.asked.len(), 5 + 3 * 4 * 2);
+    assert_eq!(pairs, [4, 4, 4, 8], "half of the dose of what limits has twice the pairs");
+    assert_eq!(server.asked.len(), 5 + (3 * 4 + 8) * 2);
     assert!(
         server.asked.len() as u32
             <= (longest_plain(&lengths()) + longest_experiments(&lengths())).as_secs() as u32
@@ -293,11 +293,21 @@ fn an_undisturbed_server_has_every_figure_of_the_table_that_it_can_have() {
 
 /// The share of 200 studies of a saturated server, with normal noise of 2 % in each slice, of which something holds.
 fn share(elasticities: [f64; 3], holds: impl Fn(&ExplainedServer) -> bool) -> f64 {
+    share_with_slack(elasticities, 1.0, holds)
+}
+
+/// The same of a server that needs this share of its CPUs.
+fn share_with_slack(
+    elasticities: [f64; 3],
+    needs_cpus: f64,
+    holds: impl Fn(&ExplainedServer) -> bool,
+) -> f64 {
     let studies = 200;
     let count = (0..studies)
         .filter(|seed| {
             let mut server = Scripted::new().busy([0.98, 0.97]).follows(elasticities);
             server.random = Some(Pcg64::seed_from_u64(*seed));
+            server.needs_cpus = needs_cpus;
             holds(&studied(&mut server))
         })
         .count();
@@ -329,6 +339,24 @@ fn what_does_not_limit_is_hardly_ever_called_a_limit() {
     let wrong =
         share([0.4, 0.0, 0.0], |explained| word_of(explained, "server_cpu") == Some(SuspectWord::Limits));
     assert!(wrong <= 0.09, "an elasticity of 0.4 limits in {wrong} of the studies");
+}
+
+#[test]
+fn a_cpu_with_slack_is_not_called_the_limit() {
+    for needs_cpus in [0.90, 0.93, 0.95, 0.97] {
+        let wrong = share_with_slack([1.0, 0.0, 0.0], needs_cpus, |explained| {
+            word_of(explained, "server_cpu") == Some(SuspectWord::Limits)
+        });
+        assert!(wrong <= 0.05, "CPUs used to {needs_cpus} limit in {wrong} of the studies");
+    }
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
+    (server.needs_cpus, server.noise) = (0.93, 0.005);
+    let explained = studied(&mut server);
+    let suspect = explained.suspects.iter().find(|suspect| suspect.resource == "server_cpu").expect("named");
+    assert_eq!(suspect.word, SuspectWord::Suspected, "{}", suspect.sentence);
+    assert!(suspect.sentence.contains("it has slack"), "{}", suspect.sentence);
+    let half = explained.perturbations.iter().find(|tried| tried.id == "burn_server_cpus_half");
+    assert!(half.expect("half of the dose").title.starts_with("10 % less of the server's CPUs"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use stats::confidence::ConfidenceInterval;
 
@@ -226,7 +226,7 @@ impl SearchRun<'_> {
         closed_loop_per_s: f64,
         observe: &mut CapacityObserver<'_>,
     ) -> Result<SearchedCapacity, RunError> {
-        let mut search = CapacitySearch::new(self.slo, vec![closed_loop_per_s], self.plan);
+        let mut search = CapacitySearch::new(self.slo, vec![closed_loop_per_s], self.plan, self.rng.random());
         let curve = self.length.measured * self.curve_slices() * CURVE_SHARES.len() as u32;
         while let Some(next) = search.next().and_then(|round| round[0]) {
             let Some(slice) = self.slice(next)? else { break };

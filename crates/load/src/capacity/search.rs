@@ -57,10 +57,11 @@ pub struct RatedSlices {
 }
 
 impl<'s> CapacitySearch<'s> {
-    /// Searches for servers with these throughputs of a closed loop, operations a second.
-    pub fn new(slo: &'s Slo, closed_loops_per_s: Vec<f64>, plan: LevelPlan) -> Self {
+    /// Searches for servers with these throughputs of a closed loop, operations a second. All have their levels in the same order, so
+    /// that what happens to the machine meets them at the same share.
+    pub fn new(slo: &'s Slo, closed_loops_per_s: Vec<f64>, plan: LevelPlan, seed: u64) -> Self {
         let server = |closed_loop_per_s| SearchedServer {
-            search: LevelSearch::new(closed_loop_per_s, plan),
+            search: LevelSearch::new(closed_loop_per_s, plan, seed),
             has_failed: false,
             levels: BTreeMap::new(),
         };
@@ -209,7 +210,7 @@ mod tests {
 
     fn search(capacities: &[f64]) -> Vec<SearchedCapacity> {
         let slo = slo();
-        let mut search = CapacitySearch::new(&slo, vec![CLOSED_LOOP; capacities.len()], PLAN);
+        let mut search = CapacitySearch::new(&slo, vec![CLOSED_LOOP; capacities.len()], PLAN, 1);
         let mut number = 0;
         while let Some(round) = search.next() {
             number += 1;
@@ -254,7 +255,7 @@ mod tests {
     #[test]
     fn a_capacity_that_the_client_limits_is_a_bound_without_an_interval() {
         let slo = slo();
-        let mut search = CapacitySearch::new(&slo, vec![CLOSED_LOOP], PLAN);
+        let mut search = CapacitySearch::new(&slo, vec![CLOSED_LOOP], PLAN, 1);
         let mut number = 0;
         while let Some(round) = search.next() {
             let next = round[0].expect("a slice");

@@ -11,8 +11,8 @@ use crate::color;
 /// The sentence, the table before and after, each tuning with what became of it, and what to take home.
 pub fn text(record: &TuningRecord, dir: &str, report: Option<&str>) -> String {
     let mut out = format!("{}\n", color::heading(&record.sentence));
-    if let Some(equal) = &record.equal {
-        let _ = writeln!(out, "\nequal servers: {} in {} blocks", equal.label(), equal.blocks);
+    if !record.equal_sentence.is_empty() {
+        let _ = writeln!(out, "\n{}", record.equal_sentence);
     }
     if !record.before_after.is_empty() {
         let mut rows = vec![["", "before", "after", "ratio (95 % CI)"].map(str::to_owned).to_vec()];

@@ -48,6 +48,7 @@ fn record() -> TuningRecord {
         budget_s: 1.5,
         took_s: 1.5,
         allowed: vec![text()],
+        equal_sentence: "Two equal servers: 1.001 × (0.990–1.010) in 6 blocks.".to_owned(),
         equal: Some(ratio(IntervalMethod::SignedRank)),
         headline: Some(ratio(IntervalMethod::SignedRank)),
         tuned: Some(text()),

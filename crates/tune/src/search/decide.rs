@@ -20,8 +20,8 @@ const CONFIDENCE_TO_STACK: f64 = 0.8;
 /// The level of all single claims together.
 const CLAIMS: f64 = 0.05;
 
-/// A 99th percentile that has grown by more than this is no price for a gain.
-pub const MOST_P99_GROWTH: f64 = 1.10;
+/// A percentile of response time that has grown by more than this is no price for a gain.
+pub const MOST_PERCENTILE_GROWTH: f64 = 1.10;
 
 /// A larger share of failing operations than before, by this much, is none either.
 pub const MOST_ERROR_GROWTH: f64 = 0.001;
@@ -129,6 +129,25 @@ pub fn is_estimable(gains: &[f64]) -> bool {
     estimate(gains).is_some()
 }
 
+/// A ratio with its interval: `0.984 × (0.969–0.993)`.
+pub fn in_words(estimate: &ratio::RatioEstimate) -> String {
+    format!("{:.3} × ({:.3}–{:.3})", estimate.ratio, estimate.low, estimate.high)
+}
+
+/// By how much two equal servers seemed to differ, from gains of one over the other. Where their interval excludes equality, what
+/// made them differ may favour a tuning as well: then it is the interval's far end.
+pub fn noise(gains: &[f64]) -> f64 {
+    let mean = Gains(gains.to_vec()).mean().abs();
+    let differing = estimate(gains).filter(excludes_equality);
+    let far = differing.map_or(mean, |found| found.low.ln().abs().max(found.high.ln().abs()));
+    far.exp_m1()
+}
+
+/// Whether the interval of a ratio excludes 1.
+pub fn excludes_equality(estimate: &ratio::RatioEstimate) -> bool {
+    estimate.low > 1.0 || estimate.high < 1.0
+}
+
 /// Whether the interval of a gain lies above the threshold.
 pub fn is_above(estimate: &ratio::RatioEstimate, threshold: f64) -> bool {
     estimate.low > threshold.exp()
@@ -185,6 +204,16 @@ mod tests {
         let p = claims(&[good.clone(), placebo], threshold(0.0));
         assert!(holds(p[0]) && !holds(p[1]), "{p:?}");
         assert!(!holds(claims(&[good], threshold(0.06))[0]), "equal servers differed by more");
+    }
+
+    #[test]
+    fn equal_servers_that_differ_ask_more_of_every_gain() {
+        let alike = [0.004, -0.006, 0.005, -0.004, 0.002, -0.003];
+        assert!(noise(&alike) < 0.001, "{}", noise(&alike));
+        let differing = [-0.016, -0.020, -0.012, -0.018, -0.014, -0.015];
+        let far = estimate(&differing).unwrap();
+        assert!(excludes_equality(&far) && !excludes_equality(&estimate(&alike).unwrap()));
+        assert!((noise(&differing) - (1.0 / far.low - 1.0)).abs() < 1e-9, "{far:?}");
     }
 
     #[test]

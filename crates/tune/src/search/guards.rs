@@ -1,4 +1,5 @@
-//! What a gain may not cost, and how a tuning works: guards, the mechanism's figure, and why a confirmation says nothing.
+//! What a gain may not cost, and how a tuning works: guards, the mechanism's figure, and why a confirmation says nothing. Which trials
+//! a guard reads is left to the steps.
 
 use super::decide::{self, Gains};
 use super::outcome::MechanismMove;
@@ -37,8 +38,45 @@ pub(super) fn mechanism(
     Some(MechanismMove { ratio: Gains(ratios).mean().exp(), moved })
 }
 
-/// What has become worse with a stack: whether it runs, latency, errors, memory.
+/// What has become worse with a stack: whether it runs, errors, memory.
 pub(super) fn worse(trials: &StageTrials, memory_bytes: f64) -> Vec<String> {
+    let mut worse = failing(trials);
+    let memory =
+        growth(trials, |trial| trial.memory_bytes).filter(|bytes| *bytes > memory_bytes * MOST_MEMORY_GROWTH);
+    if let Some(bytes) = memory.filter(|_| memory_bytes > 0.0) {
+        worse.push(format!(
+            "the server takes {:.0} MB more memory, over a tenth of the machine's",
+            bytes / 1e6
+        ));
+    }
+    worse
+}
+
+/// The percentiles of response time that may not grow.
+const GUARDED: [(&str, Percentile); 2] = [("99th", |trial| trial.p99_us), ("99.9th", |trial| trial.p99_9_us)];
+
+type Percentile = fn(&TrialReading) -> Option<f64>;
+
+/// Which percentiles of response time grow with a stack, in an open loop of the same rate for both. In a closed loop, a pause
+/// holds up as many operations as there are connections, and no percentile shows it.
+pub(super) fn slower(trials: &StageTrials) -> Vec<String> {
+    let grown = |(name, read): (&str, Percentile)| {
+        let ratios = trials.log_ratios(1, 0, read);
+        let is_grown = stats::one_sided::p_above(&ratios, decide::MOST_PERCENTILE_GROWTH.ln()) < GUARD_LEVEL;
+        is_grown.then(|| {
+            let growth = Gains(ratios).mean().exp();
+            format!("the {name} percentile of response time is {growth:.1} × as long")
+        })
+    };
+    GUARDED.into_iter().filter_map(grown).collect()
+}
+
+fn growth(trials: &StageTrials, read: fn(&TrialReading) -> Option<f64>) -> Option<f64> {
+    trials.mean(1, read).zip(trials.mean(0, read)).map(|(with, without)| with - without)
+}
+
+/// Whether a stack fails more often: as a server, or in its operations.
+pub(super) fn failing(trials: &StageTrials) -> Vec<String> {
     let mut worse = Vec::new();
     let [broken, before] = [1, 0].map(|of| trials.broken(of));
     if broken.len() > before.len() {
@@ -46,24 +84,9 @@ pub(super) fn worse(trials: &StageTrials, memory_bytes: f64) -> Vec<String> {
         let why = broken.iter().find_map(|trial| trial.why_none()).unwrap_or("see its log");
         worse.push(format!("the server fails with it in {} of {of} trials: {why}", broken.len()));
     }
-    let p99 = trials.log_ratios(1, 0, |trial| trial.p99_us);
-    if stats::one_sided::p_above(&p99, decide::MOST_P99_GROWTH.ln()) < GUARD_LEVEL {
-        let growth = Gains(p99).mean().exp_m1() * 100.0;
-        worse.push(format!("the 99th percentile of response time grows by {growth:.0} %"));
-    }
-    let growth = |read: fn(&TrialReading) -> Option<f64>| {
-        trials.mean(1, read).zip(trials.mean(0, read)).map(|(a, b)| a - b)
-    };
-    if let Some(errors) = growth(|trial| trial.errors).filter(|errors| *errors > decide::MOST_ERROR_GROWTH) {
+    let errors = growth(trials, |trial| trial.errors);
+    if let Some(errors) = errors.filter(|errors| *errors > decide::MOST_ERROR_GROWTH) {
         worse.push(format!("{:.2} % more operations fail", errors * 100.0));
-    }
-    let memory =
-        growth(|trial| trial.memory_bytes).filter(|bytes| *bytes > memory_bytes * MOST_MEMORY_GROWTH);
-    if let Some(bytes) = memory.filter(|_| memory_bytes > 0.0) {
-        worse.push(format!(
-            "the server takes {:.0} MB more memory, over a tenth of the machine's",
-            bytes / 1e6
-        ));
     }
     worse
 }

@@ -21,6 +21,8 @@ pub struct SearchLimits {
     pub drop: (u32, u32),
     /// Fewest and most blocks of the confirmation.
     pub confirm: (u32, u32),
+    /// Blocks of the confirmation in an open loop.
+    pub open_loop: u32,
     /// Memory of the machine, bytes.
     pub memory_bytes: f64,
 }
@@ -36,6 +38,7 @@ impl SearchLimits {
             stack: (4, 16),
             drop: (6, 24),
             confirm: (10, 24),
+            open_loop: 6,
             memory_bytes,
         }
     }
@@ -48,6 +51,7 @@ impl SearchLimits {
             stack: (3, 6),
             drop: (4, 6),
             confirm: (6, 12),
+            open_loop: 4,
             ..Self::of(budget, memory_bytes)
         }
     }

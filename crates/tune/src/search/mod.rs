@@ -12,12 +12,14 @@
 //! | drop one | the stack, and the stack without each | single claims, by Holm's correction |
 //! | join | the stack, and the stack with each candidate whose servers run one at a time | the same |
 //! | confirmation | the stack and the baseline, fresh blocks | the headline, from these blocks alone |
+//! | open loop | the stack and the baseline at 70 % of the baseline's throughput | whether pauses pay for the gain |
 //! | weaker | the stack with each tuning that weakens something | a table of its own |
 
 pub mod decide;
 mod groups;
 mod guards;
 mod limits;
+mod open_loop;
 mod outcome;
 #[cfg(test)]
 mod scripted_lab;
@@ -32,6 +34,7 @@ use std::collections::BTreeMap;
 
 pub use self::guards::too_few;
 pub use self::limits::{SearchError, SearchLimits};
+pub use self::open_loop::OpenLoop;
 pub use self::outcome::{
     Confirmation, EqualServers, Found, Headline, MechanismMove, Outcome, StageRecord, Tried,
 };

@@ -1,8 +1,11 @@
 //! What a search has found.
 
+use std::fmt;
+
 use stats::ratio::RatioEstimate;
 
-use super::decide::Gains;
+use super::decide::{self, Gains};
+use super::open_loop::OpenLoop;
 use crate::candidate::{Candidate, NotTried};
 use crate::lab::{Settings, StageTrials};
 
@@ -38,6 +41,22 @@ pub struct EqualServers {
     pub trials: StageTrials,
 }
 
+/// What they say: `Two equal servers: 1.002 × (0.994–1.010) in 6 blocks.` Empty without an interval.
+impl fmt::Display for EqualServers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(estimate) = &self.estimate else { return Ok(()) };
+        write!(f, "Two equal servers: {} in {} blocks.", decide::in_words(estimate), estimate.blocks)?;
+        if decide::excludes_equality(estimate) {
+            let above = decide::threshold(self.noise).exp_m1() * 100.0;
+            write!(
+                f,
+                " They differ on this machine, so a tuning counts only if it gains more than {above:.1} %."
+            )?;
+        }
+        Ok(())
+    }
+}
+
 /// A stage that was run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageRecord {
@@ -56,6 +75,8 @@ pub struct Confirmation {
     pub settings: Settings,
     /// The trials: the baseline is 0, the stack is 1.
     pub trials: StageTrials,
+    /// Response times under a load that waits for nobody; none where the confirmation did not gain, or was no closed loop.
+    pub open_loop: Option<OpenLoop>,
     /// What they say; none with too few valid blocks.
     pub headline: Option<Headline>,
 }

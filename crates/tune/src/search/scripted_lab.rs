@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
 use crate::candidate::{Candidate, one_at_a_time};
-use crate::lab::{LabError, Settings, StageTrials, TrialReading, TuningLab};
+use crate::lab::{LabError, Settings, Stage, StageLoad, StageTrials, TrialReading, TuningLab};
 use crate::tuning::{Durability, Level, Mechanism, Moves, Scope, Security, Tuning};
 
 /// Servers whose settings have known effects.
@@ -29,12 +29,14 @@ pub(super) struct ScriptedLab {
     pub refused: BTreeSet<String>,
     /// Knobs that reach no configuration.
     pub without_effect: BTreeSet<String>,
-    /// Factors of p99 by knob.
-    pub slower: BTreeMap<String, f64>,
+    /// Factors of p99 by knob, in an open loop.
+    pub pauses: BTreeMap<String, f64>,
     /// Figures that trials do not record; none where the user interrupts while they are read.
     pub watched: Option<BTreeMap<String, f64>>,
     /// The time in which they are read, seconds.
     pub watching_s: f64,
+    /// The logarithm by which the second of two equal servers seems better.
+    pub bias: f64,
     /// In this many stages of each name, no trial is valid.
     pub disturbed: usize,
     pub interrupted_at: Option<usize>,
@@ -58,9 +60,10 @@ impl ScriptedLab {
             fragile: BTreeSet::new(),
             refused: BTreeSet::new(),
             without_effect: BTreeSet::new(),
-            slower: BTreeMap::new(),
+            pauses: BTreeMap::new(),
             watched: Some(BTreeMap::new()),
             watching_s: 0.0,
+            bias: 0.0,
             disturbed: 0,
             interrupted_at: None,
             stages: Vec::new(),
@@ -79,7 +82,8 @@ impl ScriptedLab {
 }
 
 impl TuningLab for ScriptedLab {
-    fn blocks(&mut self, name: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+    fn blocks(&mut self, stage: Stage<'_>, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+        let Stage { name, load } = stage;
         let so_far = self.stages.iter().filter(|earlier| *earlier == name).count();
         let is_disturbed = so_far < self.disturbed;
         self.stages.push(name.to_owned());
@@ -105,8 +109,12 @@ impl TuningLab for ScriptedLab {
                 let is_fragile = settings.keys().any(|knob| self.fragile.contains(knob));
                 let dies = is_cut_here || (is_fragile && block.is_multiple_of(3));
                 let log = self.truth(settings).ln() + drift + noise.sample(&mut self.rng);
+                let log = if of[0] == *settings && at > 0 { log + self.bias } else { log };
                 let log = if self.higher_is_better { log } else { -log };
-                let p99 = settings.keys().filter_map(|knob| self.slower.get(knob)).product::<f64>();
+                let in_loop = load == StageLoad::Measure && self.higher_is_better;
+                // A closed loop hardly sees a pause.
+                let pauses = settings.keys().filter_map(|knob| self.pauses.get(knob)).product::<f64>();
+                let p99 = if in_loop { 1.0 } else { pauses };
                 trials.push(TrialReading {
                     block,
                     of: at,
@@ -114,7 +122,9 @@ impl TuningLab for ScriptedLab {
                     failed: dies.then(|| "exit status 1".to_owned()),
                     invalid: is_disturbed.then(|| "other programs used CPU time".to_owned()),
                     is_broken: dies,
+                    loop_per_s: in_loop.then(|| 1000.0 * log.exp()),
                     p99_us: Some(900.0 * p99 * noise.sample(&mut self.rng).exp()),
+                    p99_9_us: Some(1_900.0 * p99 * noise.sample(&mut self.rng).exp()),
                     errors: Some(0.0),
                     memory_bytes: Some(1e8),
                     figures: [("server.cpu_per_op".to_owned(), 100.0 / log.exp())].into(),

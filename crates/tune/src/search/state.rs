@@ -9,7 +9,7 @@ use super::decide::{self, Gains, Spread};
 use super::limits::{SearchError, SearchLimits};
 use super::outcome::{EqualServers, Found, Outcome, StageRecord, Tried};
 use crate::candidate::{Candidate, NotTried};
-use crate::lab::{LabError, Settings, StageTrials, TuningLab};
+use crate::lab::{LabError, Settings, Stage, StageTrials, TuningLab};
 
 /// How often a stage is run at most where too few of its trials are valid.
 const MOST_ATTEMPTS: usize = 3;
@@ -47,19 +47,32 @@ impl<'l> Search<'l> {
         self.lab.say("equal servers: how much does this host seem to change by itself?");
         let both = [Settings::new(), Settings::new()];
         let (blocks, following) = (self.limits.equal, self.fewest_trials());
-        let trials = self.run_until_valid("equal servers", &both, blocks, following, decide::is_estimable)?;
+        let stage = "equal servers";
+        let mut trials = self.run_until_valid(stage, &both, blocks, following, decide::is_estimable)?;
         if let Some(why) = trials.why_failed(0) {
             return Err(SearchError::NoBaseline(why.to_owned()));
+        }
+        if let Some(differing) = decide::estimate(&trials.gains(0, 1)).filter(decide::excludes_equality)
+            && self.has_time_at_all(2 * blocks + following)
+        {
+            let learnt =
+                format!("two equal servers seem to differ: {}; measured again", decide::in_words(&differing));
+            self.learnt("equal servers", &trials, learnt);
+            trials.append(self.run_until_valid(stage, &both, blocks, following, decide::is_estimable)?);
         }
         let gains = trials.gains(0, 1);
         if gains.is_empty() {
             let why = trials.why_some_invalid().unwrap_or(&trials.sentence);
             return Err(SearchError::Invalid(why.to_owned()));
         }
-        let noise = Gains(gains.clone()).mean().abs().exp_m1();
-        let learnt = format!("two equal servers seem to differ by {:.1} %", noise * 100.0);
+        let (noise, estimate) = (decide::noise(&gains), decide::estimate(&gains));
+        self.found.equal = EqualServers { estimate, noise, trials: trials.clone() };
+        let learnt = if self.found.equal.estimate.is_some() {
+            self.found.equal.to_string()
+        } else {
+            format!("two equal servers seem to differ by {:.1} %", noise * 100.0)
+        };
         self.learnt("equal servers", &trials, learnt);
-        self.found.equal = EqualServers { estimate: decide::estimate(&gains), noise, trials: trials.clone() };
         Ok(trials)
     }
 
@@ -118,7 +131,7 @@ impl<'l> Search<'l> {
     }
 
     pub(super) fn trials_to_confirm(&self) -> u32 {
-        2 * self.limits.confirm.0
+        2 * (self.limits.confirm.0 + self.limits.open_loop)
     }
 
     /// Trials of what weakens something, each beside the stack.
@@ -205,7 +218,7 @@ impl<'l> Search<'l> {
     }
 
     /// Runs a stage and counts its trials.
-    fn run(&mut self, stage: &str, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
+    fn run(&mut self, stage: Stage<'_>, of: &[Settings], blocks: u32) -> Result<StageTrials, LabError> {
         let trials = self.lab.blocks(stage, of, blocks)?;
         self.trials += trials.trials.len();
         Ok(trials)
@@ -213,14 +226,15 @@ impl<'l> Search<'l> {
 
     /// Runs a stage, and again where no server has enough gains over the first one: what disturbed the trials may have ended.
     /// What is enough depends on the number of gains alone, so it favours none. Time is kept for the trials that follow.
-    pub(super) fn run_until_valid(
+    pub(super) fn run_until_valid<'s>(
         &mut self,
-        stage: &str,
+        stage: impl Into<Stage<'s>>,
         of: &[Settings],
         blocks: u32,
         following: u32,
         is_enough: impl Fn(&[f64]) -> bool,
     ) -> Result<StageTrials, LabError> {
+        let stage = stage.into();
         for _ in 1..MOST_ATTEMPTS {
             let trials = self.run(stage, of, blocks)?;
             let is_done =
@@ -229,8 +243,8 @@ impl<'l> Search<'l> {
             let Some(why) = trials.why_some_invalid().filter(|_| !is_done && has_time) else {
                 return Ok(trials);
             };
-            let learnt = format!("{stage} again, because too few trials are valid: {why}");
-            self.learnt(stage, &trials, learnt);
+            let learnt = format!("{} again, because too few trials are valid: {why}", stage.name);
+            self.learnt(stage.name, &trials, learnt);
         }
         self.run(stage, of, blocks)
     }

@@ -2,7 +2,7 @@
 //! [`stack`](super::stack)'s.
 
 use super::decide;
-use super::guards::{mechanism, too_few, worse};
+use super::guards::{mechanism, slower, too_few, worse};
 use super::outcome::{Confirmation, Headline, Outcome};
 use super::state::{MOST_BESIDE, Search};
 use crate::lab::{CONFIRMATION, LabError, Settings};
@@ -122,21 +122,26 @@ impl Search<'_> {
         let trials = self.run_until_valid(CONFIRMATION, &both, blocks, following, decide::is_estimable)?;
         let gains = trials.gains(1, 0);
         let threshold = decide::threshold(self.found.equal.noise);
-        let headline = decide::estimate(&gains).map(|estimate| Headline {
+        let mut headline = decide::estimate(&gains).map(|estimate| Headline {
             is_gain: decide::is_above(&estimate, threshold),
             worse: worse(&trials, self.limits.memory_bytes),
             estimate,
         });
-        let (learnt, holds) = match &headline {
-            None => (too_few(&trials), false),
-            Some(Headline { estimate, .. }) => {
-                let learnt = format!(
-                    "on fresh blocks: {:.3} × ({:.3}–{:.3})",
-                    estimate.ratio, estimate.low, estimate.high
-                );
-                (learnt, headline.as_ref().is_some_and(Headline::holds))
-            }
-        };
+        let learnt = headline.as_ref().map_or_else(
+            || too_few(&trials),
+            |headline| format!("on fresh blocks: {}", decide::in_words(&headline.estimate)),
+        );
+        self.learnt(CONFIRMATION, &trials, learnt.clone());
+        let mut open_loop = None;
+        if let Some(headline) = headline.as_mut().filter(|headline| headline.holds()) {
+            open_loop = self.in_open_loop(&both, &trials)?;
+            headline.worse = match &open_loop {
+                Some(open_loop) => open_loop.worse(),
+                // The load of the confirmation was an open loop itself, or its latency is an objective.
+                None => slower(&trials),
+            };
+        }
+        let holds = headline.as_ref().is_some_and(Headline::holds);
         let why = match &headline {
             None => learnt.clone(),
             Some(headline) if !headline.is_gain => {
@@ -168,9 +173,8 @@ impl Search<'_> {
                 tried.end(Outcome::Dropped, why.clone());
             }
         }
-        self.learnt(CONFIRMATION, &trials, learnt);
         let kept = if holds { settings.clone() } else { Settings::new() };
-        self.found.confirmation = Some(Confirmation { settings, trials, headline });
+        self.found.confirmation = Some(Confirmation { settings, trials, open_loop, headline });
         Ok(kept)
     }
 }

@@ -182,15 +182,53 @@ fn a_tuning_that_reaches_no_configuration_is_named_and_not_judged() {
 }
 
 #[test]
-fn a_gain_that_costs_latency_is_not_kept() {
-    let mut lab = ScriptedLab::new(3, &[("greedy", 0.3)]);
-    lab.slower.insert("greedy".to_owned(), 1.5);
-    let found = run(&mut lab, &[candidate("greedy")]);
-    assert!(with_outcome(&found, Outcome::Kept).is_empty());
+fn a_gain_that_pauses_pay_for_is_not_kept_though_a_closed_loop_does_not_see_them() {
+    let mut kept = 0;
+    for seed in 0..20 {
+        let mut lab = ScriptedLab::new(seed, &[("greedy", 0.05)]);
+        lab.pauses.insert("greedy".to_owned(), 20.0);
+        let found = run(&mut lab, &[candidate("greedy")]);
+        kept += with_outcome(&found, Outcome::Kept).len();
+        if let Some(Confirmation { headline: Some(headline), open_loop: Some(open_loop), .. }) =
+            found.confirmation
+        {
+            assert!(headline.is_gain && !headline.holds());
+            assert!(
+                (600.0..800.0).contains(&open_loop.rate_per_s),
+                "70 % of the baseline's loop: {open_loop:?}"
+            );
+            let [p99, p99_9] = headline.worse.try_into().expect("both percentiles");
+            assert!(p99.contains("operations/s, the 99th percentile of response time is "), "{p99}");
+            assert!(p99_9.contains("the 99.9th percentile"), "{p99_9}");
+        }
+    }
+    assert_eq!(kept, 0);
+}
+
+#[test]
+fn equal_servers_that_differ_are_measured_again_and_ask_more_of_every_gain() {
+    let mut lab = ScriptedLab::new(3, &[("small", 0.02)]);
+    (lab.noise, lab.bias) = (0.002, 0.03);
+    let found = run(&mut lab, &[candidate("small")]);
+    let of_equal: Vec<&str> = found
+        .stages
+        .iter()
+        .filter(|stage| stage.name == "equal servers")
+        .map(|stage| stage.learnt.as_str())
+        .collect();
+    let [first, second] = of_equal[..] else { panic!("{of_equal:?}") };
     assert!(
-        why(&found, "greedy").starts_with("the 99th percentile of response time grows by "),
-        "{}",
-        why(&found, "greedy")
+        first.starts_with("two equal servers seem to differ: ") && first.ends_with("; measured again"),
+        "{first}"
+    );
+    assert!(
+        second.contains(" in 12 blocks. They differ on this machine, so a tuning counts only if"),
+        "{second}"
+    );
+    assert!(
+        found.equal.noise > 0.03 && with_outcome(&found, Outcome::Kept).is_empty(),
+        "{:?}",
+        found.equal.noise
     );
 }
 
