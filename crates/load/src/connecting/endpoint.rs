@@ -1,8 +1,10 @@
 //! Where a single request outside of a load goes, and its blocking connection: probes and statistics go where the load goes.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -38,9 +40,10 @@ impl Endpoint {
             Self::Unix(unix) => {
                 // The descriptor stays open until the connection stands.
                 let (address, _open) = unix.address()?;
-                let path = address.path().map(|path| path.to_string_lossy().into_owned());
+                let path = address.path().ok_or(io::ErrorKind::InvalidInput)?;
                 let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-                socket.connect_timeout(&SockAddr::unix(path.unwrap_or_default())?, timeout)?;
+                let path = OsStr::from_bytes(path.to_bytes());
+                socket.connect_timeout(&SockAddr::unix(path)?, timeout)?;
                 socket
             }
         };

@@ -1,10 +1,8 @@
 //! Sockets of the file system: connects to one by its path. A server under test that has made its socket itself leads nobody
 //! elsewhere: what lies between its directory and the socket may be no link.
 
-use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{self, FileType, Mode, OFlags};
@@ -101,7 +99,7 @@ fn open_below(directory: &Path, below: &Path) -> io::Result<OwnedFd> {
 fn named(errno: Errno, part: Component<'_>) -> io::Error {
     match errno {
         Errno::NOTDIR => {
-            let name = OsStr::from_bytes(part.as_os_str().as_bytes()).display();
+            let name = part.as_os_str().display();
             io::Error::other(format!("what is above {name:?} is no directory, and links are not followed"))
         }
         other => other.into(),
