@@ -34,6 +34,7 @@ pub struct LoadOutput<'a> {
     failed: u64,
     errors: BTreeMap<&'static str, u64>,
     error_examples: BTreeMap<&'static str, &'a str>,
+    statuses: Option<StatusesOutput<'a>>,
     duration_s: f64,
     began_unix_s: f64,
     throughput_per_s: f64,
@@ -46,7 +47,6 @@ pub struct LoadOutput<'a> {
     first_byte_us: Option<&'a Times>,
     operations: Vec<OperationOutput<'a>>,
     counters: &'a BTreeMap<String, u64>,
-    statuses: Option<StatusesOutput<'a>>,
     connections: &'a ConnectionSummary,
     client: &'a ClientSummary,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -167,6 +167,7 @@ impl<'a> LoadOutput<'a> {
                 .iter()
                 .map(|(kind, example)| (kind.name(), example.as_str()))
                 .collect(),
+            statuses: StatusesOutput::of(&summary.counters),
             duration_s: summary.duration_s,
             began_unix_s: summary.began_unix().as_secs_f64(),
             throughput_per_s: summary.throughput_per_s,
@@ -179,7 +180,6 @@ impl<'a> LoadOutput<'a> {
             first_byte_us: known(&summary.first_byte_us),
             operations: summary.operations.iter().map(operation).collect(),
             counters: &summary.counters,
-            statuses: StatusesOutput::of(&summary.counters),
             connections: &summary.connections,
             client: &summary.client,
             clients: &summary.clients,
@@ -260,15 +260,6 @@ mod tests {
     }
 
     #[test]
-    fn statuses_are_counted_by_class_and_by_code() {
-        let counters = [("hits", 9), ("status 200", 5), ("status 301", 2), ("status other 3xx", 1)];
-        let counters = counters.map(|(name, count)| (name.to_owned(), count)).into();
-        let statuses = serde_json::to_string(&StatusesOutput::of(&counters)).expect("plain data");
-        assert_eq!(statuses, r#"{"classes":{"2xx":5,"3xx":3},"codes":{"200":5,"301":2,"other 3xx":1}}"#);
-        assert!(StatusesOutput::of(&[("hits".to_owned(), 9)].into()).is_none());
-    }
-
-    #[test]
     fn formats_md_documents_every_rule_and_error() {
         let reasons = [
             BrokenRule::NothingSucceeded,
@@ -332,5 +323,14 @@ mod tests {
         for key in keys(&object).union(&keys(&object["curve"][0])).chain(&interval) {
             assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of a search");
         }
+    }
+
+    #[test]
+    fn statuses_are_counted_by_class_and_by_code() {
+        let counters = [("hits", 9), ("status 200", 5), ("status 301", 2), ("status other 3xx", 1)];
+        let counters = counters.map(|(name, count)| (name.to_owned(), count)).into();
+        let statuses = serde_json::to_string(&StatusesOutput::of(&counters)).expect("plain data");
+        assert_eq!(statuses, r#"{"classes":{"2xx":5,"3xx":3},"codes":{"200":5,"301":2,"other 3xx":1}}"#);
+        assert!(StatusesOutput::of(&[("hits".to_owned(), 9)].into()).is_none());
     }
 }
