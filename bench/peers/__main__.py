@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import shutil
 import signal
@@ -19,7 +20,7 @@ from shared.store import OtherRun, Store
 from shared.whole_run import REPOSITORY
 
 from . import report, schedule, tables
-from .clients import FLOOR
+from .clients import FLOOR, OPTIONAL, named
 from .servers import Memcached, Nginx
 from .trials import Testbed
 
@@ -44,6 +45,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench-peers", description="Engine and peers, interleaved.")
     parser.add_argument("--engine", type=Path, help="the showdown binary")
     parser.add_argument("--floor", type=Path, help="the floor binary, from bench/floor")
+    parser.add_argument(
+        "--peer", action="append", default=[], metavar="NAME=PATH",
+        help=f"a further peer and its binary: {', '.join(OPTIONAL)}; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--rounds", type=int, default=7, help="rounds to measure [%(default)s]")
     parser.add_argument("--connections", type=int, default=64, help="connections of each client [%(default)s]")
     parser.add_argument("--window", type=float, default=2.5, metavar="SECONDS", help="measured part of a run [%(default)s]")
@@ -55,7 +60,31 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="discard an unfinished bench")
     parser.add_argument("--tolerate-noise", action="store_true", help="count runs on a busy machine too: for trying things out")
     parser.add_argument("--report-only", action="store_true", help="write the page again from its raw figures")
-    return whole_run.parsed(parser, "engine", "floor")
+    options = whole_run.parsed(parser, "engine", "floor")
+    try:
+        options.peers = peers(options.peer)
+    except ValueError as why:
+        parser.error(str(why))
+    return options
+
+
+def peers(given: list[str]) -> dict[str, Path]:
+    """The binaries of further peers by name. ValueError says what is wrong with one."""
+    found = {}
+    for text in given:
+        name, _, path = text.partition("=")
+        if name not in OPTIONAL:
+            raise ValueError(f"--peer {text}: there is no peer {name!r}: name one of {', '.join(OPTIONAL)}")
+        if not path or not os.access(path, os.X_OK) or Path(path).is_dir():
+            raise ValueError(f"--peer {text}: {path!r} is no program: write {name}=PATH")
+        found[name] = Path(path).resolve()
+    return found
+
+
+def _digests(binaries: dict[str, Path]) -> str:
+    """The peers that a person has named, with what identifies their builds."""
+    digests = {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in binaries.items()}
+    return ", ".join(f"{name} (sha256 {digest})" for name, digest in sorted(digests.items()))
 
 
 def _measure(options: argparse.Namespace, store: Store) -> None:
@@ -76,6 +105,7 @@ def _measure(options: argparse.Namespace, store: Store) -> None:
         "window_s": options.window,
         "seed": options.seed,
         "noise": "tolerated" if options.tolerate_noise else "refused",
+        **({"peers": _digests(options.peers)} if options.peers else {}),
     }
     if not counters and not meter.can_count("cpu-clock:k"):
         raise meter.MeterError("perf may not sample the kernel: run as root, or set kernel.perf_event_paranoid=-1")
@@ -91,13 +121,17 @@ def _measure(options: argparse.Namespace, store: Store) -> None:
             client_cpu=options.client_cpu,
             spare_cpu=next(iter(sorted(cpus - {options.server_cpu, options.client_cpu}, reverse=True)), None),
             directory=directory,
-            binaries={ENGINE: str(options.engine.resolve()), FLOOR: str(options.floor.resolve())},
+            binaries={
+                ENGINE: str(options.engine.resolve()),
+                FLOOR: str(options.floor.resolve()),
+                **{name: str(path) for name, path in options.peers.items()},
+            },
             connections=options.connections,
             window_seconds=options.window,
             counters=counters,
             tolerate_noise=options.tolerate_noise,
         )
-        failed = schedule.run(testbed, store, schedule.plan(options.rounds, options.seed))
+        failed = schedule.run(testbed, store, schedule.plan(options.rounds, options.seed, named(options.peers)))
     if failed:
         raise BadRun(f"{plural(failed, 'trial')} failed, see above: run the same command to repeat")
     store.publish(options.results / "peers")

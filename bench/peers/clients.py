@@ -1,7 +1,7 @@
 """The command line of each client for the same work, and how its output is checked.
 
 A new peer is one entry here: a command line, and a function that returns the client's own count of requests, or raises
-`BadRun` when the output reports errors.
+`BadRun` when the output reports errors. Those without a package of a distribution are in `OPTIONAL`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Iterable
 
 from shared.errors import BadRun
-from shared.showdown import ENGINE, load_answer
+from shared.showdown import ENGINE, json_object, load_answer
 
 from .servers import BODY_BYTES, FLOOR_KEY, MARKER
 
@@ -30,7 +30,7 @@ class Task:
     directory: Path
     """A place for the configuration files of the client."""
     binaries: dict[str, str]
-    """Paths of the engine and the floor, which this repository builds."""
+    """Paths of the engine and the floor, which this repository builds, and of the optional peers."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,12 @@ class Client:
     """Whether the client pins itself to CPU 0. The server then moves to the client's CPU."""
     extra_seconds: int = 0
     """Seconds of its duration that the client spends on preparation."""
+    uncounted_seconds: float = 0
+    """Seconds of load before the client begins to count."""
+    spinning: Callable[[str], float] | None = None
+    """The share of its CPU time that it spins, from its whole output: polls that find no work. None: it does not say."""
+    paced: Callable[[Task, int], list[str]] | None = None
+    """The command line of an open loop at a rate, in requests per second; None without such a mode."""
 
 
 def _number(pattern: str, output: str) -> int:
@@ -92,6 +98,11 @@ def _engine_claimed(output: str) -> int:
     return int(load_answer(output)["requests"])
 
 
+def _engine_spinning(output: str) -> float:
+    client = load_answer(output)["client"]
+    return client["spin_cpu_s"] / max(client["user_cpu_s"] + client["system_cpu_s"], 1e-9)
+
+
 # Peers.
 
 
@@ -134,6 +145,34 @@ def _memcaslap_claimed(output: str) -> int:
     return _number(r"cmd_get: (\d+)", output)
 
 
+# Peers that no distribution has: they are measured where a person names their binaries.
+
+
+def _optional(name: str, *argv: str) -> Callable[[Task], list[str]]:
+    words = _tool(*argv)
+    return lambda task: [task.binaries[name], *words(task)]
+
+
+def _json_claimed(count: str) -> Callable[[str], int]:
+    """The count of requests in a JSON object that has `errors` and classes of statuses, too."""
+
+    def claimed(output: str) -> int:
+        answer = json_object(output)
+        statuses = answer.get("status", answer.get("status_codes", {}))
+        bad = {kind: number for kind, number in {**answer.get("errors", {}), **statuses}.items() if number and kind != "2xx"}
+        if bad:
+            raise BadRun(f"errors: {bad}")
+        if count not in answer:
+            raise BadRun(f"no {count} in the output: {output.strip()[-300:]}")
+        return int(answer[count])
+
+    return claimed
+
+
+def _zrk_paced(task: Task, rate: int) -> list[str]:
+    return _optional("zrk", "-t", "1", "-c", "{connections}", "-d", "{seconds}s", "-R", str(rate), "--format", "json", "http://{address}/1k")(task)
+
+
 def _tool(*argv: str) -> Callable[[Task], list[str]]:
     """A command line with the placeholders {address}, {connections} and {seconds}."""
 
@@ -151,7 +190,10 @@ CLIENTS = [
         _floor_claimed,
     ),
     # Exit code 3: the engine reports that the client was the limit, which is intended here.
-    Client(ENGINE, HTTP, engine_http_argv, _engine_claimed, exit_codes=(0, 3)),
+    Client(
+        ENGINE, HTTP, engine_http_argv, _engine_claimed, exit_codes=(0, 3), spinning=_engine_spinning,
+        paced=lambda task, rate: [*engine_http_argv(task), "-r", str(rate)],
+    ),
     Client("wrk", HTTP, _tool("wrk", "-t1", "-c{connections}", "-d{seconds}s", "http://{address}/1k"), _wrk_claimed),
     Client(
         "ab", HTTP,
@@ -175,14 +217,42 @@ CLIENTS = [
         ],
         _floor_claimed,
     ),
-    Client(ENGINE, MEMCACHED, _engine_memcached_argv, _engine_claimed, exit_codes=(0, 3)),
+    Client(
+        ENGINE, MEMCACHED, _engine_memcached_argv, _engine_claimed, exit_codes=(0, 3), spinning=_engine_spinning
+    ),
     Client(
         "memcaslap", MEMCACHED, _memcaslap_argv, _memcaslap_claimed, chooses_cpu_0=True, extra_seconds=1
     ),
-    Client(ENGINE, TLS, lambda task: engine_http_argv(task, "https"), _engine_claimed, exit_codes=(0, 3)),
+    Client(
+        ENGINE, TLS, lambda task: engine_http_argv(task, "https"), _engine_claimed, exit_codes=(0, 3),
+        spinning=_engine_spinning,
+    ),
     Client(
         "h2load", TLS,
         _tool("h2load", "--h1", "-t1", "-c{connections}", "-m1", "-D{seconds}", "https://{address}/1k"),
         _h2load_claimed,
     ),
 ]  # fmt: skip
+
+OPTIONAL = {
+    client.name: client
+    for client in (
+        # io_uring. It warms up for a tenth of a second, which it does not count.
+        Client(
+            "gcannon", HTTP,
+            _optional("gcannon", "http://{address}/1k", "-c", "{connections}", "-t", "1", "-d", "{seconds}s", "--json"),
+            _json_claimed("responses"), uncounted_seconds=0.1,
+        ),
+        Client(
+            "zrk", HTTP,
+            _optional("zrk", "-t", "1", "-c", "{connections}", "-d", "{seconds}s", "--closed", "--format", "json", "http://{address}/1k"),
+            _json_claimed("requests"), paced=_zrk_paced,
+        ),
+    )
+}  # fmt: skip
+"""Peers without a package, by name: `--peer gcannon=PATH`."""
+
+
+def named(names: Iterable[str]) -> list[Client]:
+    """All clients, with these optional ones."""
+    return CLIENTS + [OPTIONAL[name] for name in OPTIONAL if name in set(names)]

@@ -27,16 +27,28 @@ class Figures:
         self._store = store
 
     def by_round(self, table: str, protocol: str, client: str, column: str) -> dict[str, float]:
-        """One value per round."""
-        return figures.by_round(self._store.rows(table), column, protocol=protocol, client=client)
+        """One value per round. Beside the columns of the table: `cpu_us`, the client's CPU time of a request, and with `work_`
+        before them `cpu_us` and `all_cycles` without spinning."""
+
+        def of(name: str) -> dict[str, float]:
+            return figures.by_round(self._store.rows(table), name, protocol=protocol, client=client)
+
+        if column.startswith("work_"):
+            spinning = of("spin_share")
+            whole = self.by_round(table, protocol, client, column.removeprefix("work_"))
+            return {number: value * (1 - spinning.get(number, 0)) for number, value in whole.items()}
+        if column == "cpu_us":
+            speed, cpu = of("achieved_per_s" if table == "paced" else "requests_per_s"), of("client_cpu")
+            return {number: 1e6 * cpu[number] / speed[number] for number in cpu if speed.get(number)}
+        return of(column)
 
     def figure(self, table: str, protocol: str, client: str, column: str) -> Figure | None:
         """The median and the range over all rounds."""
         return Figure.of(list(self.by_round(table, protocol, client, column).values()))
 
-    def ratio(self, numerator: Entry, denominator: Entry, column: str) -> Figure | None:
+    def ratio(self, numerator: Entry, denominator: Entry, column: str, table: str = "cycles") -> Figure | None:
         """The ratio of two clients, computed within each round."""
-        return figures.ratio(*(self.by_round("cycles", *entry, column) for entry in (numerator, denominator)))
+        return figures.ratio(*(self.by_round(table, *entry, column) for entry in (numerator, denominator)))
 
     def clock_hz(self) -> Figure | None:
         """Cycles in a second of CPU time, over all runs."""
@@ -54,14 +66,14 @@ class Figures:
     def at_reference(self, entry: Entry) -> tuple[float, float] | None:
         """User cycles and all cycles on the reference machine, if the ratios to the yardsticks are the same there."""
         user = self.ratio(entry, REFERENCE_USER[0], "user_cycles")
-        everything = self.ratio(entry, REFERENCE_ALL[entry[0]][0], "all_cycles")
+        everything = self.ratio(entry, REFERENCE_ALL[entry[0]][0], "work_all_cycles")
         if user is None or everything is None:
             return None
         return user.middle * REFERENCE_USER[1], everything.middle * REFERENCE_ALL[entry[0]][1]
 
     def bars(self) -> list[Bar]:
         """The limits of the engine's cost, precision and memory."""
-        user, everything = "user_cycles", "all_cycles"
+        user, everything = "user_cycles", "work_all_cycles"
         return [
             Bar("HTTP, user cycles per request", 1300, False, self.figure("cycles", HTTP, ENGINE, user)),
             Bar("HTTP, all client cycles per request, × wrk", 0.85, False,

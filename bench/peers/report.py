@@ -10,7 +10,7 @@ from shared.markdown import BUSY, bars_table, facts_table, plural, share, shell,
 from shared.showdown import ENGINE
 from shared.store import Store
 
-from .clients import CLIENTS, FLOOR, HTTP, MEMCACHED, TLS, Task
+from .clients import FLOOR, HTTP, MEMCACHED, OPTIONAL, TLS, Client, Task, named
 from .figures import FLOOR_OF_MEMCACHED, H2LOAD_TLS, REFERENCE_ALL, WRK, Entry, Figures
 from .tables import store as tables
 
@@ -37,6 +37,7 @@ def write(results: Path) -> None:
 def page(store: Store) -> str:
     """The whole page."""
     figures, settings = Figures(store), store.settings()
+    clients = named(name for name in OPTIONAL if name in str(settings.get("peers", "")))
     busy = "" if settings["noise"] == "refused" else BUSY
     return f"""# Engine and peers
 
@@ -52,16 +53,17 @@ describes the method and what can mislead. [GLOSSARY](../GLOSSARY.md) explains t
 
 ## HTTP/1.1: nginx, a file of 1 KiB, {settings["connections"]} connections, closed loop
 
-{_http(figures)}
+{_http(figures, clients)}
 
-- Columns of cycles are per request.
+- Columns of cycles and of CPU time are per request. A client that has a CPU for itself spins instead of sleeping: CPU time without
+  spinning, and all ratios and bars of all cycles, leave that out. User cycles contain those of spinning.
 - "On the reference machine" is the ratio to wrk, times wrk's cost on the machine where the bars were set, by hardware
   counters: 2,600 user cycles, and 34,900 cycles in all.
 - The engine checks status, length and a substring of every reply. The peers count statuses; ab also checks lengths.
 
 ## memcached: gets of 1,024 bytes, {settings["connections"]} connections, closed loop
 
-{_memcached(figures)}
+{_memcached(figures, clients)}
 
 - "On the reference machine" is, for user cycles, the ratio to wrk in the same round times 2,600, and for all cycles the ratio
   to the floor times 7,150.
@@ -70,11 +72,11 @@ describes the method and what can mislead. [GLOSSARY](../GLOSSARY.md) explains t
 
 ## TLS 1.3: nginx, the same file, {settings["connections"]} connections, closed loop
 
-{_tls(figures)}
+{_tls(figures, clients)}
 
 ## System calls per request
 
-{_syscalls(figures)}
+{_syscalls(figures, clients)}
 
 At full speed the number depends on which side waits: if the server is slower than the client, replies come one at a time, and
 each costs a wait, a receive and a send. strace slows the client down, so that one wait returns many replies.
@@ -83,7 +85,7 @@ each costs a wait, a receive and a send. strace slows the client down, so that o
 
 {_lag(store)}
 
-## Memory
+{_paced(figures, clients)}## Memory
 
 {_memory(figures)}
 
@@ -97,7 +99,7 @@ Resident memory of the client. Each of the engine's connections has done one req
 
 Commands, with the server on one CPU and the client on another:
 
-{shell(_commands(settings))}
+{shell(_commands(settings, clients))}
 """
 
 
@@ -109,39 +111,40 @@ def _discarded(store: Store) -> str:
     return f"\n{number} {were} discarded and repeated; `peers/discarded.csv` has the reasons."
 
 
-def _http(figures: Figures) -> str:
+def _http(figures: Figures, clients: list[Client]) -> str:
     floor = (HTTP, FLOOR)
     return _costs(
-        figures, HTTP, [("user, × wrk", WRK, "user_cycles"), ("all, × wrk", WRK, "all_cycles"),
-                        ("all, × floor", floor, "all_cycles")],
+        figures, clients, HTTP, [("user, × wrk", WRK, "user_cycles"), ("all, × wrk", WRK, "work_all_cycles"),
+                                 ("all, × floor", floor, "work_all_cycles")],
     )  # fmt: skip
 
 
-def _memcached(figures: Figures) -> str:
+def _memcached(figures: Figures, clients: list[Client]) -> str:
     floor = FLOOR_OF_MEMCACHED
     return _costs(
-        figures, MEMCACHED, [("user, × wrk", WRK, "user_cycles"), ("user, × floor", floor, "user_cycles"),
-                             ("all, × floor", floor, "all_cycles")],
+        figures, clients, MEMCACHED, [("user, × wrk", WRK, "user_cycles"), ("user, × floor", floor, "user_cycles"),
+                                      ("all, × floor", floor, "work_all_cycles")],
     )  # fmt: skip
 
 
-def _tls(figures: Figures) -> str:
-    return _costs(figures, TLS, [("throughput, × h2load", H2LOAD_TLS, "requests_per_s")])
+def _tls(figures: Figures, clients: list[Client]) -> str:
+    return _costs(figures, clients, TLS, [("throughput, × h2load", H2LOAD_TLS, "requests_per_s")])
 
 
-def _costs(figures: Figures, protocol: str, ratios: list[tuple[str, Entry, str]]) -> str:
+def _costs(figures: Figures, clients: list[Client], protocol: str, ratios: list[tuple[str, Entry, str]]) -> str:
     """Cycles, ratios and throughput of all clients of a protocol."""
     has_reference = protocol in REFERENCE_ALL
-    head = ["client", "user cycles", "all cycles", *(title for title, _, _ in ratios)]
+    head = ["client", "user cycles", "all cycles", "CPU time, µs", "without spinning, µs", *(title for title, _, _ in ratios)]
     head += ["on the reference machine", "requests/s", "client CPU"] if has_reference else ["requests/s", "client CPU"]
     rows = []
-    for client in (client.name for client in CLIENTS if client.protocol == protocol):
+    for client in (client.name for client in clients if client.protocol == protocol):
         entry = (protocol, client)
         user, everything, speed, cpu = (
             figures.figure("cycles", *entry, column)
             for column in ("user_cycles", "all_cycles", "requests_per_s", "client_cpu")
         )
         row = [client, show_figure(user), show_figure(everything)]
+        row += [show_figure(figures.figure("cycles", *entry, column), 2) for column in ("cpu_us", "work_cpu_us")]
         row += [show_figure(figures.ratio(entry, yardstick, column), 2) for _, yardstick, column in ratios]
         if has_reference:
             there = figures.at_reference(entry)
@@ -150,7 +153,7 @@ def _costs(figures: Figures, protocol: str, ratios: list[tuple[str, Entry, str]]
     return table(head, rows)
 
 
-def _syscalls(figures: Figures) -> str:
+def _syscalls(figures: Figures, clients: list[Client]) -> str:
     def show(protocol: str, client: str, column: str) -> str:
         return show_figure(figures.figure("syscalls", protocol, client, column), 2)
 
@@ -158,7 +161,7 @@ def _syscalls(figures: Figures) -> str:
         ["protocol", "client", "at full speed", "under strace -c"],
         [
             [c.protocol, c.name, show(c.protocol, c.name, "syscalls"), show(c.protocol, c.name, "strace_syscalls")]
-            for c in CLIENTS
+            for c in clients
             if c.protocol != TLS
         ],
     )
@@ -183,6 +186,26 @@ def _lag(store: Store) -> str:
     return table(list(columns.values()), [[_shown(row[name]) for name in columns] for row in store.rows("lag")])
 
 
+def _paced(figures: Figures, clients: list[Client]) -> str:
+    """CPU time at a rate, where a peer has such a mode."""
+    entries = [(client.protocol, client.name) for client in clients if client.paced]
+    measured = [entry for entry in entries if figures.figure("paced", *entry, "rate")]
+    if not measured:
+        return ""
+    rate = figures.figure("paced", *measured[0], "rate").middle
+    rows = [
+        [
+            name,
+            show_figure(figures.figure("paced", protocol, name, "achieved_per_s")),
+            *(show_figure(figures.figure("paced", protocol, name, column), 2) for column in ("cpu_us", "work_cpu_us")),
+            *(show_figure(figures.ratio((protocol, name), (HTTP, ENGINE), column, "paced"), 2) for column in ("cpu_us", "work_cpu_us")),
+        ]
+        for protocol, name in measured
+    ]
+    head = ["client", "requests/s", "CPU time, µs", "without spinning, µs", f"CPU time, × {ENGINE}", f"without spinning, × {ENGINE}"]
+    return f"## Open loop: {rate:,.0f} requests/s on one thread, CPU time of a request\n\n{table(head, rows)}\n\n"
+
+
 def _shown(value: str) -> str:
     return {"True": "yes", "False": "no"}.get(value, value)
 
@@ -202,11 +225,12 @@ def _clock(figures: Figures) -> str:
     return f"\nCycles in a second of CPU time: {show_figure(clock.scaled(1e-9), 2)} × 10⁹.\n" if clock else ""
 
 
-def _commands(settings: dict[str, object]) -> list[str]:
+def _commands(settings: dict[str, object], clients: list[Client]) -> list[str]:
     with tempfile.TemporaryDirectory() as directory:
         lines = []
-        for client in CLIENTS:
-            task = Task("ADDRESS", int(settings["connections"]), 4, Path(directory), {ENGINE: ENGINE, FLOOR: FLOOR})
+        binaries = {name: name for name in (ENGINE, FLOOR, *OPTIONAL)}
+        for client in clients:
+            task = Task("ADDRESS", int(settings["connections"]), 4, Path(directory), binaries)
             line = shlex.join(client.argv(task)).replace(f"{directory}/", "")
             lines.append(f"{line}  # {client.protocol}")
         return lines

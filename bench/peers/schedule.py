@@ -23,6 +23,7 @@ LONGEST_WAIT_SECONDS = 600
 """The longest wait for the machine to become quiet again."""
 SYSCALL_ROUNDS = 3
 LAG_ROUNDS, LAG_RATE, LAG_SECONDS = 5, 50_000, 5
+PACED_ROUNDS, PACED_RATE, PACED_SECONDS = 5, 20_000, 4
 MEMORY_CONNECTIONS = (1, 15_000)
 
 
@@ -43,7 +44,7 @@ class Step:
         return (self.round, self.protocol, self.client.name)
 
 
-def plan(rounds: int, seed: int) -> list[Step]:
+def plan(rounds: int, seed: int, clients: list[Client] = CLIENTS) -> list[Step]:
     """All steps. Each round runs every client once, in its own random order."""
     order = random.Random(seed)
     steps: list[Step] = []
@@ -53,14 +54,19 @@ def plan(rounds: int, seed: int) -> list[Step]:
             bound = lambda testbed, client=client: measure(testbed, client)  # noqa: E731
             steps.append(Step(table, number, place, client, bound, client.protocol))
 
-    engine = [client for client in CLIENTS if client.name == ENGINE and client.protocol == HTTP]
+    engine = [client for client in clients if client.name == ENGINE and client.protocol == HTTP]
     for number in range(1, rounds + 1):
-        add_round("cycles", number, CLIENTS, trials.cycles)
+        add_round("cycles", number, clients, trials.cycles)
     for number in range(1, min(rounds, SYSCALL_ROUNDS) + 1):
-        add_round("syscalls", number, [c for c in CLIENTS if c.protocol in (HTTP, MEMCACHED)], trials.syscalls)
+        add_round("syscalls", number, [c for c in clients if c.protocol in (HTTP, MEMCACHED)], trials.syscalls)
     for number in range(1, min(rounds, LAG_ROUNDS) + 1):
         add_round("lag", number, engine, lambda testbed, client: trials.lag(testbed, client, LAG_RATE, LAG_SECONDS))
-    wrk = [client for client in CLIENTS if client.name == "wrk"]
+    paced = [client for client in clients if client.paced]
+    if len(paced) > 1:  # the engine alone has nobody to be compared with
+        for number in range(1, min(rounds, PACED_ROUNDS) + 1):
+            measure = lambda testbed, client: trials.paced(testbed, client, PACED_RATE, PACED_SECONDS)  # noqa: E731
+            add_round("paced", number, paced, measure)
+    wrk = [client for client in clients if client.name == "wrk"]
     for number, connections in enumerate(MEMORY_CONNECTIONS, start=1):
         measure = lambda testbed, client, connections=connections: trials.memory(testbed, client, connections)  # noqa: E731
         add_round("memory", number, engine + wrk, measure)

@@ -130,14 +130,14 @@ def cycles(testbed: Testbed, client: Client) -> Row:
                 else:
                     window = meter.observe(process.pid, server, testbed.window_seconds)
                 code = meter.Code(processes.descendants(process.pid))
-                claimed = _outcome(process, output, client)
+                claimed, spinning = _outcome(process, output, client)
             served = server.requests() - before
             clocks.append(meter.clock(binary, cpu))
     if sampler:
         found = meter.cycles_by_sampling(window, sampler.samples(), code, clocks)
     else:
         found = {"user_cycles": counted["cycles:u"], "all_cycles": sum(counted.values())}
-    _check_counts(claimed, served)
+    _check_counts(claimed, served, client.uncounted_seconds * window.requests / window.seconds)
     _check_quiet(testbed, window)
     return {
         "requests": window.requests,
@@ -148,6 +148,7 @@ def cycles(testbed: Testbed, client: Client) -> Row:
         "samples": found.get("samples", ""),
         "clock_hz": round(mean(clocks)),
         "client_cpu": round(window.client_cpu_s / window.seconds, 3),
+        "spin_share": spinning,
         "server_cpu": round(window.server_cpu_s / window.seconds, 3),
         "others_cpu": round(window.others_cpu_s / window.seconds, 3),
         "steal": round(window.steal_s / window.seconds, 4),
@@ -211,6 +212,27 @@ def lag(testbed: Testbed, client: Client, rate: int, seconds: int) -> Row:
     }
 
 
+def paced(testbed: Testbed, client: Client, rate: int, seconds: int) -> Row:
+    """CPU time of a client in an open loop at a rate that neither side feels."""
+    server = testbed.server(client.protocol)
+    argv = client.paced(testbed.task(client, seconds=seconds + 2 * MARGIN_SECONDS), rate)
+    before = server.requests()
+    with running(testbed, server, argv, testbed.client_cpu) as (process, output):
+        _settle(process, output, server, before)
+        window = meter.observe(process.pid, server, seconds)
+        _, spinning = _outcome(process, output, client)
+    _check_quiet(testbed, window)
+    return {
+        "rate": rate,
+        "achieved_per_s": round(window.requests / window.seconds),
+        "client_cpu": round(window.client_cpu_s / window.seconds, 3),
+        "spin_share": spinning,
+        "server_cpu": round(window.server_cpu_s / window.seconds, 3),
+        "others_cpu": round(window.others_cpu_s / window.seconds, 3),
+        "steal": round(window.steal_s / window.seconds, 4),
+    }
+
+
 def memory(testbed: Testbed, client: Client, connections: int) -> Row:
     """Resident memory of a client whose connections have done one request each.
 
@@ -241,12 +263,13 @@ def _settle(process: subprocess.Popen, output: Path, server: Server, before: int
     time.sleep(SETTLE_SECONDS)
 
 
-def _outcome(process: subprocess.Popen, output: Path, client: Client) -> int:
-    """Waits for the end of a run, and returns the client's own count of requests."""
+def _outcome(process: subprocess.Popen, output: Path, client: Client) -> tuple[int, float | str]:
+    """Waits for the end of a run, and returns the client's own count of requests, and which share of its CPU time it span."""
     if process.poll() is not None:
         raise BadRun("the client ended during the window")
     _wait(process, 30)
-    return client.claimed(_output(process, output, client))
+    text = _output(process, output, client)
+    return client.claimed(text), round(client.spinning(text), 4) if client.spinning else ""
 
 
 def _wait(process: subprocess.Popen, seconds: float) -> None:
@@ -263,8 +286,9 @@ def _output(process: subprocess.Popen, output: Path, client: Client) -> str:
     return text
 
 
-def _check_counts(claimed: int, served: int) -> None:
-    if abs(claimed - served) > MAX_MISCOUNT * served:
+def _check_counts(claimed: int, served: int, uncounted: float) -> None:
+    """`uncounted`: about how many requests the client does not count, before it begins to."""
+    if not -MAX_MISCOUNT * served - uncounted <= claimed - served <= MAX_MISCOUNT * served:
         raise BadRun(f"the client counts {claimed} requests, the server {served}")
 
 

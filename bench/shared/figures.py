@@ -49,7 +49,7 @@ class Bar:
 def by_round(rows: Rows, column: str, **chosen: object) -> dict[str, float]:
     """One value per round, of the rows whose columns have the chosen values."""
     matching = (row for row in rows if all(row[name] == value for name, value in chosen.items()))
-    return {str(row["round"]): float(row[column]) for row in matching if row[column] not in ("", None)}
+    return {str(row["round"]): float(row[column]) for row in matching if row.get(column) not in ("", None)}
 
 
 def figure(rows: Rows, column: str, **chosen: object) -> Figure | None:

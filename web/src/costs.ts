@@ -28,6 +28,7 @@ export interface LevelFigures {
   watts: CostFigure;
   operations_per_joule: CostFigure;
   p99_us: number | null;
+  gave_up_from_us?: number | null;
 }
 
 /** What the variants cost, as `showdown cost --format json` has it, and published figures of the same workload. */

@@ -189,7 +189,7 @@ export interface VariantSummary {
   /** CPU time an operation by mode: the median of the valid trials, divided as the ticks of all of them are. */
   cpu_time_us?: { user: number; system: number } | null;
   /** What one copy of the server carried alone, and beside the others. */
-  neighbours?: { alone_per_s: number; beside_per_s: number; slowed: number; alone_p99_us: number | null; beside_p99_us: number | null; client_limited: number } | null;
+  neighbours?: { alone_per_s: number; beside_per_s: number; slowed: number; alone_p99_us: number | null; beside_p99_us: number | null; gave_up_from_us?: number | null; client_limited: number } | null;
   response_time_curve_us?: QuantileCurve;
   /** From this response time on, the curve is a lower bound. */
   gave_up_from_us?: number | null;

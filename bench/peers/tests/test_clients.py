@@ -1,8 +1,10 @@
 """Tests of how each client's output is parsed, with and without errors."""
 
 import unittest
+from pathlib import Path
 
-from peers.clients import CLIENTS
+from peers.__main__ import peers
+from peers.clients import CLIENTS, OPTIONAL, Task
 from shared.errors import BadRun
 
 
@@ -51,6 +53,53 @@ class Outputs(unittest.TestCase):
         for client in ("floor", "showdown", "wrk", "ab", "h2load", "hey"):
             with self.subTest(client), self.assertRaises(BadRun):
                 claimed(client, "Could not allocate memory")
+
+
+class OptionalPeers(unittest.TestCase):
+    """Peers without a package, in the form of their documents."""
+
+    GCANNON = '''{"requests": 1240, "responses": 1234, "status": {"2xx": 1234, "3xx": 0, "other": 0},
+                 "errors": {"connect": 0, "read": 0, "timeout": 0}, "reconnects": 0}'''
+    ZRK = '''{"zrk_version": "3.0.0", "requests": 1234, "status_codes": {"1xx": 0, "2xx": 1234, "4xx": 0},
+             "errors": {"connect": 0, "timeout": 0, "non_2xx_3xx": 0}}'''
+
+    def test_the_count_of_requests_is_found(self):
+        self.assertEqual(OPTIONAL["gcannon"].claimed(self.GCANNON), 1234)
+        self.assertEqual(OPTIONAL["zrk"].claimed(self.ZRK), 1234)
+
+    def test_a_run_with_errors_does_not_count(self):
+        for name, output in [
+            ("gcannon", self.GCANNON.replace('"read": 0', '"read": 3')),
+            ("gcannon", self.GCANNON.replace('"3xx": 0', '"3xx": 3')),
+            ("zrk", self.ZRK.replace('"4xx": 0', '"4xx": 3')),
+            ("zrk", "error: connection refused"),
+        ]:
+            with self.subTest(output), self.assertRaises(BadRun):
+                OPTIONAL[name].claimed(output)
+
+    def test_they_run_the_named_binaries_on_the_same_work(self):
+        task = Task("127.0.0.1:80", 64, 4, Path("/tmp"), {"gcannon": "/opt/gcannon", "zrk": "/opt/zrk"})
+        for name, client in OPTIONAL.items():
+            argv = client.argv(task)
+            self.assertEqual(argv[0], f"/opt/{name}")
+            self.assertIn("http://127.0.0.1:80/1k", argv)
+            self.assertEqual((argv[argv.index("-c") + 1], argv[argv.index("-t") + 1]), ("64", "1"))
+        self.assertIn("20000", OPTIONAL["zrk"].paced(task, 20_000))
+
+    def test_a_peer_is_named_with_its_binary(self):
+        self.assertEqual(peers(["zrk=/bin/true"])["zrk"].name, Path("/bin/true").resolve().name)
+        for wrong in ["zrk", "zrk=", "zrk=/nowhere", "zrk=/tmp", "bombardier=/bin/true"]:
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                peers([wrong])
+
+
+class Spinning(unittest.TestCase):
+    """The engine says which part of its CPU time is polls that find no work."""
+
+    def test_its_share_is_of_all_cpu_time_of_the_client(self):
+        output = '{"requests":9,"errors":{},"client":{"user_cpu_s":1.0,"system_cpu_s":3.0,"spin_cpu_s":1.0}}'
+        engines = [client for client in CLIENTS if client.name == "showdown"]
+        self.assertEqual([client.spinning(output) for client in engines], [0.25] * 3)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 from peers import schedule, tables
-from peers.clients import CLIENTS
+from peers.clients import CLIENTS, named
 from peers.figures import Figures
 from shared.store import OtherRun
 
@@ -27,6 +27,15 @@ class Schedule(unittest.TestCase):
     def test_every_step_has_its_own_row(self):
         rows = [(step.table, step.key) for step in schedule.plan(rounds=7, seed=1)]
         self.assertEqual(len(rows), len(set(rows)))
+
+
+    def test_named_peers_run_in_each_round_and_are_compared_at_a_rate(self):
+        steps = schedule.plan(rounds=2, seed=1, clients=named(["zrk", "gcannon"]))
+        once = [step.client.name for step in steps if step.table == "cycles" and step.round == 1]
+        self.assertEqual((once.count("zrk"), once.count("gcannon")), (1, 1))
+        paced = {step.client.name for step in steps if step.table == "paced"}
+        self.assertEqual(paced, {"showdown", "zrk"})
+        self.assertFalse([step for step in schedule.plan(rounds=2, seed=1) if step.table == "paced"])
 
 
 class StoreAndFigures(unittest.TestCase):
@@ -60,6 +69,16 @@ class StoreAndFigures(unittest.TestCase):
             self.add(number, "wrk", peer)
         ratio = Figures(self.store).ratio(("http", "showdown"), ("http", "wrk"), "all_cycles")
         self.assertEqual((ratio.middle, ratio.least, ratio.most), (0.8, 0.8, 1.1))
+
+    def test_the_cost_of_a_client_is_without_its_spinning(self):
+        row = {"round": 1, "protocol": "http", "order": 1, "all_cycles": 100, "requests_per_s": 100_000}
+        self.store.add("cycles", {**row, "client": "showdown", "client_cpu": 0.8, "spin_share": 0.25})
+        self.store.add("cycles", {**row, "client": "wrk", "client_cpu": 0.9})
+        figures, engine, wrk = Figures(self.store), ("http", "showdown"), ("http", "wrk")
+        self.assertAlmostEqual(figures.figure("cycles", *engine, "cpu_us").middle, 8)
+        self.assertAlmostEqual(figures.figure("cycles", *engine, "work_cpu_us").middle, 6)
+        self.assertAlmostEqual(figures.figure("cycles", *wrk, "work_cpu_us").middle, 9)
+        self.assertAlmostEqual(figures.ratio(engine, wrk, "work_all_cycles").middle, 0.75)
 
 
 if __name__ == "__main__":

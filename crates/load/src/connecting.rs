@@ -1,13 +1,19 @@
 //! How connections of both engines begin, and why they fail. What is sent over them is left to the engines.
+//!
+//! [`UnixSocket`] is a socket of the file system, [`Endpoint`] the place of a single request outside of a load.
+
+mod endpoint;
+mod unix_socket;
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
 use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto};
 
+pub use self::endpoint::{Endpoint, other_loopback};
+pub use self::unix_socket::{UnixSocket, UnixSocketError};
 use crate::record::ErrorKind;
 use crate::tls;
 
@@ -31,13 +37,17 @@ impl From<rustls::Error> for ConnectionError {
 }
 
 /// Connects to a socket of the file system without waiting: at once, or not at all where its queue is full.
-pub(crate) fn connect_to_socket(path: &Path) -> Result<OwnedFd, ConnectionError> {
+pub(crate) fn connect_to_socket(to: &UnixSocket) -> Result<OwnedFd, ConnectionError> {
+    let (address, _open) = to.address().map_err(|error| {
+        let detail = format!("{}: {error}", to.path().display());
+        ConnectionError { kind: ErrorKind::Refused, detail }
+    })?;
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    match net::connect(&socket, &SocketAddrUnix::new(path)?) {
+    match net::connect(&socket, &address) {
         Ok(()) => Ok(socket),
         Err(Errno::AGAIN) => {
-            let detail = format!("the queue of {} is full", path.display());
+            let detail = format!("the queue of {} is full", to.path().display());
             Err(ConnectionError { kind: ErrorKind::Refused, detail })
         }
         Err(errno) => Err(errno.into()),

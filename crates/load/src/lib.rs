@@ -73,7 +73,7 @@ mod client_clocks;
 mod client_collectors;
 pub mod clock;
 mod collector;
-mod connecting;
+pub mod connecting;
 mod division;
 pub mod driver;
 pub mod drivers;

@@ -68,6 +68,11 @@ pub enum RunError {
     /// A program of this machine makes the load.
     #[error("a runner makes its load on this machine: leave the clients out")]
     RunnerWithClients,
+    /// A socket of the file system is of one machine.
+    #[error(
+        "a Unix socket is reached from its own machine only: leave the clients out, or let the server listen on a port"
+    )]
+    SocketWithClients,
     /// A file that the clients need cannot be read.
     #[error("cannot read {path}: {source}")]
     Certificate {

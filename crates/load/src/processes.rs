@@ -227,7 +227,7 @@ fn forward(
 ) {
     let mut failure = WorkerFailure::ProcessEnded;
     for line in bounded_lines(lines) {
-        let message = line.map_err(|error| WorkerFailure::ProcessLost(error.to_string())).and_then(|line| {
+        let message = line.map_err(|error| unread(&error)).and_then(|line| {
             let message = serde_json::from_str::<ProcessMessage>(&line).map_err(|error| error.to_string());
             let message = message.and_then(|message| match &message {
                 ProcessMessage::Interval { stats, .. } => check.interval(stats).map(|()| message),
@@ -255,6 +255,14 @@ fn forward(
     for worker in workers.iter() {
         let (now, failure) = (Nanos::now(), Some(failure.clone()));
         let _ = to_collector.send(WorkerMessage::Done { worker, stopped: now, ended: now, failure });
+    }
+}
+
+/// Why a line was not read: what is no line comes from the process, anything else from the way to it, which says whose it is.
+fn unread(error: &io::Error) -> WorkerFailure {
+    match error.kind() {
+        io::ErrorKind::InvalidData => WorkerFailure::ProcessMessage(error.to_string()),
+        _ => WorkerFailure::ProcessLost(error.to_string()),
     }
 }
 

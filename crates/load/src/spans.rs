@@ -28,6 +28,9 @@ pub struct SpanSummary {
     /// From the intended start.
     #[serde(serialize_with = "times_or_null")]
     pub response_time_us: Times,
+    /// Response times from here on are lower bounds: an operation was given up. None where all had an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gave_up_from_us: Option<u64>,
 }
 
 /// A run over time.
@@ -85,11 +88,20 @@ struct SpanCounts {
     requests: u64,
     failed: u64,
     response: Micros,
+    gave_up_from_us: Option<u64>,
 }
 
 impl SpanCounts {
     fn empty(start: Duration) -> Self {
-        Self { start, length: Duration::ZERO, offered: 0, requests: 0, failed: 0, response: micros() }
+        Self {
+            start,
+            length: Duration::ZERO,
+            offered: 0,
+            requests: 0,
+            failed: 0,
+            response: micros(),
+            gave_up_from_us: None,
+        }
     }
 
     fn of<H: RecordedTimes>(start: Duration, length: Duration, stats: &Interval<H>) -> Self {
@@ -100,6 +112,7 @@ impl SpanCounts {
             requests: stats.succeeded(),
             failed: stats.failed(),
             response: stats.response_times(),
+            gave_up_from_us: stats.gave_up_from_us(),
         }
     }
 
@@ -109,6 +122,7 @@ impl SpanCounts {
         self.requests += later.requests;
         self.failed += later.failed;
         later.response.add_to(&mut self.response);
+        self.gave_up_from_us = [self.gave_up_from_us, later.gave_up_from_us].into_iter().flatten().min();
     }
 
     fn summary(&self) -> SpanSummary {
@@ -120,6 +134,7 @@ impl SpanCounts {
             failed: self.failed,
             throughput_per_s: per_second(self.requests, self.length),
             response_time_us: times(&self.response),
+            gave_up_from_us: self.gave_up_from_us,
         }
     }
 }
@@ -127,4 +142,33 @@ impl SpanCounts {
 /// A count over a length of time; zero where there was no time.
 pub(crate) fn per_second(count: u64, length: Duration) -> f64 {
     if length.is_zero() { 0.0 } else { count as f64 / length.as_secs_f64() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::record;
+
+    #[test]
+    fn what_was_given_up_is_a_lower_bound_in_its_interval_and_its_step() {
+        let second = Duration::from_secs(1);
+        let (mut answered, mut given_up) = (Interval::new(1, 0), Interval::new(1, 0));
+        (0..10).for_each(|_| record(&mut answered.operations[0].response_time, 100));
+        record(&mut given_up.operations[0].response_time, 100);
+        record(&mut given_up.operations[0].unanswered, 2_000);
+        let [first, later] =
+            [&answered, &given_up].map(|stats| SpanCounts::of(Duration::ZERO, second, stats));
+        assert_eq!(first.summary().gave_up_from_us, None);
+        assert_eq!(
+            (later.summary().gave_up_from_us, later.summary().response_time_us.max),
+            (Some(2_000), 2_000)
+        );
+        let mut step = SpanCounts::empty(Duration::ZERO);
+        for span in [&first, &later, &first] {
+            step.add(span);
+        }
+        let step = step.summary();
+        assert_eq!((step.gave_up_from_us, step.requests), (Some(2_000), 21));
+        assert_eq!((step.response_time_us.p50, step.response_time_us.max), (100, 2_000));
+    }
 }

@@ -5,11 +5,11 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::connecting::UnixSocket;
 use crate::division::{mix_seed, share};
 use crate::drivers::ProtocolSpec;
 use crate::inputs::rate::RateProfile;
@@ -161,9 +161,10 @@ pub enum Trust {
 pub struct LoadSpec {
     /// Where the load goes, at least one address. Connections are divided evenly among them.
     pub addresses: Vec<SocketAddr>,
-    /// A socket of the file system, to which the connections go instead. The addresses are then of this machine's loopback.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub socket: Option<PathBuf>,
+    /// Sockets of the file system, to which the connections go instead: none, or one for each address, which is then of this
+    /// machine's loopback.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<UnixSocket>,
     /// Local addresses to connect from, in turn. Empty: the system chooses.
     pub sources: Vec<IpAddr>,
     /// TLS; none for plain text.
@@ -239,7 +240,7 @@ impl LoadSpec {
     pub fn closed(protocol: ProtocolSpec, address: SocketAddr, connections: u32) -> Self {
         Self {
             addresses: vec![address],
-            socket: None,
+            sockets: Vec::new(),
             sources: Vec::new(),
             tls: None,
             protocol,
@@ -273,10 +274,18 @@ impl LoadSpec {
         Self { addresses, ..self }
     }
 
-    /// Changes whether the load goes to a socket of the file system.
+    /// Changes to which sockets of the file system the load goes, if to any.
     #[must_use]
-    pub fn with_socket(self, socket: Option<PathBuf>) -> Self {
-        Self { socket, ..self }
+    pub fn with_sockets(self, sockets: Vec<UnixSocket>) -> Self {
+        Self { sockets, ..self }
+    }
+
+    /// The same load for each of its addresses alone.
+    pub fn of_each_address(&self) -> impl Iterator<Item = Self> {
+        self.addresses.iter().enumerate().map(|(index, address)| {
+            let sockets = self.sockets.get(index).cloned().into_iter().collect();
+            self.clone().with_addresses(vec![*address]).with_sockets(sockets)
+        })
     }
 
     /// Changes the local addresses.

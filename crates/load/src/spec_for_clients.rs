@@ -11,6 +11,7 @@ pub(crate) fn check_for_clients(spec: &LoadSpec, clients: u32) -> Result<(), Run
         _ if spec.connections < clients => {
             Err(RunError::TooFewConnections { clients, connections: spec.connections })
         }
+        _ if clients > 0 && !spec.sockets.is_empty() => Err(RunError::SocketWithClients),
         ProtocolSpec::Runner(_) if clients > 0 => Err(RunError::RunnerWithClients),
         _ => Ok(()),
     }

@@ -71,7 +71,7 @@ fn levels(out: &mut String, variant: &MeteredVariant, work: &str) {
     );
     for level in &variant.levels {
         let per_joule = if level.is_idle() { dash() } else { figure(level.operations_per_joule) };
-        let p99 = level.p99_us.map_or_else(dash, |us| words::quantity(us, "µs"));
+        let p99 = level.p99(|us| words::quantity(us, "µs"));
         let _ = writeln!(
             out,
             "| {} | {} | {p99} | {} | {per_joule} |",

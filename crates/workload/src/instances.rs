@@ -167,7 +167,12 @@ impl Instances {
 
     /// What only this start knows. Password and certificate are the same for all of them.
     pub fn started(&self) -> StartedServer {
-        StartedServer { addresses: self.iter().map(Instance::address).collect(), ..self.first.started() }
+        let started: Vec<StartedServer> = self.iter().map(Instance::started).collect();
+        StartedServer {
+            addresses: started.iter().flat_map(|one| one.addresses.clone()).collect(),
+            sockets: started.iter().flat_map(|one| one.sockets.clone()).collect(),
+            ..self.first.started()
+        }
     }
 
     /// A load whose connections are divided among all of them, see [`StartedServer::load_spec`].

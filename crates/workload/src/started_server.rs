@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use load::connecting::UnixSocket;
 use load::drivers::ProtocolSpec;
 use load::drivers::password::PasswordSource;
 use load::drivers::protocol::ServerAccess;
@@ -20,6 +21,8 @@ use crate::names::UnknownName;
 pub struct StartedServer {
     /// The address of each instance, at least one. A client that sends the server's name (`Host` of HTTP) sends the first.
     pub addresses: Vec<SocketAddr>,
+    /// The socket of each instance, on which it listens instead; none where they listen on their addresses.
+    pub sockets: Vec<UnixSocket>,
     /// Where its password is, if it has one.
     pub password: Option<PasswordSource>,
     /// The file with its certificate, for a load over TLS.
@@ -85,6 +88,7 @@ impl StartedServer {
         let tls = self.certificate.as_deref().map(trusted_by_client);
         Ok(LoadSpec::closed(protocol, self.address(), workload.load.connections)
             .with_addresses(self.addresses.clone())
+            .with_sockets(self.sockets.clone())
             .with_tls(tls.or(starttls))
             .with_duration(None)
             .with_timeout(workload.load.timeout)

@@ -2,7 +2,7 @@
 
 import { el, table, type Child } from "../dom";
 import type { Cell } from "../derive/cells";
-import { number, percent, time } from "../derive/format";
+import { number, percent, responseTime } from "../derive/format";
 import { terms } from "../terms";
 
 /** A table of the variants whose copies were loaded alone and together; null where that was not measured. */
@@ -10,7 +10,7 @@ export function neighbours(cells: readonly Cell[]): Child {
   const rows = cells.flatMap(({ label, summary }) => {
     const effect = summary?.neighbours;
     if (!effect) return [];
-    const p99 = (us: number | null): string => (us === null ? "–" : time(us));
+    const p99 = (us: number | null): string => (us === null ? "–" : responseTime(us, effect.gave_up_from_us));
     const slowed = `${percent(effect.slowed)}${effect.client_limited > 0 ? " or more" : ""}`;
     return [[label, `${number(effect.alone_per_s)}/s`, `${number(effect.beside_per_s)}/s`, slowed, p99(effect.alone_p99_us), p99(effect.beside_p99_us)]];
   });

@@ -3,7 +3,7 @@
 
 import { wattsChart } from "../charts/watts";
 import { breakable, el, table, type Child } from "../dom";
-import { MISSING, capital, number, time } from "../derive/format";
+import { MISSING, capital, number, responseTime } from "../derive/format";
 import type { MeteredVariant } from "../costs";
 import type { Report } from "../model";
 import { seriesStyles } from "../derive/palette";
@@ -60,7 +60,7 @@ function levels(variants: readonly MeteredVariant[], work: string): Child {
       `${variant.meter.name} (${variant.meter.boundary})`,
       level.share === 0 ? "active idle" : `${Math.round(level.share * 100)} %`,
       `${number(level.work_per_s)}/s`,
-      time(level.p99_us),
+      responseTime(level.p99_us, level.gave_up_from_us),
       figure(level.watts),
       level.share === 0 ? MISSING : figure(level.operations_per_joule),
     ]),

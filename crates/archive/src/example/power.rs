@@ -68,6 +68,7 @@ fn power(trial: &Trial, shares: &[f64], is_lost: bool, rng: &mut StdRng) -> Tria
             offered_per_s: (share > 0.0).then_some(value * share),
             work_per_s: value * share * 0.999,
             p99_us: (share > 0.0).then_some((420.0 + 3900.0 * share.powi(6)) as u64),
+            gave_up_from_us: None,
             watts: watts.collect(),
         }
     };

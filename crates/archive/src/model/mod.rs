@@ -81,7 +81,7 @@ pub use tuning::{
     BeforeAfter, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,
     UntriedTuning,
 };
-pub use unit::{plural, readable, thousands, with_unit, work_of};
+pub use unit::{or_more, plural, readable, thousands, with_unit, work_of};
 pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource, ServerUsage};
 pub use verdict::{
     Comparison, CpuTimeModes, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict,

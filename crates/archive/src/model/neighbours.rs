@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::thousands;
+use super::{or_more, thousands};
 
 /// The copies of a server in closed loops: each alone, and all at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct CarriedLoad {
     pub p50_us: Option<u64>,
     /// 99th percentile of response time, microseconds; `None` where no operation ended.
     pub p99_us: Option<u64>,
+    /// The least response time that is a lower bound, microseconds: an operation was given up. `None` where all had an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_up_from_us: Option<u64>,
 }
 
 impl InstanceLoads {
@@ -64,6 +67,9 @@ pub struct NeighbourEffect {
     pub alone_p99_us: Option<f64>,
     /// The same while all were loaded.
     pub beside_p99_us: Option<f64>,
+    /// The least response time that is a lower bound, microseconds: an operation was given up. `None` where all had an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_up_from_us: Option<u64>,
     /// Valid trials in which the client was the limit of a copy: the share may then be too low.
     pub client_limited: u32,
 }
@@ -76,8 +82,8 @@ impl NeighbourEffect {
         let (alone, beside, percent) =
             (thousands(*alone_per_s), thousands(*beside_per_s), slowed.abs() * 100.0);
         let p99 = self.alone_p99_us.zip(self.beside_p99_us);
-        let p99 =
-            p99.map(|(alone, beside)| format!(", p99 {} and {} µs", thousands(alone), thousands(beside)));
+        let shown = |us| or_more(thousands(us), us, self.gave_up_from_us);
+        let p99 = p99.map(|(alone, beside)| format!(", p99 {} and {} µs", shown(alone), shown(beside)));
         let limit = if *client_limited > 0 { "; the client was the limit, so it may be more" } else { "" };
         format!(
             "an instance carries {alone}/s alone and {beside}/s while all are loaded: {percent:.1} % {what}{}{limit}",
@@ -98,12 +104,15 @@ mod tests {
             slowed: 0.25,
             alone_p99_us: Some(110.0),
             beside_p99_us: Some(1_240.0),
+            gave_up_from_us: None,
             client_limited: 0,
         };
         assert_eq!(
             effect.sentence(),
             "an instance carries 120,000/s alone and 90,000/s while all are loaded: 25.0 % slower, p99 110 and 1,240 µs"
         );
+        let given_up = NeighbourEffect { gave_up_from_us: Some(1_200), ..effect }.sentence();
+        assert!(given_up.ends_with("p99 110 and ≥ 1,240 µs"), "{given_up}");
         let faster = NeighbourEffect { slowed: -0.01, beside_p99_us: None, client_limited: 2, ..effect };
         let said = faster.sentence();
         assert!(said.ends_with("1.0 % faster; the client was the limit, so it may be more"), "{said}");

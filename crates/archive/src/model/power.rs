@@ -51,6 +51,9 @@ pub struct PowerLevel {
     pub work_per_s: f64,
     /// 99th percentile of response time, microseconds; `None` where no operation ended.
     pub p99_us: Option<u64>,
+    /// The least response time that is a lower bound, microseconds: an operation was given up. `None` where all had an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_up_from_us: Option<u64>,
     /// The watts of each meter that gave some in this time.
     pub watts: Vec<LevelWatts>,
 }

@@ -7,6 +7,15 @@ pub fn thousands(value: f64) -> String {
     (value.round_ties_even() as i64).to_formatted_string(&Locale::en)
 }
 
+/// A response time as it is shown: from `gave_up_from_us` on, at which the client gave operations up, it is a lower bound:
+/// `≥ 1.08 s`.
+pub fn or_more(shown: String, us: f64, gave_up_from_us: Option<u64>) -> String {
+    match gave_up_from_us {
+        Some(from) if us >= from as f64 => format!("≥ {shown}"),
+        _ => shown,
+    }
+}
+
 /// A number with its unit: `131,043/s`, `4,712 µs`. There is no space before a unit that begins with a slash.
 pub fn with_unit(number: &str, unit: &str) -> String {
     let space = if unit.is_empty() || unit.starts_with('/') { "" } else { " " };
@@ -51,6 +60,14 @@ pub fn plural(count: u64, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_response_time_is_a_lower_bound_from_the_first_operation_on_that_was_given_up() {
+        let shown = |us, from| or_more(format!("{us} µs"), us, from);
+        assert_eq!(shown(900.0, Some(1_000)), "900 µs");
+        assert_eq!(shown(1_000.0, Some(1_000)), "≥ 1000 µs");
+        assert_eq!(shown(1_000.0, None), "1000 µs");
+    }
 
     #[test]
     fn one_is_singular_and_everything_else_plural() {

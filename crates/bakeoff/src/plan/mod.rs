@@ -1,6 +1,8 @@
 //! Plans: from a request to a [plan](archive::model::Plan) that leaves no default open, and the checks of one that comes from a file.
 //! What the trials of a plan do is left to [`trial`](crate::trial).
 
+#![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
+
 pub mod check;
 pub mod effects;
 pub mod error;

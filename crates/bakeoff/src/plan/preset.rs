@@ -129,8 +129,8 @@ impl Preset {
         let servers = servers.max(1);
         let before = self.before_turns(servers);
         let block = self.block(servers, self.turns);
-        let blocks = (time.as_secs_f64() / block.as_secs_f64()) as u32;
-        let blocks = blocks.clamp(BLOCKS_FOR_RANKS, MOST_BLOCKS);
+        let blocks = time.as_nanos() / block.as_nanos().max(1);
+        let blocks = u32::try_from(blocks).unwrap_or(MOST_BLOCKS).clamp(BLOCKS_FOR_RANKS, MOST_BLOCKS);
         let under_load = (time / blocks).saturating_sub(before).div_f64(TURN_COST) / servers;
         (blocks, under_load.max(SHORTEST_TURNS).min(self.turns))
     }

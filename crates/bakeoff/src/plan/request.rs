@@ -175,7 +175,7 @@ impl RunBlocks {
         let (blocks, turns) = match (request.blocks, request.time) {
             (Some(blocks), _) => (blocks, preset.turns),
             (None, None) if breaks => (BREAKS, preset.turns),
-            (None, Some(time)) => preset.blocks_for(time, points as u32),
+            (None, Some(time)) => preset.blocks_for(time, number(points)),
             (None, None) if preset.goes_on => {
                 let first = looks::early(preset.blocks, variants);
                 let (looks, spending) = (vec![first], LookSpending::Early);
@@ -295,7 +295,12 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
 
 /// About how long the shortest run of this plan takes that can end in a verdict: it is what a shorter time gets.
 pub fn shortest_run(plan: &Plan) -> Duration {
-    Preset::of(plan.length).shortest_run(variant_points(plan).len() as u32)
+    Preset::of(plan.length).shortest_run(number(variant_points(plan).len()))
+}
+
+/// A number of variants, points or CPUs.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// The number of blocks follows from a time only where it is known how long a trial takes.
@@ -312,21 +317,21 @@ fn cpu_split(workload: &Workload, has_servers: bool, host: &Host) -> Result<(Cpu
     let allowed = host.allowed_cpus().map_err(PlanError::Cpus)?;
     if !has_servers {
         let cpus = CpuSplit { server: String::new(), client: allowed.to_string() };
-        return Ok((cpus, allowed.len() as u32));
+        return Ok((cpus, number(allowed.len())));
     }
     if workload.load.is_runner() {
         return Ok((CpuSplit { server: allowed.to_string(), client: allowed.to_string() }, 1));
     }
     let split = host::affinity::split(&host.cores(&allowed));
     let cpus = CpuSplit { server: split.server.to_string(), client: split.client.to_string() };
-    Ok((cpus, split.client.len() as u32))
+    Ok((cpus, number(split.client.len())))
 }
 
 /// The threads of each client, as many as the smallest has CPUs in the hosts file; none where this machine makes the load.
 /// How many CPUs a client has is known only when it is reached: without `cpus`, one thread.
 fn threads_of_clients(request: &PlanRequest) -> Option<u32> {
     let clients = request.hosts.iter().filter(|host| request.clients.contains(&host.name));
-    clients.map(|host| host.cpus.as_ref().map_or(1, |cpus| cpus.len() as u32)).min()
+    clients.map(|host| host.cpus.as_ref().map_or(1, |cpus| number(cpus.len()))).min()
 }
 
 fn measure(

@@ -66,7 +66,10 @@ pub fn parse(text: &str) -> Result<Axis, AxisError> {
 }
 
 fn knob_value(number: f64) -> KnobValue {
-    if number.fract() == 0.0 { KnobValue::Integer(number as i64) } else { KnobValue::Number(number) }
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number up to 2^53")]
+    let whole = (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64);
+    whole.map_or(KnobValue::Number(number), KnobValue::Integer)
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl TrialOrder {
         permutation.shuffle(&mut self.rng);
         self.blocks += 1;
         let before = self.trials;
-        self.trials += permutation.len() as u32;
+        self.trials += u32::try_from(permutation.len()).expect("a plan limits variants and points");
         let block = self.blocks;
         let trial = |(position, variant_point)| ScheduledTrial {
             number: before + position,

@@ -52,6 +52,10 @@ impl VariantPoint {
     /// Number of client connections at this point.
     pub fn connections(&self, plan: &Plan) -> u32 {
         let varied = self.point.get(&Vary::Connections.to_string()).and_then(KnobValue::as_f64);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a plan's values are whole and at most a million"
+        )]
         varied.map_or(plan.load.connections, |n| n as u32)
     }
 

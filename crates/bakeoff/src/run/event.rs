@@ -105,10 +105,13 @@ pub enum Event {
     Tick {
         /// Operations per second that succeeded.
         throughput_per_s: f64,
-        /// Median response time, microseconds.
-        p50_us: u64,
+        /// Median response time, microseconds; none where no operation ended.
+        p50_us: Option<u64>,
         /// 99th percentile of the response time, microseconds.
-        p99_us: u64,
+        p99_us: Option<u64>,
+        /// The least response time that is a lower bound: of an operation that was given up.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        gave_up_from_us: Option<u64>,
         /// Operations that failed.
         failed: u64,
     },

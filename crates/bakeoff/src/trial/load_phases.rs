@@ -237,12 +237,14 @@ impl<'a> LoadPhases<'a> {
         let workers = f64::from(self.server.spec.workers);
         let outcome = self.server.run(part, &mut |event| {
             if let LoadEvent::Tick { stats, .. } = event {
-                let response = stats.merged(|op| &op.response_time);
+                let response = stats.response_times();
+                let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
                 let seconds = stats.client.wall_ns as f64 / 1e9 / workers;
                 observe(Event::Tick {
                     throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
-                    p50_us: response.value_at_quantile(0.5),
-                    p99_us: response.value_at_quantile(0.99),
+                    p50_us: at(0.5),
+                    p99_us: at(0.99),
+                    gave_up_from_us: stats.gave_up_from_us(),
                     failed: stats.failed(),
                 });
             }

@@ -159,6 +159,15 @@ impl TrialMeasurement {
             self.measured = None;
             self.reasons.push(rule.to_string());
         }
+        // What is only known to be longer is no value of a comparison.
+        let from = summary.gave_up_from_us.filter(|from| value >= *from as f64);
+        if let (Measure::LatencyCurve { .. }, Some(from)) = (measure, from) {
+            self.measured = None;
+            self.reasons.push(format!(
+                "the 99th percentile is not known: from {:.1} s on operations were given up without an answer: lower the rate",
+                from as f64 / 1e6
+            ));
+        }
         // Late sends do not change what an operation costs the server: its rate has a check of its own.
         if !matches!(measure, Measure::Capacity { .. } | Measure::CpuTime { .. }) {
             let is_of_times = matches!(measure, Measure::LatencyCurve { .. });
@@ -196,5 +205,36 @@ pub fn amount_of<H: RecordedTimes>(plan: &Plan, stats: &Interval<H>) -> f64 {
     match plan.measure {
         Measure::MaxBytes => SteadyQuantity::Bytes.amount(stats) / MEGABYTE,
         _ => SteadyQuantity::Operations.amount(stats),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::outcome::closed_loop_outcome;
+
+    /// A second with operations of 1 ms, and this many that were given up after 2 s.
+    fn with_given_up(count: u64) -> MeasuredRun {
+        let mut outcome = closed_loop_outcome(900, 0);
+        let given_up = &mut outcome.total.operations[0].unanswered;
+        given_up.record_n(2_000_000, count).expect("a time");
+        MeasuredRun::from(outcome)
+    }
+
+    #[test]
+    fn a_percentile_that_is_only_known_to_be_longer_is_no_value() {
+        let latency = Measure::LatencyCurve { rates_per_s: vec![900.0], slo: None };
+        let taken = |measure: &Measure, given_up: u64| {
+            let run = with_given_up(given_up);
+            let p99 = run.summary.response_time_us.p99 as f64;
+            let mut found = TrialMeasurement::without_warm_up();
+            found.take(measure, p99, run);
+            (found.measured.is_some(), found.reasons.join("; "))
+        };
+        assert_eq!(taken(&latency, 0), (true, String::new()));
+        assert_eq!(taken(&latency, 5), (true, String::new()), "the percentile is that of answers");
+        let (has_value, why) = taken(&latency, 20);
+        assert!(!has_value && why.contains("from 2.0 s on operations were given up"), "{why}");
+        assert!(taken(&Measure::MaxThroughput, 20).0, "throughput is known");
     }
 }

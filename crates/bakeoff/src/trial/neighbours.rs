@@ -28,15 +28,10 @@ pub fn measure(
     let clients = context.clients.len().max(1) as u32;
     let connections = (spec.connections / spec.addresses.len() as u32).max(clients);
     let mut copies: Vec<Copy<'_>> = spec
-        .addresses
-        .iter()
-        .map(|address| {
-            let own = spec.clone().with_addresses(vec![*address]).with_connections(connections);
-            Copy {
-                load: LoadedServer::new(own.with_workers(clients), context, Instant::now()),
-                alone: None,
-                beside: None,
-            }
+        .of_each_address()
+        .map(|own| {
+            let own = own.with_connections(connections).with_workers(clients);
+            Copy { load: LoadedServer::new(own, context, Instant::now()), alone: None, beside: None }
         })
         .collect();
     for round in 0..ROUNDS {
@@ -98,13 +93,15 @@ fn found(copies: &[Copy<'_>], connections: u32, length: Duration) -> Option<Neig
         let (alone, beside) = copy.alone.as_ref().zip(copy.beside.as_ref())?;
         add_times(&mut all_times, times(beside));
         instances.push(InstanceLoads {
-            alone: carried(per_s(alone), &times(alone)),
-            beside: carried(per_s(beside), &times(beside)),
+            alone: carried(per_s(alone), &times(alone), gave_up_from(alone)),
+            beside: carried(per_s(beside), &times(beside), gave_up_from(beside)),
         });
         client_reasons.extend([alone, beside].into_iter().flat_map(client_limits));
     }
     client_reasons.dedup();
-    let all = carried(instances.iter().map(|one| one.beside.throughput_per_s).sum(), &all_times?);
+    let of_all = instances.iter().map(|one: &InstanceLoads| one.beside);
+    let gave_up_from_us = of_all.clone().filter_map(|beside| beside.gave_up_from_us).min();
+    let all = carried(of_all.map(|beside| beside.throughput_per_s).sum(), &all_times?, gave_up_from_us);
     let slice_s = length.as_secs_f64();
     Some(Neighbours { connections, rounds: ROUNDS, slice_s, instances, all, client_reasons })
 }
@@ -113,14 +110,18 @@ fn times(outcome: &LoadOutcome) -> Micros {
     outcome.total.response_times()
 }
 
+fn gave_up_from(outcome: &LoadOutcome) -> Option<u64> {
+    outcome.total.gave_up_from_us()
+}
+
 fn per_s(outcome: &LoadOutcome) -> f64 {
     let ended = outcome.total.succeeded().saturating_sub(outcome.drain.succeeded());
     ended as f64 / outcome.measured.as_secs_f64().max(1e-9)
 }
 
-fn carried(throughput_per_s: f64, times: &Micros) -> CarriedLoad {
+fn carried(throughput_per_s: f64, times: &Micros, gave_up_from_us: Option<u64>) -> CarriedLoad {
     let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
-    CarriedLoad { throughput_per_s, p50_us: at(0.5), p99_us: at(0.99) }
+    CarriedLoad { throughput_per_s, p50_us: at(0.5), p99_us: at(0.99), gave_up_from_us }
 }
 
 fn client_limits(outcome: &LoadOutcome) -> Vec<String> {

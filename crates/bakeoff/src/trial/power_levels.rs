@@ -11,6 +11,7 @@ use archive::model::{Measure, PhaseKind, Plan, PlannedPower, TrialPhase, thousan
 use load::engine::RunContext;
 use load::record::Interval;
 use load::spec::{Arrivals, Shape};
+use stats::times::Times;
 
 use super::load_phases::LoadPhases;
 use super::measurement::{TrialMeasurement, amount_of};
@@ -44,6 +45,8 @@ pub struct LevelRun {
     pub work_per_s: f64,
     /// 99th percentile of response time, microseconds.
     pub p99_us: Option<u64>,
+    /// The least response time that is a lower bound: of an operation that was given up.
+    pub gave_up_from_us: Option<u64>,
 }
 
 impl FullLoad {
@@ -141,7 +144,8 @@ impl LevelsOf<'_, '_> {
                 length: outcome.measured,
                 offered_per_s: is_open.then_some(run.summary.offered_per_s),
                 work_per_s: work / outcome.measured.as_secs_f64().max(1e-9),
-                p99_us: (run.summary.requests > 0).then_some(run.summary.response_time_us.p99),
+                p99_us: known_p99(&run.summary.response_time_us),
+                gave_up_from_us: run.summary.gave_up_from_us,
             });
         }
         Ok(runs)
@@ -158,7 +162,15 @@ impl LevelsOf<'_, '_> {
             return None;
         }
         let length = self.began.elapsed().saturating_sub(start);
-        Some(LevelRun { share: 0.0, start, length, offered_per_s: None, work_per_s: 0.0, p99_us: None })
+        Some(LevelRun {
+            share: 0.0,
+            start,
+            length,
+            offered_per_s: None,
+            work_per_s: 0.0,
+            p99_us: None,
+            gave_up_from_us: None,
+        })
     }
 
     /// Waits this long: false if the user interrupts.
@@ -175,6 +187,11 @@ impl LevelsOf<'_, '_> {
     }
 }
 
+/// Where any operation ended, or was given up.
+fn known_p99(times: &Times) -> Option<u64> {
+    (!times.is_empty()).then_some(times.p99)
+}
+
 /// The phase in which operations were timed one by one.
 fn of_phase(phase: &TrialPhase) -> LevelRun {
     let of = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
@@ -184,7 +201,8 @@ fn of_phase(phase: &TrialPhase) -> LevelRun {
         length: of(phase.length_s),
         offered_per_s: None,
         work_per_s: phase.requests as f64 / phase.length_s.max(1e-9),
-        p99_us: (phase.requests > 0).then_some(phase.response_time_us.p99),
+        p99_us: known_p99(&phase.response_time_us),
+        gave_up_from_us: phase.gave_up_from_us,
     }
 }
 

@@ -30,6 +30,7 @@ pub fn power(records: &[MeterRecord], levels: &[LevelRun], began: Instant) -> Tr
             offered_per_s: run.offered_per_s,
             work_per_s: run.work_per_s,
             p99_us: run.p99_us,
+            gave_up_from_us: run.gave_up_from_us,
             watts: watts.collect(),
         }
     };
@@ -107,6 +108,7 @@ mod tests {
             offered_per_s: None,
             work_per_s: 10.0 * share,
             p99_us: None,
+            gave_up_from_us: None,
         }
     }
 

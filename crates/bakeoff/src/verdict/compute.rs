@@ -164,6 +164,10 @@ fn neighbour_effect(trials: &[&Trial]) -> Option<NeighbourEffect> {
         slowed: median(&InstanceLoads::slowed)?,
         alone_p99_us: median(&|copy| p99(&copy.alone)),
         beside_p99_us: median(&|copy| p99(&copy.beside)),
+        gave_up_from_us: copies()
+            .flat_map(|copy| [&copy.alone, &copy.beside])
+            .filter_map(|load| load.gave_up_from_us)
+            .min(),
         client_limited: limited.count() as u32,
     })
 }

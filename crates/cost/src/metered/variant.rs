@@ -1,6 +1,6 @@
 //! What a meter says of a variant: watts and operations a joule with their intervals.
 
-use archive::model::{PowerLevel, VariantSummary};
+use archive::model::{PowerLevel, VariantSummary, or_more};
 use serde::Serialize;
 use stats::cost::operations_per_joule;
 use stats::describe::Sample;
@@ -46,12 +46,20 @@ pub struct LevelFigures {
     pub operations_per_joule: Figure,
     /// 99th percentile of response time, microseconds: the median of those of the trials.
     pub p99_us: Option<f64>,
+    /// The least response time of its trials that is a lower bound, microseconds: an operation was given up. None where all had
+    /// an answer.
+    pub gave_up_from_us: Option<u64>,
 }
 
 impl LevelFigures {
     /// Whether nothing was offered.
     pub fn is_idle(&self) -> bool {
         self.share == 0.0
+    }
+
+    /// The 99th percentile as `show` writes a time, with `≥` where it is a lower bound; a dash where there is none.
+    pub fn p99(&self, show: impl Fn(f64) -> String) -> String {
+        self.p99_us.map_or_else(|| "–".to_owned(), |us| or_more(show(us), us, self.gave_up_from_us))
     }
 
     /// Its load: `90 %`, `idle`.
@@ -108,6 +116,7 @@ fn level(found: &MeteredTrials<'_>, share: f64) -> Option<LevelFigures> {
             (*watts > 0.0).then(|| per_joule(level.work_per_s, *watts))
         })?,
         p99_us: figure(&|(level, _)| level.p99_us.map(|us| us as f64)).map(|figure| figure.value),
+        gave_up_from_us: at.iter().filter_map(|(level, _)| level.gave_up_from_us).min(),
     })
 }
 

@@ -1,7 +1,5 @@
 //! Chooses the next operation of a mix.
 
-#![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
-
 use rand::Rng;
 use rand::distr::{Distribution, weighted::WeightedIndex};
 

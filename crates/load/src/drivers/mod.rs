@@ -8,6 +8,8 @@
 //! | [`options`] | the options of the command line |
 //! | one folder or file a protocol | its plain data, its driver, its registration |
 
+#![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
+
 mod choice;
 mod error;
 pub mod http;

@@ -6,7 +6,6 @@
 //! reasons.
 
 use std::fmt::Debug;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use super::options::{DriverOption, GivenOptions, OptionError};
 use super::password::PasswordSource;
 use super::runner::spec::RunnerSpec;
 use super::sql::login::{DatabaseLogin, QueryError};
+use crate::connecting::Endpoint;
 use crate::driver::Driver;
 
 /// A scheme of a URL.
@@ -105,7 +105,7 @@ pub trait DriverUse {
 pub type DriverNames = (Vec<String>, &'static [&'static str]);
 
 /// Sends one SQL statement to a database and returns the rows as text.
-pub type SqlQuery = fn(SocketAddr, &DatabaseLogin, &str, Duration) -> Result<String, QueryError>;
+pub type SqlQuery = fn(&Endpoint, &DatabaseLogin, &str, Duration) -> Result<String, QueryError>;
 
 /// A protocol.
 pub trait Protocol: Sized + 'static {

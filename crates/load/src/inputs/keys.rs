@@ -119,7 +119,11 @@ impl KeySampler {
     pub fn sample(&mut self, rng: &mut impl Rng) -> u64 {
         match &mut self.draw {
             KeyDraw::Uniform => rng.random_range(0..self.count),
-            KeyDraw::Zipf(zipf) => (zipf.sample(rng) as u64 - 1).min(self.count - 1),
+            KeyDraw::Zipf(zipf) => {
+                #[expect(clippy::cast_possible_truncation, reason = "a rank from 1 to the count of keys")]
+                let rank = zipf.sample(rng) as u64;
+                (rank - 1).min(self.count - 1)
+            }
             KeyDraw::Special => special(self.count, rng),
             KeyDraw::Sequential { next } => {
                 let key = *next;
@@ -153,9 +157,10 @@ mod tests {
     fn counts(popularity: Popularity, keys: u64, draws: u64) -> Vec<f64> {
         let mut sampler = KeySampler::new(popularity, keys, 0);
         let mut rng = Pcg64Mcg::seed_from_u64(7);
-        let mut counts = vec![0.0; keys as usize];
+        let place = |key: u64| usize::try_from(key).expect("few keys");
+        let mut counts = vec![0.0; place(keys)];
         for _ in 0..draws {
-            counts[sampler.sample(&mut rng) as usize] += 1.0;
+            counts[place(sampler.sample(&mut rng))] += 1.0;
         }
         counts
     }

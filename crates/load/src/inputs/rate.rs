@@ -162,6 +162,9 @@ impl FromStr for RateProfile {
             let (rates, span) = match item.rsplit_once('/') {
                 // Not a length, but the unit of the rate.
                 Some((_, "s")) | None => (item, None),
+                Some((_, "m" | "min" | "h" | "d")) => {
+                    return Err(UnitError::new(text, "a rate a second: write 0.5 for 30 a minute"));
+                }
                 Some((rates, span)) => (rates, Some(units::parse_duration(span.trim())?)),
             };
             if let Some(span) = span {
@@ -278,6 +281,10 @@ mod tests {
 
     #[test]
     fn text_that_is_not_a_rate_is_refused() {
+        for text in ["30/m", "30 req/min", "10/h"] {
+            let refused = text.parse::<RateProfile>().expect_err(text).to_string();
+            assert!(refused.ends_with("write 0.5 for 30 a minute"), "{refused}");
+        }
         for text in
             ["0", "-5", "10x", "1e99", "", "10k..", "..10k", "10k..20k", "1,2", "5/0s", "0..0/1s", ","]
         {

@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use super::units::UnitError;
+use super::unix_target::{self, UnixTarget};
+use crate::connecting::{Endpoint, UnixSocket, other_loopback};
 use crate::drivers::password::PasswordSource;
 use crate::drivers::protocol::{ServerAccess, UrlPath, UrlScheme};
 use crate::drivers::registry::{PROTOCOLS, RegisteredProtocol, list_of};
@@ -96,12 +97,14 @@ pub enum TargetError {
         address: IpAddr,
     },
     /// Nothing accepts connections there.
-    #[error("nothing answers at {address}: {reason}: start the server, or check host and port")]
+    #[error("nothing answers at {address}: {reason}: {remedy}")]
     Silent {
         /// The address tried last.
         address: SocketAddr,
         /// The system's message.
         reason: String,
+        /// What to do.
+        remedy: String,
     },
 }
 
@@ -135,8 +138,8 @@ impl Target {
             };
             TargetError::NotAUrl { text, reason: reason.to_owned() }
         };
-        if let Some(target) = parse_socket(text) {
-            return target;
+        if let Some(parts) = unix_target::split(text) {
+            return Self::at_socket(text, &parts);
         }
         let url =
             Url::parse(text).map_err(|e| scheme_less(text).unwrap_or_else(|| not_a_url(&e.to_string())))?;
@@ -173,6 +176,34 @@ impl Target {
         Ok(Self { protocol, scheme, host, port, socket: None, user, path_and_query })
     }
 
+    /// A socket of the file system: `unix:/run/app.sock:/path`, `mysql+unix://me@/run/mysqld.sock:/test`.
+    fn at_socket(text: &str, parts: &UnixTarget<'_>) -> Result<Self, TargetError> {
+        let (protocol, scheme) = RegisteredProtocol::by_scheme(parts.scheme).ok_or_else(|| {
+            TargetError::UnknownScheme { scheme: parts.scheme.to_owned(), known: known_schemes() }
+        })?;
+        let has_account = protocol.url_path() == UrlPath::Account;
+        let takes_user = has_account || protocol.takes_user();
+        if let Some(user) = parts.user.filter(|user| user.contains(':') || !takes_user) {
+            let what = if user.contains(':') { "a password" } else { "a user name" };
+            return Err(TargetError::Credentials { what, remedy: instead_of_credentials(protocol) });
+        }
+        let path = decoded(parts.path)?;
+        if !path.starts_with('/') {
+            let example = unix_target::example(scheme.name(), has_account);
+            let reason = format!("write its whole path, such as {example}");
+            return Err(TargetError::UnixSocket { text: text.to_owned(), reason });
+        }
+        Ok(Self {
+            protocol,
+            scheme,
+            host: "localhost".to_owned(),
+            port: scheme.port,
+            socket: Some(path.into()),
+            user: parts.user.map(decoded).transpose()?,
+            path_and_query: format!("/{}", parts.url),
+        })
+    }
+
     /// `host:port` for a `Host` header and for messages; IPv6 in brackets, the scheme's own port left out.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
@@ -207,6 +238,12 @@ impl Target {
         })
     }
 
+    /// The same target at a socket of the file system, if one is given.
+    #[must_use]
+    pub fn through(self, socket: Option<&PathBuf>) -> Self {
+        Self { socket: socket.cloned().or(self.socket), ..self }
+    }
+
     /// The same target at another host and port, which its name does not have to lead to.
     #[must_use]
     pub fn at(&self, endpoint: Option<&(String, u16)>) -> Self {
@@ -231,12 +268,18 @@ impl Target {
         if addresses.is_empty() { Err(self.unresolved("no addresses".to_owned())) } else { Ok(addresses) }
     }
 
-    /// Whether a socket of the file system accepts connections. One connection is opened and closed for this.
-    pub fn check_socket(path: &Path) -> Result<(), TargetError> {
-        UnixStream::connect(path).map(drop).map_err(|why| TargetError::UnixSocket {
-            text: path.display().to_string(),
-            reason: format!("nothing answers there: {why}: start the server, or check the path"),
-        })
+    /// Returns the socket of the file system to load; none where the target has a host and a port. One connection is opened
+    /// and closed for this, as for [`Self::locate`].
+    pub fn locate_socket(&self, timeout: Duration) -> Result<Option<UnixSocket>, TargetError> {
+        let Some(path) = &self.socket else { return Ok(None) };
+        let socket = UnixSocket::of_user(path);
+        match Endpoint::Unix(socket.clone()).connect(timeout) {
+            Ok(_) => Ok(Some(socket)),
+            Err(why) => Err(TargetError::UnixSocket {
+                text: path.display().to_string(),
+                reason: format!("nothing answers there: {why}: {}", unix_target::remedy(path)),
+            }),
+        }
     }
 
     fn unresolved(&self, reason: String) -> TargetError {
@@ -251,7 +294,12 @@ impl Target {
             match TcpStream::connect_timeout(&address, timeout) {
                 Ok(_) => return Ok(address),
                 Err(error) => {
-                    silent = Some(TargetError::Silent { address, reason: error.kind().to_string() });
+                    let there = other_loopback(address);
+                    let remedy = there.map_or_else(
+                        || "start the server, or check host and port".to_owned(),
+                        |other| format!("{other} answers, so give that address"),
+                    );
+                    silent = Some(TargetError::Silent { address, reason: error.kind().to_string(), remedy });
                 }
             }
         }
@@ -303,43 +351,6 @@ fn instead_of_credentials(protocol: RegisteredProtocol) -> String {
     }
 }
 
-/// A socket of the file system: `unix:/run/app.sock:/path`, `redis+unix:/run/redis.sock`, or as other programs write it,
-/// `http+unix://%2Frun%2Fapp.sock/path`. None where the text names none.
-fn parse_socket(text: &str) -> Option<Result<Target, TargetError>> {
-    let (scheme, rest) = text.split_once(':')?;
-    let scheme = if scheme == "unix" { "http" } else { scheme.strip_suffix("+unix")? };
-    let refused = |reason: &str| TargetError::UnixSocket { text: text.to_owned(), reason: reason.to_owned() };
-    let parse = || {
-        let (protocol, scheme) = RegisteredProtocol::by_scheme(scheme).ok_or_else(|| {
-            TargetError::UnknownScheme { scheme: scheme.to_owned(), known: known_schemes() }
-        })?;
-        if protocol.url_path() == UrlPath::Account {
-            return Err(refused("databases are loaded over TCP only: give 127.0.0.1 and the port"));
-        }
-        let rest = rest.trim_start_matches("//");
-        let (path, url) = match rest.strip_prefix('/') {
-            // A path of the file system, and after a colon that of the URL.
-            Some(_) => rest.split_once(":/").unwrap_or((rest, "")),
-            // Percent-encoded, as the host of a URL.
-            None => rest.split_once('/').unwrap_or((rest, "")),
-        };
-        let path = decoded(path)?;
-        if !path.starts_with('/') {
-            return Err(refused("write its whole path, such as unix:/run/app.sock:/"));
-        }
-        Ok(Target {
-            protocol,
-            scheme,
-            host: "localhost".to_owned(),
-            port: scheme.port,
-            socket: Some(path.into()),
-            user: None,
-            path_and_query: format!("/{url}"),
-        })
-    };
-    Some(parse())
-}
-
 /// What is meant by `localhost:8080`, if it looks like a host.
 fn scheme_less(text: &str) -> Option<TargetError> {
     if text.contains("://") || text.contains('@') {
@@ -373,106 +384,4 @@ pub fn is_private(address: IpAddr) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_is_parsed() {
-        let target = Target::parse("http://[::1]:8080/a/b?c=d").expect("a URL");
-        assert_eq!(target.authority(), "[::1]:8080");
-        assert_eq!(target.path_and_query, "/a/b?c=d");
-        let target = Target::parse("memcache://127.0.0.1").expect("a URL");
-        assert_eq!((target.host.as_str(), target.port), ("127.0.0.1", 11_211));
-        let target = Target::parse("postgres://me@127.0.0.1/db").expect("a URL");
-        assert_eq!((target.user.as_deref(), target.port), (Some("me"), 5_432));
-        let target = Target::parse(r#"http://h/a?b={{ csv("f", 1) }}"#).expect("a URL");
-        assert_eq!(target.path_and_query, r#"/a?b={{ csv("f", 1) }}"#, "a template stays one");
-        assert_eq!(Target::parse("https://box.local/").expect("a URL").authority(), "box.local");
-    }
-
-    #[test]
-    fn a_target_can_be_at_another_address_than_its_name() {
-        let target = Target::parse("https://shop.example/a").expect("a URL");
-        let at = target.at(Some(&parse_endpoint("[::1]:8443").expect("an endpoint")));
-        assert_eq!((at.host.as_str(), at.port), ("::1", 8_443));
-        assert_eq!((target.at(None), target.authority().as_str()), (target.clone(), "shop.example"));
-        for text in ["8443", "::1:8443", "[::1]", "h:0", ":80", "h:99999"] {
-            assert!(parse_endpoint(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_socket_of_the_file_system_is_a_target() {
-        for (text, scheme, path_and_query) in [
-            ("unix:/run/app.sock:/a?b", "http", "/a?b"),
-            ("unix:/run/app.sock", "http", "/"),
-            ("http+unix://%2Frun%2Fapp.sock/a", "http", "/a"),
-            ("redis+unix:/run/app.sock", "redis", "/"),
-        ] {
-            let target = Target::parse(text).expect(text);
-            assert_eq!(target.socket.as_deref(), Some(Path::new("/run/app.sock")), "{text}");
-            assert_eq!((target.scheme.name(), target.path_and_query.as_str()), (scheme, path_and_query));
-            assert_eq!(target.authority(), "localhost");
-            assert!(target.resolve(true).is_err(), "it has no address");
-        }
-    }
-
-    #[test]
-    fn names_in_a_url_are_decoded() {
-        let target = Target::parse("postgres://me%40home@127.0.0.1/my%20db").expect("a URL");
-        let access = target.access(1).expect("an account");
-        assert_eq!((access.user.as_str(), access.database.as_str()), ("me@home", "my db"));
-        let redis = Target::parse("redis://app@127.0.0.1/").expect("a URL");
-        assert_eq!(redis.user.as_deref(), Some("app"));
-        let refused = Target::parse("mysql://%ff@127.0.0.1/db").expect_err("no name").to_string();
-        assert!(refused.contains("not UTF-8"), "{refused}");
-    }
-
-    #[test]
-    fn a_url_that_cannot_be_loaded_is_refused_with_the_remedy() {
-        let refused = |text: &str| Target::parse(text).expect_err("refused").to_string();
-        for host in ["127.0.0.1:8080", "localhost:8080", "localhost", "box.local/a", "[::1]:8080"] {
-            assert!(refused(host).contains(&format!("did you mean http://{host}?")), "{}", refused(host));
-        }
-        assert!(refused("localhost:6379").contains("did you mean redis://localhost:6379?"));
-        assert!(refused("nothing").contains("write one such as http://"));
-        for socket in ["unix:app.sock", "mysql+unix:/run/mysqld.sock"] {
-            assert!(refused(socket).contains("names a Unix socket"), "{}", refused(socket));
-        }
-        assert!(refused("gopher://127.0.0.1").contains("the schemes are"));
-        assert!(
-            refused("http://me:secret@127.0.0.1/")
-                .contains("a password, which would be recorded: send an Auth")
-        );
-        assert!(
-            refused("http://me@127.0.0.1/").contains("a user name, which would be recorded: send an Auth")
-        );
-        assert!(!refused("http://me:secret@127.0.0.1/").contains("secret"));
-        assert!(refused("mysql://me:secret@127.0.0.1/db").contains("$MYSQL_PWD"));
-        for broken in ["http://me:secret@[::1", "me:secret@127.0.0.1", "http://me:secret@h:99999/"] {
-            assert!(!refused(broken).contains("secret"), "{}", refused(broken));
-        }
-    }
-
-    #[test]
-    fn a_public_address_needs_a_permission() {
-        for private in [
-            "127.0.0.1",
-            "10.1.2.3",
-            "172.16.0.1",
-            "192.168.1.1",
-            "169.254.1.1",
-            "::1",
-            "fd00::1",
-            "100.64.0.1",
-        ] {
-            assert!(is_private(private.parse().expect("an address")), "{private}");
-        }
-        for public in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "2001:4860::1", "::ffff:8.8.8.8"] {
-            assert!(!is_private(public.parse().expect("an address")), "{public}");
-        }
-        let public = Target::parse("http://8.8.8.8/").expect("a URL");
-        let error = public.locate(false, Duration::from_millis(1)).expect_err("public").to_string();
-        assert!(error.contains("--target-is-mine"), "{error}");
-    }
-}
+mod tests;

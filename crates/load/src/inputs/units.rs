@@ -41,12 +41,19 @@ fn scaled(text: &str, step: f64) -> Option<f64> {
     Some(value * step.powi(power))
 }
 
+/// A number that is whole; those up to 2^53 are exact.
+#[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
+fn whole(number: f64) -> Option<u64> {
+    let is_exact = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
+    is_exact.then_some(number as u64)
+}
+
 /// A count of at least one: `64`, `100k`, `1.5M`, `16Mi`.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     let expected = "a whole number from 1 up, such as 64, 100k, 1.5M or 16Mi";
     scaled(text, 1e3)
-        .filter(|n| (1.0..=1e15).contains(n) && n.fract() == 0.0)
-        .map(|n| n as u64)
+        .filter(|n| (1.0..=1e15).contains(n))
+        .and_then(whole)
         .ok_or_else(|| UnitError::new(text, expected))
 }
 
@@ -88,8 +95,8 @@ fn without_unit_of_rate(text: &str) -> &str {
 /// A size in bytes up to 1 GiB: `100`, `4k` (4,096), `1m`.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     scaled(text, 1024.0)
-        .filter(|n| (0.0..=1024f64.powi(3)).contains(n) && n.fract() == 0.0)
-        .map(|n| n as u64)
+        .filter(|n| (0.0..=1024f64.powi(3)).contains(n))
+        .and_then(whole)
         .ok_or_else(|| UnitError::new(text, "a size in bytes up to 1 GiB, such as 100, 4k or 1m"))
 }
 

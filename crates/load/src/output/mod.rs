@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use stats::times::Times;
 
+use crate::drivers::http::status_of;
 use crate::spans::{SpanSummary, Spans};
 use crate::summary::{ClientPart, ClientSummary, ConnectionSummary, OperationSummary, Summary};
 use crate::validity::BrokenRule;
@@ -33,6 +34,7 @@ pub struct LoadOutput<'a> {
     failed: u64,
     errors: BTreeMap<&'static str, u64>,
     error_examples: BTreeMap<&'static str, &'a str>,
+    statuses: Option<StatusesOutput<'a>>,
     duration_s: f64,
     began_unix_s: f64,
     throughput_per_s: f64,
@@ -53,6 +55,29 @@ pub struct LoadOutput<'a> {
     intervals: &'a [SpanSummary],
     drain: &'a SpanSummary,
     spec: SpecOutput<'a>,
+}
+
+/// Replies of HTTP by their status, with those of operations that failed.
+#[derive(Debug, Serialize)]
+struct StatusesOutput<'a> {
+    /// By class: `2xx`.
+    classes: BTreeMap<String, u64>,
+    /// By status; `other 2xx` are those without a counter of their own.
+    codes: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> StatusesOutput<'a> {
+    /// None where no reply had a status.
+    fn of(counters: &'a BTreeMap<String, u64>) -> Option<Self> {
+        let codes: BTreeMap<&str, u64> =
+            counters.iter().filter_map(|(name, count)| Some((status_of(name)?, *count))).collect();
+        let mut classes = BTreeMap::new();
+        for (code, count) in &codes {
+            let first = code.trim_start_matches("other ").get(..1).unwrap_or_default();
+            *classes.entry(format!("{first}xx")).or_default() += count;
+        }
+        (!codes.is_empty()).then_some(Self { classes, codes })
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -142,6 +167,7 @@ impl<'a> LoadOutput<'a> {
                 .iter()
                 .map(|(kind, example)| (kind.name(), example.as_str()))
                 .collect(),
+            statuses: StatusesOutput::of(&summary.counters),
             duration_s: summary.duration_s,
             began_unix_s: summary.began_unix().as_secs_f64(),
             throughput_per_s: summary.throughput_per_s,
@@ -297,5 +323,14 @@ mod tests {
         for key in keys(&object).union(&keys(&object["curve"][0])).chain(&interval) {
             assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of a search");
         }
+    }
+
+    #[test]
+    fn statuses_are_counted_by_class_and_by_code() {
+        let counters = [("hits", 9), ("status 200", 5), ("status 301", 2), ("status other 3xx", 1)];
+        let counters = counters.map(|(name, count)| (name.to_owned(), count)).into();
+        let statuses = serde_json::to_string(&StatusesOutput::of(&counters)).expect("plain data");
+        assert_eq!(statuses, r#"{"classes":{"2xx":5,"3xx":3},"codes":{"200":5,"301":2,"other 3xx":1}}"#);
+        assert!(StatusesOutput::of(&[("hits".to_owned(), 9)].into()).is_none());
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::connecting::UnixSocket;
 use crate::drivers::ProtocolSpec;
 use crate::spec::{Arrivals, LoadSpec, Shape, TlsSpec, Trust};
 
@@ -71,7 +72,7 @@ impl<'a> From<&'a LoadSpec> for SpecOutput<'a> {
     fn from(spec: &'a LoadSpec) -> Self {
         Self {
             addresses: &spec.addresses,
-            socket: spec.socket.as_deref(),
+            socket: spec.sockets.first().map(UnixSocket::path),
             sources: &spec.sources,
             tls: spec.tls.as_ref().map(TlsOutput::from),
             protocol: spec.protocol.published(),

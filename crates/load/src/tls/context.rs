@@ -1,7 +1,6 @@
 //! TLS parameters from a spec, shared by all connections of a worker.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
 
 use rustls::client::Resumption;
@@ -55,11 +54,11 @@ pub(crate) fn context(spec: &TlsSpec, alpn: Option<&[u8]>) -> Result<TlsContext,
 
 /// Puts TLS on a socket, for single requests outside of the load. It blocks if the socket does, and the handshake takes
 /// place with the first byte. `alpn` is the protocol's name in ALPN, if it has one.
-pub fn secure(
+pub fn secure<S: Read + Write>(
     spec: &TlsSpec,
     alpn: Option<&[u8]>,
-    socket: TcpStream,
-) -> Result<impl Read + Write + use<>, TlsError> {
+    socket: S,
+) -> Result<impl Read + Write + use<S>, TlsError> {
     let TlsContext { config, name } = context(spec, alpn)?;
     Ok(StreamOwned::new(ClientConnection::new(config, name)?, socket))
 }

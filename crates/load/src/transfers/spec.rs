@@ -44,6 +44,9 @@ pub enum TransferSpecError {
     /// It is not HTTP without TLS.
     #[error("transfers are HTTP without TLS: name a workload or a URL of http://")]
     Protocol,
+    /// It listens on a socket of the file system.
+    #[error("transfers are over TCP: let the server listen on its port, and leave out its socket")]
+    UnixSocket,
     /// Its request changes from one to the next.
     #[error("operation {0:?} is a template: name one with a fixed path (--on-op)")]
     Template(String),
@@ -87,6 +90,9 @@ impl TransferSpec {
         let ProtocolSpec::Http(http) = &load.protocol else { return Err(TransferSpecError::Protocol) };
         if load.tls.is_some() {
             return Err(TransferSpecError::Protocol);
+        }
+        if !load.sockets.is_empty() {
+            return Err(TransferSpecError::UnixSocket);
         }
         let names: Vec<String> = http.operations.iter().map(name_of).collect();
         let at = match only {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::spec::pace_goes_on;
 use super::{TransferSecond, TransferSpec, Transfers, most_late};
 use crate::clock::Nanos;
+use crate::connecting::UnixSocket;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
 use crate::engine::RunContext;
@@ -39,6 +40,17 @@ fn spec(address: SocketAddr, pace_bytes_per_s: f64) -> TransferSpec {
     let operations = vec![HttpOperation::get("/file")];
     let protocol = ProtocolSpec::Http(HttpSpec::new(&address.to_string(), operations));
     TransferSpec::of(&LoadSpec::closed(protocol, address, 1), None, pace_bytes_per_s).expect("a GET")
+}
+
+#[test]
+fn what_transfers_do_not_use_is_refused() {
+    let address = ([127, 0, 0, 1], 80).into();
+    let operation = |path: &str| vec![HttpOperation::get(path)];
+    let load = |path| LoadSpec::closed(ProtocolSpec::Http(HttpSpec::new("box", operation(path))), address, 1);
+    let refused = |load: &LoadSpec| TransferSpec::of(load, None, 1e6).expect_err("refused").to_string();
+    assert!(refused(&load("/{{ alnum(3) }}")).contains("name one with a fixed path"));
+    let socket = load("/file").with_sockets(vec![UnixSocket::of_user("/run/app.sock")]);
+    assert!(refused(&socket).contains("transfers are over TCP"));
 }
 
 fn file(stream: &mut TcpStream, bytes: usize) {

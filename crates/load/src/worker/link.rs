@@ -4,14 +4,13 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 
 use nix::sys::socket::MsgFlags;
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 
 use super::stamp::{self, Stamp};
-use crate::connecting::{self, ConnectionError};
+use crate::connecting::{self, ConnectionError, UnixSocket};
 use crate::tls::{TlsContext, TlsSession};
 
 /// Memory that a connection keeps for bytes that the socket did not take at once. Tens of thousands of connections must
@@ -64,8 +63,8 @@ impl Link {
     }
 
     /// Connects to a socket of the file system, whose bytes the kernel does not stamp.
-    pub fn connect_to_socket(path: &Path, tls: Option<&TlsContext>) -> Result<Self, ConnectionError> {
-        Self::over(connecting::connect_to_socket(path)?, tls, false)
+    pub fn connect_to_socket(to: &UnixSocket, tls: Option<&TlsContext>) -> Result<Self, ConnectionError> {
+        Self::over(connecting::connect_to_socket(to)?, tls, false)
     }
 
     fn over(socket: OwnedFd, tls: Option<&TlsContext>, is_stamped: bool) -> Result<Self, ConnectionError> {

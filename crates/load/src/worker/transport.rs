@@ -2,14 +2,13 @@
 //! does not use operations.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 
 use super::link::{Link, Received};
 use super::pacing::ConnectionId;
 use super::poller::{Poller, Token};
 use super::stamp::Stamping;
 use crate::clock::Nanos;
-use crate::connecting::ConnectionError;
+use crate::connecting::{ConnectionError, UnixSocket};
 use crate::record::{ConnectionStats, ErrorKind, micros_of, record};
 use crate::spec::LoadSpec;
 use crate::tls::TlsContext;
@@ -18,8 +17,8 @@ use crate::tls::TlsContext;
 #[derive(Debug)]
 pub(super) struct Dialer {
     to: Vec<SocketAddr>,
-    /// A socket of the file system instead.
-    socket: Option<PathBuf>,
+    /// Sockets of the file system instead.
+    sockets: Vec<UnixSocket>,
     sources: Vec<IpAddr>,
     worker: u32,
     workers: u32,
@@ -35,7 +34,7 @@ impl Dialer {
     pub fn new(spec: &LoadSpec, worker: u32, tls: Option<TlsContext>) -> Self {
         Self {
             to: spec.addresses.clone(),
-            socket: spec.socket.clone(),
+            sockets: spec.sockets.clone(),
             sources: spec.sources.clone(),
             worker,
             workers: spec.workers,
@@ -61,6 +60,10 @@ impl Dialer {
 
     fn target(&self, id: ConnectionId) -> SocketAddr {
         self.to[self.turn(id) % self.to.len()]
+    }
+
+    fn socket(&self, id: ConnectionId) -> Option<&UnixSocket> {
+        self.sockets.get(self.turn(id) % self.sockets.len().max(1))
     }
 
     /// Every local address is used for each target.
@@ -110,8 +113,8 @@ impl Transport {
         self.generation = self.generation.wrapping_add(1);
         let tls = dialer.tls.as_ref().filter(|_| !dialer.starts_in_plain_text);
         let stamped = dialer.stamping.is_some();
-        let link = match &dialer.socket {
-            Some(path) => Link::connect_to_socket(path, tls)?,
+        let link = match dialer.socket(id) {
+            Some(socket) => Link::connect_to_socket(socket, tls)?,
             None => Link::connect(dialer.target(id), dialer.source(id), tls, stamped)?,
         };
         poller.watch(&link, Token { slot: id, generation: self.generation })?;

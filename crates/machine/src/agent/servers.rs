@@ -14,7 +14,7 @@ use load::clock::Nanos;
 use load::drivers::password::PasswordSource;
 use load::engine::RunContext;
 use serde_json::Value;
-use workload::{InstanceError, ServerVariant, StartedServer, VariantError, Workload};
+use workload::{ConfigurationError, InstanceError, ServerVariant, StartedServer, VariantError, Workload};
 
 use super::value::value;
 use crate::error::MachineError;
@@ -241,6 +241,9 @@ fn start_of(started: &StartedServer) -> Result<ServerStart, CallError> {
         let text = std::fs::read_to_string(path);
         text.map_err(|error| failed(&format!("cannot read {}: {error}", path.display())))
     };
+    if !started.sockets.is_empty() {
+        return Err(failed(&ConfigurationError::RemoteSocket));
+    }
     let password = started.password.as_ref().and_then(PasswordSource::file);
     Ok(ServerStart {
         ports: started.addresses.iter().map(SocketAddr::port).collect(),

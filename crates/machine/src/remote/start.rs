@@ -100,6 +100,8 @@ impl OrderedServer {
         let password = password.as_ref().map(|StartPassword(text)| write("password", text)).transpose()?;
         let started = StartedServer {
             addresses: ports.iter().map(|port| (*address, *port).into()).collect(),
+            // No client here reaches a socket there: the host refuses such a start.
+            sockets: Vec::new(),
             password: password.map(PasswordSource::File),
             certificate,
             pipes: None,

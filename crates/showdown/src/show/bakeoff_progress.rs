@@ -9,7 +9,7 @@ use bakeoff::event::Event;
 use indicatif::ProgressBar;
 
 use super::bar::{self, ProgressMode};
-use super::units::{about, give_or_take, plural, quantity, rate, time};
+use super::units::{about, give_or_take, plural, quantity, rate, response_time};
 use crate::color;
 use crate::print::note;
 
@@ -91,14 +91,14 @@ impl BakeoffProgress {
                 self.doing.clone_from(what);
                 self.draw("");
             }
-            Event::Tick { throughput_per_s, p50_us, p99_us, failed } => {
+            Event::Tick { throughput_per_s, p50_us, p99_us, gave_up_from_us, failed } => {
                 let errors =
                     if *failed == 0 { String::new() } else { format!("  {}", plural(*failed, "error")) };
                 self.draw(&format!(
                     "{}/s  p50 {}  p99 {}{errors}",
                     rate(*throughput_per_s),
-                    time(*p50_us as f64),
-                    time(*p99_us as f64)
+                    response_time(*p50_us, *gave_up_from_us),
+                    response_time(*p99_us, *gave_up_from_us)
                 ));
             }
             Event::TrialEnds { number, name, status, value, unit, reasons, failed_gates } => {

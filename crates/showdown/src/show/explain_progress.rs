@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 
 use super::bakeoff_progress::tell;
 use super::bar::{ProgressMode, style};
-use super::units::{rate, time};
+use super::units::{rate, response_time};
 use crate::color::for_stderr;
 
 /// Shows the events of an explanation.
@@ -33,8 +33,9 @@ impl ExplainProgress {
         tell(self.mode, &self.bar, event);
         match event {
             Event::Doing { what } => self.bar.set_message(for_stderr(what)),
-            Event::Tick { throughput_per_s, p99_us, .. } => {
-                self.bar.set_prefix(format!("{}/s p99 {}", rate(*throughput_per_s), time(*p99_us as f64)));
+            Event::Tick { throughput_per_s, p99_us, gave_up_from_us, .. } => {
+                let p99 = response_time(*p99_us, *gave_up_from_us);
+                self.bar.set_prefix(format!("{}/s p99 {p99}", rate(*throughput_per_s)));
             }
             _ => {}
         }

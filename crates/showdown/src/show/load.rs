@@ -12,7 +12,7 @@ use load::summary::Summary;
 use stats::times::Times;
 
 use super::table::table;
-use super::units::{count, plural, quantity, rate, time};
+use super::units::{self, count, plural, quantity, rate, time};
 use crate::color;
 
 /// Rows of the text histogram.
@@ -113,11 +113,7 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
 
 /// A time of a distribution; one of response times from `at_least` on is a lower bound. A dash where nothing was recorded.
 fn response_time(of: &Times, us: u64, at_least: Option<u64>) -> String {
-    match at_least {
-        _ if of.is_empty() => "–".to_owned(),
-        Some(from) if us >= from => format!("≥ {}", time(us as f64)),
-        _ => time(us as f64),
-    }
+    units::response_time((!of.is_empty()).then_some(us), at_least)
 }
 
 /// The same of times that are all known.
@@ -204,7 +200,8 @@ fn steps(spans: &Spans) -> String {
         let response = &step.response_time_us;
         let mut row = vec![format!("{} s", step.start_s), rate(step.offered_per_s)];
         row.extend([rate(step.throughput_per_s), count(step.failed)]);
-        row.extend([response.p50, response.p99, response.max].map(|us| known_time(response, us)));
+        let shown = [response.p50, response.p99, response.max];
+        row.extend(shown.map(|us| response_time(response, us, step.gave_up_from_us)));
         rows.push(row);
     }
     table(&rows)
@@ -340,7 +337,7 @@ fn particulars(summary: &Summary) -> String {
             client.system_cpu_s,
             match client.spin_cpu_s {
                 spin if spin < 0.005 => String::new(),
-                spin => format!(", {spin:.2} s of that busy-waiting"),
+                spin => format!(", {spin:.2} s of that spinning"),
             },
             match client.run_delay_s {
                 waited if waited < 0.005 => String::new(),

@@ -30,21 +30,25 @@ enum ProgressLine {
 struct IntervalFigures {
     index: i64,
     throughput_per_s: f64,
-    p50_us: u64,
-    p99_us: u64,
+    p50_us: Option<u64>,
+    p99_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gave_up_from_us: Option<u64>,
     failed: u64,
 }
 
 impl IntervalFigures {
     fn of(index: i64, stats: &Interval, workers: u32) -> Self {
-        let response = stats.merged(|op| &op.response_time);
+        let response = stats.response_times();
+        let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
         // `wall_ns` is the sum over all workers.
         let seconds = stats.client.wall_ns as f64 / 1e9 / f64::from(workers);
         Self {
             index,
             throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
-            p50_us: response.value_at_quantile(0.5),
-            p99_us: response.value_at_quantile(0.99),
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            gave_up_from_us: stats.gave_up_from_us(),
             failed: stats.errors().total(),
         }
     }
@@ -54,8 +58,8 @@ impl IntervalFigures {
             "{}{}/s  p50 {}  p99 {}{}",
             if self.index < 0 { "warm-up  " } else { "" },
             units::rate(self.throughput_per_s),
-            units::time(self.p50_us as f64),
-            units::time(self.p99_us as f64),
+            units::response_time(self.p50_us, self.gave_up_from_us),
+            units::response_time(self.p99_us, self.gave_up_from_us),
             if self.failed == 0 {
                 String::new()
             } else {
@@ -151,8 +155,14 @@ mod tests {
 
     #[test]
     fn a_tick_is_printed_as_text_and_as_json() {
-        let figures =
-            IntervalFigures { index: -1, throughput_per_s: 1_234.0, p50_us: 85, p99_us: 1_240, failed: 1 };
+        let figures = IntervalFigures {
+            index: -1,
+            throughput_per_s: 1_234.0,
+            p50_us: Some(85),
+            p99_us: Some(1_240),
+            gave_up_from_us: None,
+            failed: 1,
+        };
         assert_eq!(figures.text(), "warm-up  1,234/s  p50 85 µs  p99 1.24 ms  1 error");
         let line = serde_json::to_string(&ProgressLine::Tick(figures)).expect("plain data");
         assert_eq!(
@@ -162,8 +172,31 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_without_answers_has_a_lower_bound_or_no_time() {
+        let tick = |p99_us: Option<u64>, gave_up_from_us| IntervalFigures {
+            index: 0,
+            throughput_per_s: 0.0,
+            p50_us: p99_us.map(|_| 85),
+            p99_us,
+            gave_up_from_us,
+            failed: 0,
+        };
+        assert_eq!(tick(Some(1_080_000), Some(1_000_000)).text(), "0.00/s  p50 85 µs  p99 ≥ 1.08 s");
+        assert_eq!(tick(None, None).text(), "0.00/s  p50 –  p99 –");
+        let line = serde_json::to_string(&tick(None, None)).expect("plain data");
+        assert!(line.contains(r#""p50_us":null,"p99_us":null,"failed""#), "{line}");
+    }
+
+    #[test]
     fn formats_md_documents_every_event_of_a_load() {
-        let figures = IntervalFigures { index: 0, throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 };
+        let figures = IntervalFigures {
+            index: 0,
+            throughput_per_s: 1.5,
+            p50_us: Some(1),
+            p99_us: Some(1),
+            gave_up_from_us: Some(1),
+            failed: 0,
+        };
         let lines = [ProgressLine::LoadBegins { connections: 1 }, ProgressLine::Tick(figures)];
         lines.iter().for_each(assert_documented);
     }

@@ -75,7 +75,7 @@ fn levels(levels: &[LevelFigures], work: &str) -> Vec<Vec<String>> {
         vec![
             level.label(),
             thousands(level.work_per_s),
-            level.p99_us.map_or_else(|| "–".to_owned(), super::units::time),
+            level.p99(super::units::time),
             amount(level.watts.value),
             if level.is_idle() {
                 "–".to_owned()

@@ -2,6 +2,7 @@
 
 use indicatif::ProgressBar;
 use load::capacity::{CapacityEvent, StepEvaluation};
+use load::summary::Summary;
 use serde::Serialize;
 
 use super::bar::{self, ProgressMode};
@@ -18,7 +19,9 @@ enum SearchLine {
         rate_per_s: f64,
         meets_slo: bool,
         client_was_the_limit: bool,
-        p99_us: u64,
+        p99_us: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        gave_up_from_us: Option<u64>,
         /// How much of the search near the capacity is done, 0 to 1.
         progress: Option<f64>,
         left_s: f64,
@@ -33,12 +36,19 @@ impl From<&CapacityEvent> for SearchLine {
                 rate_per_s: *rate_per_s,
                 meets_slo: evaluation.meets_slo(),
                 client_was_the_limit: !evaluation.client_reasons.is_empty(),
-                p99_us: summary.response_time_us.p99,
+                p99_us: p99(summary),
+                gave_up_from_us: summary.gave_up_from_us,
                 progress: *progress,
                 left_s: left.as_secs_f64(),
             },
         }
     }
+}
+
+/// The 99th percentile; none where no operation ended.
+fn p99(summary: &Summary) -> Option<u64> {
+    let times = &summary.response_time_us;
+    (!times.is_empty()).then_some(times.p99)
 }
 
 /// The progress of a search.
@@ -70,8 +80,8 @@ impl SearchProgress {
                     self.bar.set_position((done * 100.0) as u64);
                 }
                 self.bar.set_prefix(format!("{} s left", left.as_secs_f64().ceil()));
-                let (rate, p99) =
-                    (units::rate(*rate_per_s), units::time(summary.response_time_us.p99 as f64));
+                let p99 = units::response_time(p99(summary), summary.gave_up_from_us);
+                let rate = units::rate(*rate_per_s);
                 self.bar.set_message(format!("{rate:>12}/s  p99 {p99:>8}  {:<22}", in_words(evaluation)));
             }
         }
@@ -104,7 +114,8 @@ mod tests {
                 rate_per_s: 1.5,
                 meets_slo: true,
                 client_was_the_limit: false,
-                p99_us: 1,
+                p99_us: Some(1),
+                gave_up_from_us: Some(1),
                 progress: Some(0.3),
                 left_s: 4.5,
             },

@@ -1,7 +1,7 @@
 //! Numbers for people: three or four digits and a unit.
 
 pub use archive::model::plural;
-use archive::model::{readable, with_unit};
+use archive::model::{or_more, readable, with_unit};
 use num_format::{Locale, ToFormattedString};
 
 /// A time in microseconds: `85 µs`, `1.24 ms`, `2.00 s`.
@@ -11,6 +11,11 @@ pub fn time(us: f64) -> String {
         us if us < 1e6 => format!("{} ms", digits(us / 1e3)),
         us => format!("{} s", digits(us / 1e6)),
     }
+}
+
+/// A response time; one from `gave_up_from_us` on is a lower bound. A dash where nothing was recorded.
+pub fn response_time(us: Option<u64>, gave_up_from_us: Option<u64>) -> String {
+    us.map_or_else(|| "–".to_owned(), |us| or_more(time(us as f64), us as f64, gave_up_from_us))
 }
 
 /// A whole number with separators: `1,234,567`.

@@ -63,7 +63,7 @@ impl ClientOptions {
 impl NamedClients {
     /// How many there are.
     pub fn count(&self) -> u32 {
-        self.hosts.len() as u32
+        u32::try_from(self.hosts.len()).expect("a hosts file has few hosts")
     }
 
     /// Of a server's addresses, the first that all clients can mean; none if they mean different machines by each, or speak

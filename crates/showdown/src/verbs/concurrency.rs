@@ -176,7 +176,9 @@ fn usual_pace(transfers: u32) -> u64 {
     const WINDOWS_PER_S: f64 = 20_000.0;
     const LONGEST_S: f64 = 28.0;
     let interval_s = (f64::from(transfers) / WINDOWS_PER_S).clamp(1.0, LONGEST_S);
-    (f64::from(SMALLEST_WINDOW) / interval_s).ceil() as u64
+    #[expect(clippy::cast_possible_truncation, reason = "at most a window of bytes")]
+    let bytes_per_s = (f64::from(SMALLEST_WINDOW) / interval_s).ceil() as u64;
+    bytes_per_s
 }
 
 /// The steps of trials whose value is the breaking point: few, short, and up to this number.

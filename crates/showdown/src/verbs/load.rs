@@ -126,7 +126,7 @@ fn populate_stage(
     let errors = outcome.total.errors();
     if let Some((kind, example)) = errors.examples.iter().next() {
         anyhow::bail!(
-            "populating: {} of {} failed: {kind:?}: {example}",
+            "populating: {} of {} failed: {kind}: {example}",
             errors.total(),
             plural(operations, "operation")
         );
@@ -164,7 +164,9 @@ fn classify(error: RunError) -> anyhow::Error {
     match error {
         RunError::Threads(error) => usage(error),
         RunError::Interrupted => InterruptedError("before the load began").into(),
-        RunError::TooFewConnections { .. } | RunError::RunnerWithClients => usage(error),
+        RunError::TooFewConnections { .. } | RunError::RunnerWithClients | RunError::SocketWithClients => {
+            usage(error)
+        }
         other => other.into(),
     }
 }

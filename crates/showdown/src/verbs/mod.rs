@@ -1,5 +1,7 @@
 //! One file for each verb or family of verbs.
 
+#![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut asks for something else
+
 pub mod agent;
 pub mod archive;
 pub mod bakeoff;

@@ -186,6 +186,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
                 offered_per_s: Some(1.0),
                 work_per_s: 1.0,
                 p99_us: Some(1),
+                gave_up_from_us: Some(1),
                 watts: vec![LevelWatts { meter: text(), mean: 1.0, min: 1.0, max: 1.0, samples: 1 }],
             }],
         }),
@@ -210,7 +211,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
 }
 
 fn carried() -> CarriedLoad {
-    CarriedLoad { throughput_per_s: 1.5, p50_us: Some(1), p99_us: Some(1) }
+    CarriedLoad { throughput_per_s: 1.5, p50_us: Some(1), p99_us: Some(1), gave_up_from_us: Some(1) }
 }
 
 fn gate(outcome: GateOutcome) -> Gate {
@@ -294,6 +295,7 @@ pub fn verdict() -> Verdict {
                 slowed: 0.4,
                 alone_p99_us: Some(1.5),
                 beside_p99_us: Some(2.5),
+                gave_up_from_us: Some(1),
                 client_limited: 1,
             }),
             response_time_curve_us: curve(),
@@ -427,7 +429,13 @@ pub fn events() -> Vec<Event> {
             left_s: Some(240.0),
         },
         Event::AimMissed { within: 0.02, half_width: 0.031, blocks: Some(44), longer_s: Some(240.0) },
-        Event::Tick { throughput_per_s: 1.5, p50_us: 1, p99_us: 1, failed: 0 },
+        Event::Tick {
+            throughput_per_s: 1.5,
+            p50_us: Some(1),
+            p99_us: Some(1),
+            gave_up_from_us: Some(1),
+            failed: 0,
+        },
         Event::TrialEnds {
             number: 1,
             name: text(),

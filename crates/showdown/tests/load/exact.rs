@@ -53,6 +53,17 @@ fn connections_are_opened_and_renewed_as_requested() {
 }
 
 #[test]
+fn a_value_that_memcached_refuses_is_reported_in_its_words() {
+    let memcached = memcached();
+    let url = memcached.url("memcache", "");
+    let large = ["-c", "1", "-n", "6", "--keys", "3", "--value-size", "2m"];
+    let refused = load(&[&[url.as_str(), "--populate"][..], &large].concat());
+    assert_eq!(refused.code(), 1, "{refused:?}");
+    let said = "3 of 3 operations failed: unexpected reply: the server answers SERVER_ERROR object too large for cache";
+    assert!(refused.stderr.contains(said), "{refused:?}");
+}
+
+#[test]
 fn memcached_counts_the_same_gets_and_every_get_hits_after_populate() {
     for dialect in ["text", "meta"] {
         let memcached = memcached();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -40,13 +41,24 @@ pub fn free_port() -> u16 {
 
 impl TestServer {
     fn start(program: &str, args: &[&str], dir: tempfile::TempDir, port: u16, tls_port: u16) -> Self {
+        let is_ready = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
+        Self::start_until(program, args, dir, (port, tls_port), is_ready)
+    }
+
+    fn start_until(
+        program: &str,
+        args: &[&str],
+        dir: tempfile::TempDir,
+        (port, tls_port): (u16, u16),
+        is_ready: impl Fn() -> bool,
+    ) -> Self {
         let mut command = Command::new(program);
         command.args(args).current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null());
         let log = fs::File::create(dir.path().join("stderr.log")).expect("a log");
         let child = command.stderr(log).spawn().unwrap_or_else(|e| panic!("{program} is needed: {e}"));
         let mut server = Self { child, port, tls_port, dir };
         let deadline = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        while !is_ready() {
             let ended = server.child.try_wait().expect("a child of this process").is_some();
             assert!(!ended && Instant::now() < deadline, "{program}: {}", server.read("stderr.log"));
             thread::sleep(Duration::from_millis(5));
@@ -104,7 +116,7 @@ pub fn nginx_for_members() -> TestServer {
 }
 
 /// nginx with further settings of its server, which may name the files of its directory.
-fn nginx_with(settings: impl Fn(&str) -> String) -> TestServer {
+pub fn nginx_with(settings: impl Fn(&str) -> String) -> TestServer {
     let dir = tempfile::tempdir().expect("a directory");
     let (port, tls_port) = (free_port(), free_port());
     fs::create_dir(dir.path().join("www")).expect("a directory");
@@ -205,12 +217,22 @@ pub fn memcached() -> TestServer {
     TestServer::start("memcached", &["-l", "127.0.0.1", "-p", &text, "-U", "0", "-u", "nobody"], dir, port, 0)
 }
 
-/// An empty Redis that stores nothing on disk.
+/// An empty memcached that listens on the socket `app.sock` only.
+pub fn memcached_on_socket() -> TestServer {
+    let dir = tempfile::tempdir().expect("a directory");
+    let socket = dir.path().join("app.sock");
+    let path = socket.display().to_string();
+    let is_ready = move || UnixStream::connect(&socket).is_ok();
+    TestServer::start_until("memcached", &["-s", &path, "-a", "0700", "-u", "root"], dir, (0, 0), is_ready)
+}
+
+/// An empty Redis that stores nothing on disk. It listens on the socket `app.sock`, too.
 pub fn redis() -> TestServer {
     let dir = tempfile::tempdir().expect("a directory");
     let port = free_port();
-    let text = port.to_string();
-    let args = ["--port", &text, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+    let (text, socket) = (port.to_string(), dir.path().join("app.sock").display().to_string());
+    let args =
+        ["--port", &text, "--bind", "127.0.0.1", "--unixsocket", &socket, "--save", "", "--appendonly", "no"];
     TestServer::start("redis-server", &args, dir, port, 0)
 }
 

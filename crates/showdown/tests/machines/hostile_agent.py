@@ -40,6 +40,7 @@ def lie(call, result):
             "sources": {**ok, "sources": ["127.0.0.9"]},
             "environment": {**ok, "password": {"environment": "OPERATOR_SECRET"}},
             "ports": {**ok, "ports": [22]},
+            "socket": {**ok, "sockets": [{"path": "/run/docker.sock"}]},
         }
         return {"Ok": starts[MODE]} if MODE in starts else result
     if MODE == "samples" and call == "end_recording" and "Ok" in result:
@@ -124,6 +125,11 @@ def main():
             reply = message["reply"]
             reply["result"] = lie(calls.get(reply["id"]), reply["result"])
             document = json.dumps(message)
+        if MODE == "lines" and isinstance(message, dict) and "program" in message:
+            channel = message["program"]["channel"]
+            document = json.dumps({"program": {"channel": channel, "message": {"output": "x" * (1 << 20)}}})
+            for _ in range(63):
+                say(frame(document))
         if not silent.is_set():
             say(frame(document))
     if silent.is_set():

@@ -40,9 +40,11 @@ impl TestDatabase {
                 "--skip-test-db",
             ],
         );
-        let account = format!(
-            "CREATE DATABASE load_test;\nGRANT ALL ON load_test.* TO 'showdown'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';\n"
-        );
+        // Over the socket, a user is one of localhost.
+        let grant = |host: &str| {
+            format!("GRANT ALL ON load_test.* TO 'showdown'@'{host}' IDENTIFIED BY '{PASSWORD}';\n")
+        };
+        let account = format!("CREATE DATABASE load_test;\n{}{}", grant("127.0.0.1"), grant("localhost"));
         let account = write(path, "account.sql", &account);
         let port = free_port();
         let server = as_unprivileged(
@@ -85,7 +87,7 @@ impl TestDatabase {
                 &data.display().to_string(),
                 &format!("--port={port}"),
                 "--listen-addresses=127.0.0.1",
-                "--unix-socket-directories=",
+                &format!("--unix-socket-directories={}", path.display()),
                 "--deadlock-timeout=20ms",
             ],
         );
@@ -114,6 +116,15 @@ impl TestDatabase {
     fn answers(&self) -> bool {
         let output = self.load(&["-n", "1", "-c", "1", "--timeout", "5s"]);
         String::from_utf8_lossy(&output.stderr).contains("sbtest1")
+    }
+
+    /// The URL of the same database, through the socket in its directory.
+    pub fn url_of_socket(&self) -> String {
+        let (scheme, rest) = self.url.split_once("://").expect("a scheme");
+        let (address, name) = rest.rsplit_once('/').expect("a database");
+        let port = address.rsplit_once(':').expect("a port").1;
+        let socket = if scheme == "mysql" { "socket".to_owned() } else { format!(".s.PGSQL.{port}") };
+        format!("{scheme}+unix://showdown@{}:/{name}", self.directory.path().join(socket).display())
     }
 
     /// Loads this database; the answer is JSON.

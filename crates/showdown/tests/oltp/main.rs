@@ -121,6 +121,29 @@ fn assert_a_dead_server_is_an_error(mut database: TestDatabase) {
     assert_eq!(done["valid"], Value::Bool(false));
 }
 
+/// Asserts that the same database is loaded through its socket, with the login of the URL and the password of the environment.
+fn assert_its_socket_is_loaded(database: &TestDatabase) {
+    let url = database.url_of_socket();
+    let args = ["--rows", "100", "-c", "2", "-n", "40", "--populate"];
+    let output = TestDatabase::showdown(&url, database::PASSWORD, &args).output().expect("showdown runs");
+    let done = answer(&output);
+    assert_eq!((&done["requests"], &done["failed"]), (&40.into(), &0.into()), "{done}");
+    assert!(done["spec"]["socket"].is_string(), "{done}");
+    let wrong = TestDatabase::showdown(&url, "wrong", &args).output().expect("showdown runs");
+    assert!(text(&wrong.stderr).contains("no login as showdown"), "{}", text(&wrong.stderr));
+}
+
+#[test]
+fn mariadb_is_loaded_through_its_socket() {
+    assert_its_socket_is_loaded(&TestDatabase::mariadb());
+}
+
+#[test]
+fn postgres_is_loaded_through_its_socket() {
+    let database = TestDatabase::postgres();
+    assert_its_socket_is_loaded(&database);
+}
+
 #[test]
 fn mariadb_runs_every_transaction() {
     assert_transactions_are_whole(&TestDatabase::mariadb());

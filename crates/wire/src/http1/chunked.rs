@@ -1,5 +1,5 @@
 //! Decodes the chunked transfer coding (RFC 9112, section 7.1), strictly: sizes are hexadecimal digits with white
-//! space after them at most, lines end in CRLF, data has exactly its size. The characters of chunk extensions and trailer fields are checked, then skipped. Data is
+//! space after them at most, their lines end in CRLF, data has exactly its size. Trailer fields are read as those of a head. The characters of chunk extensions and trailer fields are checked, then skipped. Data is
 //! passed on without a copy.
 
 use super::error::Violation;
@@ -32,6 +32,8 @@ enum ChunkState {
     /// At the start of a line after the last chunk.
     Trailer,
     TrailerName,
+    /// White space before the colon.
+    AfterTrailerName,
     TrailerValue,
     TrailerLf,
     EndLf,
@@ -111,16 +113,23 @@ impl Chunked {
                 return Err(Violation::MalformedChunkEnd);
             }
 
-            (ChunkState::Trailer, b'\r') | (ChunkState::EndLf, b'\n') => ChunkState::EndLf,
+            // A line may end in a line feed alone (section 2.2).
+            (ChunkState::Trailer, b'\r' | b'\n') | (ChunkState::EndLf, b'\n') => ChunkState::EndLf,
             (ChunkState::Trailer | ChunkState::TrailerName, _) if is_token(byte) => ChunkState::TrailerName,
-            (ChunkState::TrailerName, b':') | (ChunkState::TrailerValue, b'\t' | b' '..=b'~' | 0x80..) => {
-                ChunkState::TrailerValue
+            // Section 5.1.
+            (ChunkState::TrailerName | ChunkState::AfterTrailerName, b' ' | b'\t') => {
+                ChunkState::AfterTrailerName
             }
+            // A line that goes on with the value of the one before (section 5.2).
+            (ChunkState::Trailer, b' ' | b'\t') if self.line_bytes > 1 => ChunkState::TrailerValue,
+            (ChunkState::TrailerName | ChunkState::AfterTrailerName, b':')
+            | (ChunkState::TrailerValue, b'\t' | b' '..=b'~' | 0x80..) => ChunkState::TrailerValue,
             (ChunkState::TrailerValue, b'\r') => ChunkState::TrailerLf,
-            (ChunkState::TrailerLf, b'\n') => ChunkState::Trailer,
+            (ChunkState::TrailerValue | ChunkState::TrailerLf, b'\n') => ChunkState::Trailer,
             (
                 ChunkState::Trailer
                 | ChunkState::TrailerName
+                | ChunkState::AfterTrailerName
                 | ChunkState::TrailerValue
                 | ChunkState::TrailerLf
                 | ChunkState::EndLf,
@@ -144,6 +153,7 @@ impl Chunked {
         let (limit, error) = match self.state {
             ChunkState::Trailer
             | ChunkState::TrailerName
+            | ChunkState::AfterTrailerName
             | ChunkState::TrailerValue
             | ChunkState::TrailerLf
             | ChunkState::EndLf => (MAX_HEAD_BYTES, Violation::TrailerTooLarge),
@@ -179,6 +189,8 @@ mod tests {
             "00b\r\nhello world\r\n000\r\n\r\n",
             "B;a;b=c;d=\"e;f\"\r\nhello world\r\n0;last\r\n\r\n",
             "b ;a\r\nhello world\r\n0\r\nChecksum: 7\r\nEmpty:\r\n\r\n",
+            "b\r\nhello world\r\n0\r\nChecksum \t: 7,\r\n 8\r\n\r\n",
+            "b\r\nhello world\r\n0\r\nChecksum: 7\n\n",
         ] {
             let with_more = format!("{body}HTTP/1.1");
             assert_eq!(
@@ -206,7 +218,9 @@ mod tests {
             ("6\r\nhello\r\n0\r\n\r\n", Violation::MalformedChunkEnd),
             ("0\r\nhello\r\n\r\n", Violation::MalformedTrailer),
             ("0\r\n: x\r\n\r\n", Violation::MalformedTrailer),
-            ("0\r\na: x\n\r\n", Violation::MalformedTrailer),
+            ("0\r\n a: x\r\n\r\n", Violation::MalformedTrailer),
+            ("0\r\na b: x\r\n\r\n", Violation::MalformedTrailer),
+            ("0\r\na: x\ry", Violation::MalformedTrailer),
             ("0\r\n\rx", Violation::MalformedTrailer),
         ] {
             assert_eq!(read(body.as_bytes()), Err(error), "{body}");

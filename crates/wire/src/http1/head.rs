@@ -86,6 +86,9 @@ impl Meaning {
         let length = match config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers) {
             Ok(httparse::Status::Complete(length)) => length,
             Err(httparse::Error::TooManyHeaders) => return Err(Violation::TooManyHeaders),
+            Err(httparse::Error::Version) if is_later_minor(bytes) => {
+                return Self::parse(&as_version_1_1(bytes));
+            }
             Ok(httparse::Status::Partial) | Err(_) => return Err(Violation::MalformedHead),
         };
         let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
@@ -100,6 +103,17 @@ impl Meaning {
         let framing = if bodiless { Ok(Framing::None) } else { fields.framing() };
         Ok((Self { status, persistent: fields.persistent(minor), framing }, length))
     }
+}
+
+/// Whether the version is one after HTTP/1.1, which is read as the highest that is known (RFC 9110, section 2.5).
+fn is_later_minor(bytes: &[u8]) -> bool {
+    matches!(bytes.get(START.len()..START.len() + 2), Some([b'2'..=b'9', b' ']))
+}
+
+fn as_version_1_1(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[START.len()] = b'1';
+    bytes
 }
 
 /// Finds the end of the head at the front of `bytes`: after the first empty line. An earlier call has found no end in the
@@ -148,8 +162,10 @@ struct Fields {
 enum Coding {
     Chunked,
     Other,
-    /// A coding came after `chunked`, which must be last.
-    Misplaced,
+    /// Another one came after `chunked`: the body ends when the server closes.
+    ChunkedWithin,
+    /// `chunked` came twice.
+    Repeated,
 }
 
 impl Fields {
@@ -185,14 +201,21 @@ impl Fields {
         }
     }
 
-    /// RFC 9112, section 6.1: `chunked` must not be applied more than once, and comes last if at all.
+    /// RFC 9112, section 6.1: `chunked` must not be applied more than once. `identity` is no coding: old servers send it beside
+    /// `Content-Length` (RFC 2616, section 4.4).
     fn add_transfer_encoding(&mut self, value: &[u8]) {
-        self.coding.get_or_insert(Coding::Other);
-        for name in list(value) {
-            self.coding = Some(match self.coding {
-                Some(Coding::Chunked | Coding::Misplaced) => Coding::Misplaced,
-                _ if name.eq_ignore_ascii_case(b"chunked") => Coding::Chunked,
-                _ => Coding::Other,
+        if list(value).next().is_none() {
+            self.coding.get_or_insert(Coding::Other);
+        }
+        for name in list(value).filter(|name| !name.eq_ignore_ascii_case(b"identity")) {
+            let is_chunked = name.eq_ignore_ascii_case(b"chunked");
+            self.coding = Some(match (self.coding, is_chunked) {
+                (Some(Coding::Repeated), _) | (Some(Coding::Chunked | Coding::ChunkedWithin), true) => {
+                    Coding::Repeated
+                }
+                (Some(Coding::Chunked | Coding::ChunkedWithin), false) => Coding::ChunkedWithin,
+                (_, true) => Coding::Chunked,
+                (_, false) => Coding::Other,
             });
         }
     }
@@ -207,10 +230,10 @@ impl Fields {
     fn framing(&self) -> Result<Framing, Violation> {
         match (self.coding, self.content_length) {
             (Some(_), Some(_)) => Err(Violation::ConflictingFraming),
-            (Some(Coding::Misplaced), None) => Err(Violation::InvalidTransferEncoding),
+            (Some(Coding::Repeated), None) => Err(Violation::InvalidTransferEncoding),
             (Some(Coding::Chunked), None) => Ok(Framing::Chunked),
             (None, Some(length)) => length.map(Framing::Length),
-            (Some(Coding::Other) | None, None) => Ok(Framing::UntilClose),
+            (Some(Coding::Other | Coding::ChunkedWithin) | None, None) => Ok(Framing::UntilClose),
         }
     }
 }
@@ -248,6 +271,10 @@ mod tests {
             ("Transfer-Encoding: gzip,\r\n CHUNKED", Framing::Chunked),
             ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", Framing::Chunked),
             ("Transfer-Encoding: gzip", Framing::UntilClose),
+            ("Transfer-Encoding: chunked, gzip", Framing::UntilClose),
+            ("Transfer-Encoding: ,", Framing::UntilClose),
+            ("Transfer-Encoding: identity\r\nContent-Length: 7", Framing::Length(7)),
+            ("Transfer-Encoding: identity, chunked", Framing::Chunked),
             ("Server: x", Framing::UntilClose),
         ] {
             assert_eq!(framing(200, fields), Ok(expected), "{fields}");
@@ -264,8 +291,10 @@ mod tests {
             ("Content-Length:", Violation::InvalidContentLength),
             ("Content-Length: 18446744073709551616", Violation::InvalidContentLength),
             ("Content-Length: 7\r\nTransfer-Encoding: chunked", Violation::ConflictingFraming),
-            ("Transfer-Encoding: chunked, gzip", Violation::InvalidTransferEncoding),
             ("Transfer-Encoding: chunked, chunked", Violation::InvalidTransferEncoding),
+            ("Transfer-Encoding: chunked, gzip, chunked", Violation::InvalidTransferEncoding),
+            ("Content-Length: 7\r\nTransfer-Encoding:", Violation::ConflictingFraming),
+            ("A: b\rc", Violation::MalformedHead),
             ("No colon", Violation::MalformedHead),
             ("Nul: \0", Violation::MalformedHead),
         ] {
@@ -312,6 +341,38 @@ mod tests {
             for scanned in 0..end.unwrap_or(bytes.len()) {
                 assert_eq!(find_end(bytes, scanned), Ok(end), "{} from {scanned}", bytes.escape_ascii());
             }
+        }
+    }
+
+    /// What RFC 9112 lets recipients of replies accept.
+    #[test]
+    fn a_status_line_is_read_as_real_servers_write_it() {
+        for line in [
+            "HTTP/1.1 200 OK",
+            "HTTP/1.1 200 ",
+            "HTTP/1.1 200",
+            "HTTP/1.1   200   OK",
+            "HTTP/1.1 200 A\tB",
+            "HTTP/1.1 200 Geglückt",
+            "HTTP/1.2 200 OK",
+            "HTTP/1.9 200 OK",
+        ] {
+            for end in ["\r\n", "\n"] {
+                let head = format!("{line}{end}Content-Length: 7{end}{end}");
+                let (meaning, length) = Meaning::parse(head.as_bytes()).expect(line);
+                assert_eq!((meaning.status, meaning.framing), (200, Ok(Framing::Length(7))), "{line}");
+                assert_eq!((meaning.persistent, length), (true, head.len()), "{line}");
+            }
+        }
+        for line in [
+            "HTTP/1.1\t200 OK",
+            "HTTP/1.10 200 OK",
+            "HTTP/1. 200 OK",
+            "HTTP/1.1 200 A\rB",
+            "HTTP/1.1 200 OK\r\n ",
+        ] {
+            let head = format!("{line}\r\nContent-Length: 7\r\n\r\n");
+            assert_eq!(Meaning::parse(head.as_bytes()), Err(Violation::MalformedHead), "{line:?}");
         }
     }
 

@@ -125,6 +125,9 @@ fn check_fields(raw: &RawLoad, source: SourceText<'_>) -> Result<(), DefinitionE
             let what = format!("connections: {why}: define a knob for their number");
             return Err(source.error(&connections.span(), what));
         }
+        if let Some(socket) = &raw.socket {
+            return Err(source.error(&socket.span(), format!("socket: {why}")));
+        }
     } else if let Some(is_long) = &raw.one_by_one {
         return Err(source.error(&is_long.span(), "one_by_one: it is for runners"));
     }

@@ -3,6 +3,8 @@
 //!
 //! Everything is read at once, templates too: a later change on disk does not affect a run in progress.
 
+#![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
+
 mod account;
 mod allocator;
 mod binary;

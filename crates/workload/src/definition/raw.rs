@@ -94,6 +94,9 @@ pub struct RawServer {
     pub root: bool,
     #[serde(default)]
     pub account: Option<DatabaseAccount>,
+    /// A Unix socket below `{{ dir }}` on which it listens, a template; empty for its port.
+    #[serde(default)]
+    pub socket: Option<Spanned<String>>,
     #[serde(default)]
     pub prepare: Vec<Spanned<Vec<String>>>,
     #[serde(default)]
@@ -229,6 +232,9 @@ pub struct RawLoad {
     pub one_by_one: Option<Spanned<bool>>,
     #[serde(default)]
     pub connections: Option<Spanned<u32>>,
+    /// The socket of each server that has none of its own.
+    #[serde(default)]
+    pub socket: Option<Spanned<String>>,
     /// Always empty. It exists so that an error about an unknown key lists `op`.
     #[serde(default, rename = "op")]
     _op: IgnoredAny,

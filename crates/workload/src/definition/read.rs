@@ -34,15 +34,24 @@ impl Workload {
         let mix = RawMix::take(table.get_mut(), protocol, source)?;
         let raw = RawWorkload::deserialize(toml::Deserializer::from(table));
         let raw = raw.map_err(|e| source.toml_error(&e))?;
+        let socket = raw.load.get_ref().socket.clone();
         let load = LoadDefinition::check(raw.load, mix, source)?;
         let is_tls = load.is_tls;
         let mut data = check_data(raw.data, source)?;
         let (servers, server_folder) = match &raw.servers_of {
-            None => (check_servers(raw.server, protocol, is_tls, folder, source)?, folder.clone()),
+            None => {
+                let servers = with_socket(raw.server, socket.as_ref());
+                (check_servers(servers, protocol, is_tls, folder, source)?, folder.clone())
+            }
             Some(name) => {
                 if let Some(own) = raw.server.values().next() {
                     let what = "servers_of: a workload with servers_of defines no servers: remove [server] or servers_of";
                     return Err(source.error(&own.span(), what));
+                }
+                if let Some(socket) = &socket {
+                    let what =
+                        "socket: the servers of another workload have their own: remove socket or servers_of";
+                    return Err(source.error(&socket.span(), what));
                 }
                 let owner = ServerOwner::find(name, folder, source)?;
                 let shared = owner.servers(protocol, name, source)?;
@@ -81,6 +90,18 @@ impl Workload {
             text: source.text.to_owned(),
         })
     }
+}
+
+/// The servers, where those without a socket have this one.
+fn with_socket(
+    mut servers: BTreeMap<String, Spanned<RawServer>>,
+    socket: Option<&Spanned<String>>,
+) -> BTreeMap<String, Spanned<RawServer>> {
+    for server in servers.values_mut() {
+        let own = &mut server.get_mut().socket;
+        *own = own.take().or_else(|| socket.cloned());
+    }
+    servers
 }
 
 fn check_servers(

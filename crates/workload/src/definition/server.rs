@@ -56,6 +56,8 @@ pub struct ServerDefinition {
     pub needs_root: bool,
     /// The account that the load uses in a database.
     pub account: Option<DatabaseAccount>,
+    /// The Unix socket on which it listens, a template. Where there is none, or where it becomes empty, it listens on its port.
+    pub socket: Option<String>,
     /// Commands that run before the start, such as one that creates a data directory. Their words are templates.
     pub prepare: Vec<Vec<String>>,
     /// The signal that stops it.
@@ -161,6 +163,7 @@ impl ServerDefinition {
         templates.argv(&raw.start)?;
         raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
         templates.environment(&raw.environment)?;
+        let socket = raw.socket.as_ref().map(|socket| templates.socket(socket, protocol)).transpose()?;
         let config: Result<Vec<ConfigTemplate>, DefinitionError> =
             raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
         let config = config?;
@@ -211,6 +214,7 @@ impl ServerDefinition {
             is_unprivileged: raw.unprivileged,
             needs_root: raw.root,
             account: raw.account,
+            socket,
             prepare: raw.prepare.into_iter().map(Spanned::into_inner).collect(),
             stop: raw.stop,
             ready,

@@ -2,9 +2,12 @@
 //! defaults, and every knob is used.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
+use load::connecting::UnixSocket;
+use load::drivers::RegisteredProtocol;
 use toml::Spanned;
 
 use super::knob::Knob;
@@ -12,6 +15,12 @@ use super::source_text::{DefinitionError, SourceText};
 use crate::folder::Folder;
 use crate::names::available;
 use crate::render::{self, BUILT_IN, RenderError, TemplateVariables};
+
+/// The port in a check: one that a server may have, as those that follow from it.
+const SAMPLE_PORT: u16 = 10_000;
+
+/// What every path is in a check.
+const SAMPLE_DIRECTORY: &str = "/x";
 
 /// The template of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,15 +54,16 @@ impl<'t> TemplateCheck<'t> {
         for name in BUILT_IN {
             match *name {
                 "https" => {
-                    let path = Path::new("/x");
+                    let path = Path::new(SAMPLE_DIRECTORY);
                     public.set(name, is_tls.then(|| render::https(path, path, true)));
                 }
-                "cpus" | "port" => public.set(name, 1),
+                "cpus" => public.set(name, 1),
+                "port" => public.set(name, SAMPLE_PORT),
                 "host" => public.set(name, "127.0.0.1"),
-                "address" => public.set(name, "127.0.0.1:1"),
+                "address" => public.set(name, format!("127.0.0.1:{SAMPLE_PORT}")),
                 "user" | "group" => public.set(name, ()),
                 "password" => {}
-                path => public.set(path, "/x"),
+                path => public.set(path, SAMPLE_DIRECTORY),
             }
         }
         let built_in = public.clone();
@@ -101,6 +111,24 @@ impl<'t> TemplateCheck<'t> {
             self.used.extend(used);
         }
         Ok(())
+    }
+
+    /// Checks the path of the server's socket, which is below its directory or empty. Returns the template.
+    pub fn socket(
+        &mut self,
+        socket: &Spanned<String>,
+        protocol: RegisteredProtocol,
+    ) -> Result<String, DefinitionError> {
+        let source = self.source;
+        let refused = |why: &dyn fmt::Display| source.error(&socket.span(), format!("socket: {why}"));
+        if protocol.makes_own_load() {
+            return Err(refused(&"a runner makes its own load, see docs/BYOD.md"));
+        }
+        let rendered = self.word(socket.get_ref(), &socket.span())?;
+        if !rendered.is_empty() {
+            UnixSocket::of_server(rendered, Path::new(SAMPLE_DIRECTORY)).map_err(|why| refused(&why))?;
+        }
+        Ok(socket.get_ref().clone())
     }
 
     /// Reads a configuration file from the workload's folder, and checks it.

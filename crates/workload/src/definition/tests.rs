@@ -64,6 +64,36 @@ fn a_service_is_defined_in_one_file() -> Result<(), Box<dyn std::error::Error>> 
 }
 
 #[test]
+fn a_server_may_listen_on_a_socket_in_its_own_directory() -> Result<(), Box<dyn std::error::Error>> {
+    let own = MY_API.replace("version =", "socket = \"{{ dir }}/{{ workers }}.sock\"\nversion =");
+    assert_eq!(read(&own)?.server("api")?.socket.as_deref(), Some("{{ dir }}/{{ workers }}.sock"));
+    // For all servers; empty for one that has its port.
+    let of_all = MY_API.replace("slo ", "socket = \"{{ dir }}/app.sock\"\nslo ");
+    assert_eq!(read(&of_all)?.server("api")?.socket.as_deref(), Some("{{ dir }}/app.sock"));
+    let none =
+        of_all.replace("version =", "socket = \"{% if workers > 2 %}{{ dir }}/a{% endif %}\"\nversion =");
+    assert!(read(&none)?.server("api")?.socket.as_deref().is_some_and(|socket| socket.starts_with("{% if")));
+
+    for path in ["/run/docker.sock", "app.sock", "{{ dir }}", "{{ dir }}/../private/x", "{{ data }}/../x"] {
+        let error = refused("version =", &format!("socket = \"{path}\"\nversion ="));
+        assert!(error.starts_with("workload.toml:6: socket: "), "{error}");
+        assert!(error.ends_with("is not below the server's directory: write {{ dir }}/NAME"), "{error}");
+    }
+    let error = refused("version =", "socket = \"{{ dri }}/a\"\nversion =");
+    assert!(error.contains("there is no variable \"dri\""), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_knob_may_be_a_port_that_follows_from_the_servers() -> Result<(), Box<dyn std::error::Error>> {
+    let metrics =
+        "[server.api.knobs.metrics]\ndefault = \"{{ port + 1 }}\"\nrange = \"1024..65535\"\n\n[load]";
+    let with_metrics = MY_API.replace("[load]", metrics).replace("{{ workers }}", "{{ workers + metrics }}");
+    assert!(read(&with_metrics)?.server("api")?.knob("metrics").is_ok());
+    Ok(())
+}
+
+#[test]
 fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
     let range = refused("\"1..64\"", "\"64..1\"");
     assert_eq!(range, "workload.toml:11: knob \"workers\": range \"64..1\" goes down: write it as 1..64");

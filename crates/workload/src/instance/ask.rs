@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
+use load::connecting::Endpoint;
 use load::drivers::RegisteredProtocol;
 use load::drivers::http::HttpQuery;
 use load::drivers::sql::DatabaseLogin;
@@ -29,6 +30,8 @@ pub(super) struct RenderedQuery {
 #[derive(Clone)]
 pub struct StatisticsAccess {
     address: SocketAddr,
+    /// Where it accepts connections: its address, or a socket of the file system.
+    endpoint: Endpoint,
     tls: Option<TlsSpec>,
     account: DatabaseAccount,
     protocol: RegisteredProtocol,
@@ -41,7 +44,7 @@ impl fmt::Debug for StatisticsAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let password = self.password.as_ref().map(|_| MASKED);
         f.debug_struct("StatisticsAccess")
-            .field("address", &self.address)
+            .field("endpoint", &self.endpoint)
             .field("password", &password)
             .finish_non_exhaustive()
     }
@@ -71,6 +74,7 @@ impl Instance {
         let password = self.credentials.password.as_deref();
         StatisticsAccess {
             address: self.address,
+            endpoint: self.endpoint(),
             tls: self.tls(),
             protocol: self.server.protocol,
             password: password.map(|password| password.reveal().to_owned()),
@@ -97,13 +101,13 @@ impl StatisticsAccess {
             StatisticsSource::Http(_) => self.get(rendered),
             StatisticsSource::Memcache(_) => {
                 let request = format!("{query}\r\n");
-                query::exchange(self.address, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
+                query::exchange(&self.endpoint, request.as_bytes(), |text| text.ends_with(b"END\r\n"))
             }
             StatisticsSource::Redis(_) => {
                 // Inline commands. QUIT makes the server close the connection after the reply.
                 let auth = self.password.iter().map(|password| format!("AUTH {password}\r\n"));
                 let request = auth.chain([format!("{query}\r\nQUIT\r\n")]).collect::<String>();
-                query::exchange(self.address, request.as_bytes(), |_| false)
+                query::exchange(&self.endpoint, request.as_bytes(), |_| false)
             }
             StatisticsSource::Sql { database, .. } => self.ask_sql(query, database.as_deref()),
             StatisticsSource::Log(_) => Ok(String::new()),
@@ -146,7 +150,11 @@ impl StatisticsAccess {
             Some(name) if name.parse::<IpAddr>().is_err() => format!("{name}:{port}"),
             _ => address.to_string(),
         };
-        let query = HttpQuery { address, tls: tls.as_ref(), host: &host, path: target.path, headers };
+        let to = match (target.host, target.port) {
+            (None, None) => self.endpoint.clone(),
+            _ => address.into(),
+        };
+        let query = HttpQuery { to: &to, tls: tls.as_ref(), host: &host, path: target.path, headers };
         Ok(query.send(query::TIMEOUT)?)
     }
 
@@ -159,6 +167,6 @@ impl StatisticsAccess {
         let database = database.unwrap_or(&self.account.database).to_owned();
         let login = DatabaseLogin { database, ..self.login.clone() };
         let query = self.protocol.sql_query().ok_or_else(|| ServerQueryError::NoSql(self.protocol.name()))?;
-        Ok(query(self.address, &login, statement, query::TIMEOUT)?)
+        Ok(query(&self.endpoint, &login, statement, query::TIMEOUT)?)
     }
 }

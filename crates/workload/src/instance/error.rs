@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use host::process::LogTail;
+use load::connecting::UnixSocketError;
 use load::engine::RunError;
 use load::runner::RunnerError;
 
@@ -26,6 +27,12 @@ pub enum InstanceError {
     /// The process did not start, become ready or stop.
     #[error(transparent)]
     Process(Box<host::process::Error>),
+    /// The server could not have a port. Servers of a block are up at the same time.
+    #[error(
+        "{0}: give each start ports of its own, which follow from {{{{ port }}}}, such as {{{{ port + 1 }}}}: the servers of a block are up \
+         at the same time"
+    )]
+    PortTaken(Box<host::process::Error>),
     /// A file in the directory of the start could not be written.
     #[error("cannot write {path}: {source}")]
     Write {
@@ -193,6 +200,15 @@ pub enum ConfigurationError {
         /// What is wrong with it.
         source: RenderError,
     },
+    /// The path of its socket is not one of its own.
+    #[error("socket: {0}")]
+    Socket(#[from] UnixSocketError),
+    /// Clients on other machines, or another machine, would load a socket.
+    #[error(
+        "socket: only clients of its own machine reach a Unix socket: leave out hosts and clients elsewhere, or let it listen on \
+         {{{{ host }}}} and {{{{ port }}}}"
+    )]
+    RemoteSocket,
     /// The pipes to a runner cannot be opened.
     #[error(transparent)]
     Runner(#[from] RunnerError),
@@ -205,9 +221,18 @@ impl ConfigurationError {
     }
 }
 
+/// What servers write about a port that another one has: the text of EADDRINUSE, and what Node and Java make of it.
+const PORT_TAKEN: [&str; 3] = ["Address already in use", "EADDRINUSE", "address in use"];
+
 impl From<host::process::Error> for InstanceError {
     fn from(error: host::process::Error) -> Self {
-        Self::Process(Box::new(error))
+        let is_taken = |line: &String| PORT_TAKEN.iter().any(|text| line.contains(text));
+        match &error {
+            host::process::Error::Died { log, .. } if log.lines().iter().any(is_taken) => {
+                Self::PortTaken(Box::new(error))
+            }
+            _ => Self::Process(Box::new(error)),
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 //! [`load::drivers::http::HttpQuery`]'s, and the load itself is the engine's.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use load::connecting::Endpoint;
 use load::drivers::http::HttpQueryError;
 
 use crate::render::RenderError;
@@ -20,10 +20,10 @@ const MAX_BYTES: usize = 16 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum ServerQueryError {
     /// Connecting, sending or receiving failed.
-    #[error("{address}: {source}")]
+    #[error("{to}: {source}")]
     Connection {
-        /// The server's address.
-        address: SocketAddr,
+        /// Where it was sent.
+        to: Endpoint,
         /// The system's error.
         source: io::Error,
     },
@@ -59,15 +59,13 @@ pub enum ServerQueryError {
 
 /// Sends `request`, and reads until the peer closes the connection, or until `is_complete` is true of the reply so far.
 pub fn exchange(
-    address: SocketAddr,
+    to: &Endpoint,
     request: &[u8],
     is_complete: impl Fn(&[u8]) -> bool,
 ) -> Result<String, ServerQueryError> {
     let send_and_receive = || -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + TIMEOUT;
-        let socket = TcpStream::connect_timeout(&address, TIMEOUT)?;
-        socket.set_write_timeout(Some(TIMEOUT))?;
-        socket.set_read_timeout(Some(TIMEOUT))?;
+        let socket = to.connect(TIMEOUT)?;
         let mut stream = &socket;
         stream.write_all(request)?;
         let mut reply = Vec::new();
@@ -94,7 +92,8 @@ pub fn exchange(
         }
         Ok(reply)
     };
-    let reply = send_and_receive().map_err(|source| ServerQueryError::Connection { address, source })?;
+    let reply =
+        send_and_receive().map_err(|source| ServerQueryError::Connection { to: to.clone(), source })?;
     Ok(String::from_utf8_lossy(&reply).into_owned())
 }
 
@@ -107,7 +106,7 @@ mod tests {
     use super::*;
 
     /// A server that reads one request, does something, and sends one reply.
-    fn replying_after(reply: &'static str, before: fn()) -> io::Result<SocketAddr> {
+    fn replying_after(reply: &'static str, before: fn()) -> io::Result<Endpoint> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         thread::spawn(move || {
@@ -117,7 +116,7 @@ mod tests {
             before();
             let _ = stream.write_all(reply.as_bytes());
         });
-        Ok(address)
+        Ok(address.into())
     }
 
     #[test]
@@ -130,7 +129,7 @@ mod tests {
                 Command::new("sh").args(["-c", "kill -STOP $PPID; sleep 0.05; kill -CONT $PPID"]).status();
             assert!(shell.expect("there is a shell").success());
         };
-        let reply = exchange(replying_after("hi\n", stop_and_go_on)?, b"x", |_| false)?;
+        let reply = exchange(&replying_after("hi\n", stop_and_go_on)?, b"x", |_| false)?;
         assert_eq!(reply, "hi\n");
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! The wait until a server is ready: its probe is repeated until it succeeds, the time is up, the server ends, or the user
 //! interrupts.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use host::Readiness;
 use host::process::ProcessExit;
+use load::connecting::other_loopback;
 use load::drivers::ProtocolSpec;
 use load::runner::{RunnerError, RunnerSession};
 
@@ -14,18 +14,21 @@ use super::error::{ConfigurationError, InstanceError};
 use super::running::Instance;
 use crate::definition::ReadyProbe;
 
-/// A connection on loopback is accepted at once or not at all.
-const OTHER_ADDRESS: Duration = Duration::from_millis(100);
+/// A server on this machine accepts or refuses a connection at once. A connection that hangs found the queue full.
+const CONNECT: Duration = Duration::from_millis(250);
 
 impl Instance {
     pub(super) fn wait_ready(&self) -> Result<(), InstanceError> {
         let template = |error| ConfigurationError::Template(error).of(&self.server.name);
         match &self.server.ready.probe {
             ReadyProbe::Tcp => {
-                let mut probe = host::process::tcp_probe(self.address);
-                self.repeat(|| match probe() {
-                    Readiness::NotYet(why) => Readiness::NotYet(format!("{why}{}", self.elsewhere())),
-                    other => other,
+                let endpoint = self.endpoint();
+                self.repeat(|| match endpoint.connect(CONNECT) {
+                    Ok(_) => Readiness::Ready,
+                    Err(error) => Readiness::NotYet(format!(
+                        "{endpoint} does not accept connections: {error}{}",
+                        self.elsewhere()
+                    )),
                 })
             }
             ReadyProbe::Http(probe) => {
@@ -48,22 +51,12 @@ impl Instance {
         }
     }
 
-    /// Where the port is open instead, if the server listens on the other loopback address: `localhost` may be either.
+    /// Where the port is open instead, if the server listens on the other loopback address.
     fn elsewhere(&self) -> String {
-        let other = match self.address.ip() {
-            IpAddr::V4(Ipv4Addr::LOCALHOST) => IpAddr::V6(Ipv6Addr::LOCALHOST),
-            IpAddr::V6(Ipv6Addr::LOCALHOST) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            _ => return String::new(),
-        };
-        let is_open =
-            |ip| TcpStream::connect_timeout(&SocketAddr::new(ip, self.address.port()), OTHER_ADDRESS).is_ok();
-        if is_open(self.address.ip()) || !is_open(other) {
-            return String::new();
-        }
-        format!(
-            "; it listens on {} instead: let it listen on {{{{ host }}}}",
-            SocketAddr::new(other, self.address.port())
-        )
+        let other = if self.socket.is_none() { other_loopback(self.address) } else { None };
+        other.map_or_else(String::new, |other| {
+            format!("; it listens on {other} instead: let it listen on {{{{ host }}}}")
+        })
     }
 
     fn wait_for_command(&self, command: &[String]) -> Result<(), InstanceError> {

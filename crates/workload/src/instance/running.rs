@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use host::process::{LogTail, LogText, PipeEnds, Pipes, ProcessTree, Stopped};
 use host::{Readiness, ServerProcess};
+use load::connecting::{Endpoint, UnixSocket};
 use load::drivers::ProtocolSpec;
 use load::spec::{LoadSpec, TlsSpec};
 
@@ -49,6 +50,8 @@ pub struct Instance {
     /// How the workload's programs run.
     pub(super) tools: Tools,
     pub(super) address: SocketAddr,
+    /// The socket on which it listens instead.
+    pub(super) socket: Option<UnixSocket>,
     pub(super) knobs: BTreeMap<String, TypedValue>,
     /// The command, and then the files that the server read.
     pub(super) config: Vec<EffectiveConfigFile>,
@@ -67,9 +70,14 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// The address that it listens on.
+    /// The address that it listens on. Where it listens on a socket of the file system, the port is reserved for it.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it accepts connections.
+    pub(super) fn endpoint(&self) -> Endpoint {
+        self.socket.clone().map_or(Endpoint::Tcp(self.address), Endpoint::Unix)
     }
 
     /// Every knob with its value, defaults included.
@@ -116,6 +124,7 @@ impl Instance {
     pub fn started(&self) -> StartedServer {
         StartedServer {
             addresses: vec![self.address],
+            sockets: self.socket.iter().cloned().collect(),
             password: self.credentials.password.as_deref().map(Password::source),
             certificate: self.credentials.certificate.as_ref().map(|pair| pair.certificate.clone()),
             pipes: self.pipes.as_ref().map(|(pipes, _)| (pipes.stdin.clone(), pipes.stdout.clone())),

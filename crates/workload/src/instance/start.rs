@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use host::ServerCommand;
 use host::process::{PipeEnds, Pipes, ProcessExit};
+use load::connecting::UnixSocket;
 
 use super::allocator;
 use super::credentials::ServerCredentials;
@@ -117,6 +118,7 @@ impl Instance {
             directories.give_to(user)?;
         }
         prepare(&server, &variables, &knobs, &tools)?;
+        let socket = socket_of(&server, &variables, &directories, options).map_err(wrong)?;
         let argv = variables.render_argv(&server.start).map_err(|e| wrong(e.into()))?;
         let argv = with_binary(argv, &server.start, &knobs);
         config.insert(0, EffectiveConfigFile { name: COMMAND.to_owned(), text: argv.join("\n") + "\n" });
@@ -138,6 +140,7 @@ impl Instance {
             directories,
             tools,
             address,
+            socket,
             knobs,
             config,
             variables,
@@ -228,6 +231,22 @@ fn prepare(
         }
     }
     Ok(())
+}
+
+/// The socket on which a server listens instead of its port, if it does. It is in the server's own directory, and only clients
+/// of this machine reach it.
+fn socket_of(
+    server: &ServerDefinition,
+    variables: &TemplateVariables,
+    directories: &StartDirectories,
+    options: &StartOptions,
+) -> Result<Option<UnixSocket>, ConfigurationError> {
+    let Some(template) = &server.socket else { return Ok(None) };
+    match variables.render(template)?.trim() {
+        "" => Ok(None),
+        _ if !options.address.is_loopback() => Err(ConfigurationError::RemoteSocket),
+        path => Ok(Some(UnixSocket::of_server(path, &directories.server)?)),
+    }
 }
 
 /// The address to listen on, with a free port.

@@ -158,7 +158,11 @@ fn counted_load(server: &mut Instance, workload: &Workload, variant: &ServerVari
 }
 
 /// Starts, populates, checks, loads, compares the counts, and stops.
-fn full_cycle(directory: &TestDirectory, workload: &Workload, variant: &ServerVariant) -> Result<(), Failed> {
+pub fn full_cycle(
+    directory: &TestDirectory,
+    workload: &Workload,
+    variant: &ServerVariant,
+) -> Result<(), Failed> {
     cycle(directory, workload, variant, |server| {
         if workload.load.is_runner() {
             load_by_runner(server)

@@ -9,6 +9,7 @@ mod local_users;
 mod mistakes;
 mod own_build;
 mod test_directory;
+mod unix_sockets;
 mod zones;
 
 use std::process::ExitCode;
@@ -85,6 +86,11 @@ fn test() -> ExitCode {
             trials.push(Trial::test(name, move || cycles::scaffold(protocol)));
         }
     }
+    for server in unix_sockets::servers() {
+        trials.push(Trial::test(format!("full cycle {server} on a Unix socket"), move || {
+            unix_sockets::full(server)
+        }));
+    }
     if is_root {
         let name = "a server that replaces its files by links or pipes misleads nobody";
         trials.push(Trial::test(name, hostile::traps));
@@ -100,6 +106,10 @@ fn test() -> ExitCode {
     named("another user cannot log in to postgres", local_users::postgres);
     named("another user cannot log in to redis", local_users::redis);
     named("another user cannot stop memcached or discard its keys", local_users::memcached);
+    named("copies of a server have a Unix socket each", unix_sockets::copies);
+    named("a knob chooses between a Unix socket and a port", unix_sockets::chosen_by_a_knob);
+    named("a server leads its client to no other Unix socket", unix_sockets::leads_nobody_elsewhere);
+    named("a Unix socket is not for clients elsewhere", unix_sockets::not_for_other_machines);
     named("copies of a server have CPUs of their own", zones::own_cpus);
     named("a build of one's own is run, and has a hash", own_build::copy_of_memcached);
     named(
@@ -107,6 +117,7 @@ fn test() -> ExitCode {
         mistakes::refused_configuration,
     );
     named("a wrong reply is reported with its operation", mistakes::wrong_answer);
+    named("a port that another server has is reported with the remedy", mistakes::port_taken);
     named("a missing counter is reported", mistakes::no_such_counter);
     named("a cache with too little memory is reported", mistakes::no_memory);
     named("a server that ends while its data are loaded is reported", mistakes::ends_while_loaded);

@@ -53,6 +53,20 @@ pub fn wrong_answer() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Two servers are up at once, and want the same port for their metrics.
+pub fn port_taken() -> Result<(), Failed> {
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+    let directory = TestDirectory::new()?;
+    let server = PYTHON.replace("\"{{ port }}\"]", &format!("\"{}\"]", taken.local_addr()?.port()));
+    assert_ne!(server, PYTHON);
+    let workload = one_file(&directory, &server, "[[load.op]]\npath = \"/\"\n")?;
+    let error = directory.start(&workload, "test").err().ok_or("its port is taken")?;
+    assert!(!error.is_of_server(), "no server can have it");
+    let error = error.to_string();
+    assert!(error.contains("Address already in use") && error.contains("such as {{ port + 1 }}"), "{error}");
+    Ok(())
+}
+
 pub fn no_such_counter() -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
     let server = format!("{PYTHON}\nstatistics = {{ http = \"/\", counters = [\"requests_total\"] }}");

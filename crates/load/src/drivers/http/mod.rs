@@ -11,8 +11,6 @@
 //! | [`driver`](HttpDriver) | the state machine for the engine |
 //! | [`registration`](Http) | the protocol's registration |
 
-#![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
-
 mod coding;
 mod driver;
 mod operation;

@@ -2,11 +2,12 @@
 //! operations are, HTTP/1.1 with `Host`, and its reply ends as theirs do.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use socket2::Socket;
 use wire::http1::{DecodeError, Event, HeadCache, Request, RequestError, ResponseDecoder};
 
+use crate::connecting::Endpoint;
 use crate::spec::TlsSpec;
 use crate::tls;
 
@@ -17,7 +18,7 @@ const MOST_BYTES: usize = 16 << 20;
 #[derive(Clone, Copy, Debug)]
 pub struct HttpQuery<'q> {
     /// Where it is sent.
-    pub address: SocketAddr,
+    pub to: &'q Endpoint,
     /// TLS on the connection.
     pub tls: Option<&'q TlsSpec>,
     /// The value of `Host`, unless `headers` has one.
@@ -35,10 +36,10 @@ pub enum HttpQueryError {
     #[error(transparent)]
     Request(#[from] RequestError),
     /// Connecting, sending or receiving failed.
-    #[error("{address}: {source}")]
+    #[error("{to}: {source}")]
     Connection {
-        /// The server's address.
-        address: SocketAddr,
+        /// Where it was sent.
+        to: Endpoint,
         /// The system's error.
         source: io::Error,
     },
@@ -88,10 +89,10 @@ impl HttpQuery<'_> {
         let own_close = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection"));
         let headers = if own_close { headers } else { [&headers[..], &closes].concat() };
         let request = Request { headers: &headers, ..Request::get(self.path, self.host) }.render()?;
-        let failed = |source| HttpQueryError::Connection { address: self.address, source };
+        let failed = |source| HttpQueryError::Connection { to: self.to.clone(), source };
         let deadline = Instant::now() + timeout;
-        let socket = TcpStream::connect_timeout(&self.address, timeout).map_err(failed)?;
-        let mut stream = self.prepare(&socket, timeout).map_err(failed)?;
+        let socket = self.to.connect(timeout).map_err(failed)?;
+        let mut stream = self.secured(&socket).map_err(failed)?;
         stream.write_all(&request).map_err(failed)?;
         let mut body = ReplyBody::new(self.path);
         loop {
@@ -107,9 +108,7 @@ impl HttpQuery<'_> {
         }
     }
 
-    fn prepare(&self, socket: &TcpStream, timeout: Duration) -> io::Result<Box<dyn Stream>> {
-        socket.set_write_timeout(Some(timeout))?;
-        socket.set_read_timeout(Some(timeout))?;
+    fn secured(&self, socket: &Socket) -> io::Result<Box<dyn Stream>> {
         let stream = socket.try_clone()?;
         Ok(match self.tls {
             None => Box::new(stream),
@@ -120,7 +119,7 @@ impl HttpQuery<'_> {
 
 fn receive(
     stream: &mut dyn Stream,
-    socket: &TcpStream,
+    socket: &Socket,
     block: &mut [u8],
     deadline: Instant,
 ) -> io::Result<usize> {
@@ -207,7 +206,7 @@ impl<'p> ReplyBody<'p> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
     use std::thread::{self, JoinHandle};
 
     use super::*;
@@ -229,7 +228,7 @@ mod tests {
 
     fn get(reply: &str, headers: &[(String, String)]) -> (Result<String, HttpQueryError>, String) {
         let (address, server) = replying(reply.as_bytes().to_vec());
-        let query = HttpQuery { address, tls: None, host: "box:80", path: "/x", headers };
+        let query = HttpQuery { to: &address.into(), tls: None, host: "box:80", path: "/x", headers };
         (query.send(Duration::from_secs(5)), server.join().expect("the server ends"))
     }
 

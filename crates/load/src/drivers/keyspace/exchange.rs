@@ -42,6 +42,9 @@ pub(in crate::drivers) struct Keyspace {
     text: Vec<u8>,
 }
 
+/// Why a size fits.
+const SIZE: &str = "a size is 1 GiB at most";
+
 impl Keyspace {
     /// The part of worker `worker` of `workers`: sequential keys begin at its share.
     pub fn new(spec: &KeyspaceSpec, worker: u32, workers: u32) -> Result<Self, OperationError> {
@@ -50,14 +53,14 @@ impl Keyspace {
             return Err(OperationError("no keys: give at least one".to_owned()));
         }
         let before: u64 = (0..worker).map(|w| share(spec.keys, w, workers)).sum();
-        let length = spec.value_size.max() + VALUE_OFFSETS;
+        let length = usize::try_from(spec.value_size.max() + VALUE_OFFSETS).expect(SIZE);
         let rng = Pcg64Mcg::seed_from_u64(spec.seed);
         Ok(Self {
             choice: WeightedChoice::new(&weights)?,
             sampler: KeySampler::new(spec.popularity, spec.keys, before),
             key: Vec::new(),
             key_digits: (spec.keys - 1).checked_ilog10().map_or(1, |log| log as usize + 1),
-            text: rng.sample_iter(Alphanumeric).take(length as usize).collect(),
+            text: rng.sample_iter(Alphanumeric).take(length).collect(),
             spec: spec.clone(),
         })
     }
@@ -75,8 +78,8 @@ impl Keyspace {
         let exchange = KeyExchange {
             operation,
             key_number,
-            value_from: (mixed % VALUE_OFFSETS) as u32,
-            value_length: size as u32,
+            value_from: u32::try_from(mixed % VALUE_OFFSETS).expect("an offset"),
+            value_length: u32::try_from(size).expect(SIZE),
             received: 0,
             mismatch: None,
         };
@@ -138,7 +141,7 @@ impl Keyspace {
     #[inline]
     pub fn check_data(&self, exchange: &mut KeyExchange, data: &[u8]) {
         let from = exchange.received as usize;
-        exchange.received = exchange.received.saturating_add(data.len() as u32);
+        exchange.received = exchange.received.saturating_add(u32::try_from(data.len()).unwrap_or(u32::MAX));
         if self.spec.verify && self.value(exchange).get(from..exchange.received as usize) != Some(data) {
             exchange.mismatch = exchange.mismatch.or(Some("the value is not the stored one"));
         }

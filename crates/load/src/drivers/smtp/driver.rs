@@ -3,7 +3,7 @@
 use wire::smtp::{Event, Extensions, ReplyLine, request};
 
 use super::dialogue::{Awaited, MessageProgress, SmtpDialogue};
-use super::message::MessageText;
+use super::message::{MessageText, length};
 use super::refusal::{COUNTERS, MESSAGES, RECIPIENTS, Refusal};
 use super::spec::{SmtpSpec, StartTls};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
@@ -229,11 +229,12 @@ impl Driver for SmtpDriver {
     fn begin(&mut self, dialogue: &mut SmtpDialogue, turn: Turn<'_>) -> OperationId {
         let operation = self.choice.draw(turn.rng);
         let kind = &self.spec.mix[usize::from(operation)];
-        let (bytes, recipients) = (kind.size.sample(turn.rng), kind.recipients.sample(turn.rng) as u16);
+        let (bytes, recipients) = (kind.size.sample(turn.rng), kind.recipients.sample(turn.rng));
+        let recipients = u16::try_from(recipients).expect("the spec has been checked: at most 1,000");
         let pipelined = kind.pipelining && dialogue.offered.pipelining;
         dialogue.messages += 1;
         dialogue.message =
-            MessageProgress { bytes: bytes as usize, recipients, accepted: 0, pipelined, refusal: None };
+            MessageProgress { bytes: length(bytes), recipients, accepted: 0, pipelined, refusal: None };
         let _ = request::mail(turn.out, &self.spec.sessions.sender, dialogue.offered.size.then_some(bytes));
         dialogue.expect(Awaited::Mail);
         if pipelined {

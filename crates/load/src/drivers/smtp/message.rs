@@ -23,10 +23,15 @@ pub struct MessageText {
     lines: Vec<u8>,
 }
 
+/// The length of a message, which the spec limits.
+pub fn length(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("a message has 64 MiB at most")
+}
+
 impl MessageText {
     /// The text for messages of a spec.
     pub fn new(spec: &SmtpSpec) -> Self {
-        let longest = spec.mix.iter().map(|operation| operation.size.max()).max().unwrap_or(0) as usize;
+        let longest = length(spec.mix.iter().map(|operation| operation.size.max()).max().unwrap_or(0));
         // The same for all workers and servers.
         let mut rng = Pcg64Mcg::seed_from_u64(0);
         let mut lines = vec![0; longest.div_ceil(LINE_BYTES) * LINE_BYTES];
@@ -48,7 +53,9 @@ impl MessageText {
         let begin = out.len();
         out.extend_from_slice(&self.front);
         let number: u64 = rng.random();
-        out.extend((0..16).map(|digit| b"0123456789abcdef"[(number >> (4 * digit) & 15) as usize]));
+        // The number in hexadecimal.
+        let digits = number.to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        out.extend(digits.map(|digit| b"0123456789abcdef"[usize::from(digit)]));
         out.extend_from_slice(&self.back);
         let body = bytes.saturating_sub(out.len() - begin).min(self.lines.len());
         let (cut, is_cut) = match body % LINE_BYTES {

@@ -1,9 +1,8 @@
 //! The login to a database, and the errors of a query outside a load.
 
-use std::net::SocketAddr;
-
 use serde::{Deserialize, Serialize};
 
+use crate::connecting::Endpoint;
 use crate::drivers::error::OperationError;
 use crate::drivers::password::PasswordSource;
 
@@ -54,10 +53,10 @@ pub enum QueryError {
     #[error(transparent)]
     Password(#[from] OperationError),
     /// No connection.
-    #[error("{address}: {source}")]
+    #[error("{to}: {source}")]
     Connect {
         /// The server.
-        address: SocketAddr,
+        to: Endpoint,
         /// The system's reason.
         source: std::io::Error,
     },

@@ -59,9 +59,11 @@ impl<S: SqlSession> PopulateDriver<S> {
     fn batch(&self, number: u64) -> RowBatch {
         let Tables { rows, seed, .. } = self.tables;
         let of_a_table = u64::from(rows.div_ceil(BATCH_ROWS));
-        let first = (number % of_a_table) as u32 * BATCH_ROWS + 1;
+        // Both are below numbers of 32 bits: the batches of a table, and the tables.
+        let small = |number: u64| u32::try_from(number).expect("a batch of one of the tables");
+        let first = small(number % of_a_table) * BATCH_ROWS + 1;
         let end = first.saturating_add(BATCH_ROWS).min(rows + 1);
-        RowBatch { table: (number / of_a_table) as u32, ids: first..end, rows, seed }
+        RowBatch { table: small(number / of_a_table), ids: first..end, rows, seed }
     }
 
     fn check(&self, dialogue: &mut PopulateDialogue<S>) -> Result<(), PopulateError> {
@@ -128,7 +130,7 @@ impl<S: SqlSession> Driver for PopulateDriver<S> {
             dialogue.table = batch.table;
             dialogue.session.load(&batch, turn.out);
         } else {
-            dialogue.table = number as u32;
+            dialogue.table = u32::try_from(number).expect("the number of a table");
             dialogue.left = statements(self.stage, S::DIALECT, dialogue.table, self.tables.rows);
             dialogue.left.reverse();
             let first = dialogue.left.pop().expect("every stage but Load has statements");

@@ -1,26 +1,26 @@
 //! One statement outside a load, and its answer as text: is the server ready, what has it counted. It blocks.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use rustix::io::{read, retry_on_intr};
+use socket2::Socket;
 
 use super::login::{DatabaseCredentials, DatabaseLogin, QueryError};
 use super::session::{Progress, SqlSession, receive_one};
+use crate::connecting::Endpoint;
 
 /// Sends a statement. The answer has a line for each row, with a blank between the fields. All of it takes `timeout` at
 /// most.
 pub fn query<S: SqlSession>(
-    address: SocketAddr,
+    to: &Endpoint,
     login: &DatabaseLogin,
     statement: &str,
     timeout: Duration,
 ) -> Result<String, QueryError> {
-    let credentials = login.credentials(address.ip().to_canonical().is_loopback())?;
+    let credentials = login.credentials(to.is_local())?;
     let deadline = Instant::now() + timeout;
-    let mut stream = TcpStream::connect_timeout(&address, timeout)
-        .map_err(|source| QueryError::Connect { address, source })?;
+    let mut stream = to.connect(timeout).map_err(|source| QueryError::Connect { to: to.clone(), source })?;
     let mut session = S::new();
     let mut out = Vec::new();
     session.greet(&credentials, &mut out);
@@ -41,7 +41,7 @@ pub fn query<S: SqlSession>(
 fn await_reply<S: SqlSession>(
     session: &mut S,
     credentials: &DatabaseCredentials,
-    stream: &mut TcpStream,
+    stream: &mut Socket,
     out: &mut Vec<u8>,
     deadline: Instant,
 ) -> Result<(), QueryError> {

@@ -37,7 +37,8 @@ fn digits<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
     rng.fill_bytes(&mut text);
     for (at, byte) in text.iter_mut().enumerate() {
         // Not exactly uniform: 256 is no multiple of ten.
-        *byte = if at % GROUP == GROUP - 1 { b'-' } else { b'0' + ((u16::from(*byte) * 10) >> 8) as u8 };
+        let [digit, _] = (u16::from(*byte) * 10).to_be_bytes();
+        *byte = if at % GROUP == GROUP - 1 { b'-' } else { b'0' + digit };
     }
     text
 }

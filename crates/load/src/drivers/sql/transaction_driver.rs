@@ -147,7 +147,8 @@ impl<S: SqlSession> TransactionDriver<S> {
         if statement != Statement::PutBack {
             let tables = self.spec.tables.tables;
             let table = if tables > 1 { rng.random_range(0..tables) } else { 0 };
-            dialogue.sent = SentStatement { table, id: self.rows.sample(rng) as u32 + 1 };
+            let row = u32::try_from(self.rows.sample(rng)).expect("the number of rows has 32 bits");
+            dialogue.sent = SentStatement { table, id: row + 1 };
         }
         let sent = dialogue.sent;
         let kind = self
@@ -168,7 +169,7 @@ impl<S: SqlSession> TransactionDriver<S> {
         if left.is_empty() {
             return Step::Done { reuse: true };
         }
-        let count = dialogue.session.prepare(left, out) as u16;
+        let count = u16::try_from(dialogue.session.prepare(left, out)).expect("at most 65,535 are prepared");
         dialogue.state = TransactionState::Preparing(done, done + count);
         Step::Wait
     }

@@ -7,8 +7,6 @@
 //! | `place` | which values an HTTP request can take, by where they stand in it |
 //! | `rows` | the lines that one worker's operations use, one after the other |
 
-#![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
-
 mod file;
 mod place;
 mod record;

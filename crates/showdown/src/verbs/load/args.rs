@@ -145,6 +145,10 @@ pub struct LoadArgs {
     #[arg(long, value_name = "HOST:PORT", value_parser = load::inputs::target::parse_endpoint)]
     pub connect_to: Option<(String, u16)>,
 
+    /// Connect to this Unix socket instead of the URL's host and port, as unix:PATH:/ does; the URL still gives the name in requests
+    #[arg(long, value_name = "PATH", conflicts_with = "connect_to")]
+    pub unix_socket: Option<PathBuf>,
+
     /// The hosts that make the load.
     #[command(flatten)]
     pub clients: ClientOptions,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use load::drivers::options::GivenOptions;
@@ -36,7 +36,7 @@ pub struct PlannedLoad {
 /// Checks the options, resolves the address of the server, and builds the specification. `clients` make the load, or this
 /// machine does.
 pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<PlannedLoad> {
-    let target = Target::parse(&args.target).map_err(usage)?;
+    let target = Target::parse(&args.target).map_err(usage)?.through(args.unix_socket.as_ref());
     refuse_foreign_options(args, &target)?;
     let number = clients.map_or(1, NamedClients::count);
     let (connections, workers) = (args.connections, args.threads.saturating_mul(number));
@@ -76,11 +76,10 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         other => anyhow::Error::from(other),
     };
     let place = target.at(args.connect_to.as_ref());
-    let address = match (clients, &place.socket) {
-        (None, Some(path)) if args.connect_to.is_none() => {
-            Target::check_socket(path)?;
-            SocketAddr::from((Ipv4Addr::LOCALHOST, place.port))
-        }
+    let is_here = clients.is_none() && args.connect_to.is_none();
+    let socket = is_here.then(|| target.locate_socket(LOCATE)).transpose()?.flatten();
+    let address = match (clients, &socket) {
+        (None, Some(_)) => SocketAddr::from((Ipv4Addr::LOCALHOST, place.port)),
         // This machine may have no way to the server.
         (Some(clients), _) => {
             clients.common_address(&place.resolve(args.target_is_mine).map_err(refused)?)?
@@ -90,8 +89,8 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     let warmup = if searching && args.warmup.is_zero() { SEARCH_WARMUP } else { args.warmup };
     let tls = tls(args, &target, &protocol);
     let spec = LoadSpec::closed(protocol, address, connections)
-        .with_socket(target.socket.clone())
-        .with_sources(sources(args, connections, address, target.socket.as_ref())?)
+        .with_sources(sources(args, connections, address, socket.is_some())?)
+        .with_sockets(socket.into_iter().collect())
         .with_tls(tls)
         .with_workers(workers)
         .with_shape(shape)
@@ -199,11 +198,11 @@ fn sources(
     args: &LoadArgs,
     connections: u32,
     to: SocketAddr,
-    socket: Option<&PathBuf>,
+    is_socket: bool,
 ) -> anyhow::Result<Vec<IpAddr>> {
     if args.source.is_empty() {
         // A socket of the file system has no ports that could run out.
-        if socket.is_some() {
+        if is_socket {
             return Ok(Vec::new());
         }
         return Ok(sources::for_connections(connections, to));

@@ -259,6 +259,7 @@ fn why_not(error: SearchError, time: Duration, share: f64) -> anyhow::Error {
     match error {
         SearchError::Lab(LabError::Interrupted) => InterruptedError("before anything was learnt").into(),
         SearchError::TooShort { needed_s, .. } => {
+            #[expect(clippy::cast_possible_truncation, reason = "seconds that a person could wait")]
             let needed_s = (needed_s as f64 / share).ceil() as u64;
             usage(SearchError::TooShort { budget_s: time.as_secs(), needed_s })
         }
