@@ -21,6 +21,8 @@ pub enum CommandStatus {
     Failed,
     /// 3: done, but the measurement is invalid.
     Invalid,
+    /// 4: done, and the answer is one that `--fail-if` names. Its line has been printed.
+    FailsIf,
     /// 130: interrupted. What was measured has been printed.
     Interrupted,
 }
@@ -51,6 +53,7 @@ pub fn code_of(result: anyhow::Result<CommandStatus>) -> ExitCode {
         Ok(CommandStatus::Success) => 0,
         Ok(CommandStatus::Failed) => 1,
         Ok(CommandStatus::Invalid) => 3,
+        Ok(CommandStatus::FailsIf) => 4,
         Ok(CommandStatus::Interrupted) => INTERRUPTED,
         Err(error) => {
             print_failure(&with_causes(&error));

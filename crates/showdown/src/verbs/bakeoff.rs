@@ -12,6 +12,7 @@ use host::knobs::Knob;
 use super::concurrency::{self, ConcurrencyArgs};
 use super::consent;
 use super::explain::{self, ExplainArgs, ExplanationFormat};
+use super::fail_if::Worse;
 use super::meters::{MeterArgs, PlanUse, RunMeters};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use super::question::{QuestionArgs, resolve};
@@ -87,11 +88,14 @@ Examples:
 Capacity and latency come from an open loop. Response time counts from the intended start of each operation, so a \
 stalled server cannot hide the operations that wait for it (coordinated omission).
 
-Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 2 usage error, 1 failure, 130 \
-interrupted.")]
+Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 4 as --fail-if says; 2 usage error, \
+1 failure, 130 interrupted.")]
 pub struct CompareArgs {
     #[command(flatten)]
     pub question: QuestionArgs,
+    /// End with exit code 4 if a variant is worse than the first one: for certain, and by more than this, such as worse:3%
+    #[arg(long, value_name = "worse[:PERCENT%]")]
+    pub fail_if: Option<Worse>,
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -208,12 +212,12 @@ Examples:
 
 /// `showdown compare`.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<CommandStatus> {
-    run_and_report(&plan_of_comparison(args)?, &args.run, args.question.load_levels)
+    run_and_report(&plan_of_comparison(args)?, &args.run, args.question.load_levels, args.fail_if)
 }
 
 /// `showdown sweep`.
 pub fn sweep(args: &SweepArgs) -> anyhow::Result<CommandStatus> {
-    run_and_report(&plan_of_sweep(args)?, &args.run, args.question.load_levels)
+    run_and_report(&plan_of_sweep(args)?, &args.run, args.question.load_levels, None)
 }
 
 /// `showdown run`.
@@ -235,7 +239,7 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
             ConcurrencyPermissions { target_is_mine: args.target_is_mine, programs: &args.run.program };
         return concurrency::run_plan(&plan, permissions, args.run.format, args.run.progress, &args.run.runs);
     }
-    run_and_report(&plan, &args.run, args.load_levels)
+    run_and_report(&plan, &args.run, args.load_levels, None)
 }
 
 /// `showdown plan`.
@@ -286,12 +290,17 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 }
 
 /// Runs the trials, writes the report and prints the verdict.
-pub fn run_and_report(plan: &Plan, args: &RunArgs, load_levels: bool) -> anyhow::Result<CommandStatus> {
+pub fn run_and_report(
+    plan: &Plan,
+    args: &RunArgs,
+    load_levels: bool,
+    fail_if: Option<Worse>,
+) -> anyhow::Result<CommandStatus> {
     let (plan, meters) = args.meters.of(plan, PlanUse::New, load_levels)?;
     let plan = &plan;
     consent::note_workload_on_disk(plan)?;
     let context = interrupt::context()?;
-    report_on(plan.kind, args.shown(), meters.targets.as_ref(), |observe| {
+    report_on(plan.kind, args.shown(), meters.targets.as_ref(), fail_if, |observe| {
         bakeoff::run_plan(plan, args.permissions(&meters), &args.runs.runs, &context, observe)
     })
 }

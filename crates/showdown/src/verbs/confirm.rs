@@ -48,5 +48,5 @@ pub fn run(args: &ConfirmArgs) -> anyhow::Result<CommandStatus> {
         )));
     }
     consent::ask(&confirmed.dir.join(PLAN), plan, args.yes)?;
-    run_and_report(&bakeoff::another_session(plan, confirmed.id.as_str()), &args.how, false)
+    run_and_report(&bakeoff::another_session(plan, confirmed.id.as_str()), &args.how, false, None)
 }

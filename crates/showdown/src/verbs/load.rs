@@ -23,7 +23,7 @@ use self::watts::MeteredOutput;
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
 use crate::output_file::OutputFile;
-use crate::print::OtherMeasurement;
+use crate::print::{OtherMeasurement, note};
 use crate::show;
 use crate::show::load_progress::LoadProgress;
 use crate::show::search_progress::SearchProgress;
@@ -70,8 +70,13 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
         })?;
         file.commit()?;
     }
+    let fails = args.fail_if.as_ref().and_then(|missed| missed.why(&outcome, &summary));
+    if let Some(why) = fails.as_ref().filter(|_| !outcome.interrupted) {
+        note(why);
+    }
     Ok(match (outcome.interrupted, summary.valid) {
         (true, _) => CommandStatus::Interrupted,
+        (false, true) if fails.is_some() => CommandStatus::FailsIf,
         (false, true) => CommandStatus::Success,
         (false, false) => CommandStatus::Invalid,
     })

@@ -47,7 +47,7 @@ pub fn run(args: &ResumeArgs) -> anyhow::Result<CommandStatus> {
     consent::note_workload_on_disk(run.plan())?;
     let (_, meters) = args.how.meters.of(run.plan(), PlanUse::Resumed, false)?;
     let context = interrupt::context()?;
-    report_on(run.plan().kind, args.how.shown(), meters.targets.as_ref(), |observe| {
+    report_on(run.plan().kind, args.how.shown(), meters.targets.as_ref(), None, |observe| {
         bakeoff::resume_run(run, args.accept_changes, args.how.permissions(&meters), &context, observe)
     })
 }

@@ -10,6 +10,7 @@ use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 use serde::Serialize;
 
+use super::fail_if::Worse;
 use super::meters::NamedTargets;
 use super::options::{AnswerFormat, ProgressOption};
 use super::run_failure::in_words;
@@ -59,11 +60,12 @@ struct RunAnswer<'a> {
     sessions: Option<&'a Sessions>,
 }
 
-/// Runs trials with `run`, writes the report and prints the verdict.
+/// Runs trials with `run`, writes the report and prints the verdict. An answer that `fail_if` names has an exit code of its own.
 pub fn report_on(
     kind: RunKind,
     shown: ShownRun,
     targets: Option<&NamedTargets>,
+    fail_if: Option<Worse>,
     run: impl FnOnce(&mut Observer<'_>) -> Result<FinishedRun, RunPlanError>,
 ) -> anyhow::Result<CommandStatus> {
     let mut progress = BakeoffProgress::new(shown.progress.mode());
@@ -109,8 +111,13 @@ pub fn report_on(
             finished.verdict.variants.iter().any(|variant| variant.valid > 0)
         }
     };
+    let fails = fail_if.filter(|_| !finished.interrupted).and_then(|worse| worse.why(&finished.verdict));
+    if let Some(why) = &fails {
+        note(why);
+    }
     Ok(match (finished.interrupted, has_verdict) {
         (true, _) => CommandStatus::Interrupted,
+        (false, true) if fails.is_some() => CommandStatus::FailsIf,
         (false, true) => CommandStatus::Success,
         (false, false) => CommandStatus::Invalid,
     })

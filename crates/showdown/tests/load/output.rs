@@ -44,6 +44,18 @@ fn the_json_object_has_every_documented_field() {
 }
 
 #[test]
+fn a_load_that_misses_an_objective_fails_a_job_with_a_code_of_its_own() {
+    let nginx = nginx();
+    let url = nginx.url("http", "/1k");
+    for (condition, code) in [("max>1us", 4), ("max>1h", 0)] {
+        let ended = load(&[&url, "-n", "200", "-c", "2", "--fail-if", condition]);
+        // A busy machine may make any load invalid.
+        assert!([code, 3].contains(&ended.code()), "{condition}: {ended:?}");
+        assert_eq!(ended.stderr.contains("--fail-if max>1us: it is so"), code == 4, "{ended:?}");
+    }
+}
+
+#[test]
 fn the_intervals_add_up_to_the_total() {
     let nginx = nginx();
     let result = measure(&[&nginx.url("http", "/1k"), "-r", "500", "-d", "2500ms", "-c", "4"]);

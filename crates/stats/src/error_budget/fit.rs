@@ -16,6 +16,8 @@ const FAR_ABOVE: f64 = 8.0;
 const ROUNDS: u32 = 3;
 /// Steps of a fit. More of them move the crossing of simulated servers by less than 1 %.
 const STEPS: u32 = 120;
+/// With more clusters of late operations than these, blocks show by their scatter how much a few more would change.
+const FEW_CLUSTERS: f64 = 3.0;
 /// The utilisation beyond which the curve is no steeper.
 const HIGHEST_UTILISATION: f64 = 0.95;
 /// How far the capacity may lie from the rates that were tried, as a logarithm.
@@ -131,8 +133,12 @@ impl Fit {
     }
 
     /// How far the crossing may lie lower because few pauses were seen: as many as there are at most where so many clusters were
-    /// seen, by the 95 % interval of a Poisson count (Garwood, Biometrika 28, 1936). Down to the lowest rate that was tried.
+    /// seen, by the 95 % interval of a Poisson count (Garwood, Biometrika 28, 1936). Down to the lowest rate that was tried; 0 where
+    /// enough were seen.
     pub(super) fn unseen_pauses(&self) -> f64 {
+        if self.clusters > FEW_CLUSTERS {
+            return 0.0;
+        }
         let more = most_for(self.clusters) / self.clusters;
         let mut amounts = self.amounts.map(|amount| amount * more);
         amounts[QUEUE] = self.amounts[QUEUE];
@@ -189,7 +195,7 @@ mod tests {
         let curve = BudgetCurve { saturation: 50_000.0 };
         let pausing = |at: &[usize]| {
             let level = |(place, share): (usize, f64)| {
-                let spent = if at.contains(&(place % 10)) { 500.0 } else { 0.0 };
+                let spent = if at.contains(&(place % 20)) { 500.0 } else { 0.0 };
                 Spending { ln_rate: (share * 50_000.0_f64).ln(), spent, budget: 100.0 }
             };
             let shares = [0.1, 0.2, 0.3, 0.4].into_iter().cycle().take(40);

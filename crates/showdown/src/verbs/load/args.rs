@@ -14,6 +14,7 @@ use load::spec::Arrivals;
 
 use super::protocol_options::ProtocolOptions;
 use crate::verbs::clients::ClientOptions;
+use crate::verbs::fail_if::Missed;
 use crate::verbs::options::{AnswerFormat, ProgressOption};
 
 /// Options of `showdown load`.
@@ -89,6 +90,10 @@ pub struct LoadArgs {
     /// --duration [default: 30s] is the time under load near the capacity, --warmup [default: 1s] the load before the search
     #[arg(long, value_name = "SLO", help_heading = "Load")]
     pub find_capacity: Option<Slo>,
+
+    /// End with exit code 4 if the load is valid and this is so, such as 'p99>5ms' or 'p99>5ms,errors>0.1%'
+    #[arg(long, value_name = "CONDITION", conflicts_with = "find_capacity", help_heading = "Load")]
+    pub fail_if: Option<Missed>,
 
     /// Derive all random numbers from this seed [default: a new one, printed]
     #[arg(long, help_heading = "Load")]

@@ -74,7 +74,7 @@ pub fn tune_both(
         progress: args.progress,
     };
     let permissions = RunPermissions { kernel: &args.allow_kernel, ..RunPermissions::default() };
-    let status = report_on(RunKind::Compare, shown, None, |observe| {
+    let status = report_on(RunKind::Compare, shown, None, None, |observe| {
         run_plan(&plan, permissions, &args.runs.runs, &context, observe)
     })?;
     if args.format != TuneFormat::Json {
