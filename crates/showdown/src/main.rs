@@ -3,6 +3,7 @@
 
 mod color;
 mod exit;
+mod fail_if;
 mod identity;
 mod interrupt;
 mod output_file;
@@ -168,11 +169,11 @@ mod tests {
     /// The verbs that help texts begin with.
     const IMPERATIVES: &[&str] = &[
         "Accept", "Add", "Allow", "Ask", "Begin", "Build", "Check", "Choose", "Close", "Color", "Compare",
-        "Connect", "Create", "Derive", "Do", "Download", "Explain", "Find", "Give", "Go", "Keep", "List",
-        "Load", "Maintain", "Make", "Mark", "Measure", "Offer", "Open", "Pack", "Pause", "Print", "Put",
-        "Query", "Read", "Rebuild", "Remove", "Replace", "Restore", "Run", "Save", "Search", "Send", "Set",
-        "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Try", "Tune", "Unpack", "Use", "Vary",
-        "Wait", "Write",
+        "Connect", "Create", "Derive", "Do", "Download", "Explain", "Fail", "Find", "Give", "Go", "Keep",
+        "List", "Load", "Maintain", "Make", "Mark", "Measure", "Offer", "Open", "Pack", "Pause", "Print",
+        "Put", "Query", "Read", "Rebuild", "Remove", "Replace", "Restore", "Run", "Save", "Search", "Send",
+        "Set", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Try", "Tune", "Unpack", "Use",
+        "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.

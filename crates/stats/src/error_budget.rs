@@ -20,22 +20,13 @@
 //! mean is highest (negative binomial). Rates far above the capacity weigh little: there, nearly all operations are late.
 
 mod fit;
+mod spending;
 
 use self::fit::Fit;
+pub use self::spending::{BudgetCurve, Spending};
 use crate::confidence::{Confidence, ConfidenceInterval};
 use crate::location::student_t;
 use crate::ratio::FEWEST_BLOCKS;
-
-/// What was spent of a budget at one rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spending {
-    /// Natural logarithm of the rate.
-    pub ln_rate: f64,
-    /// What was spent, in the unit of the budget: operations that were late, for example.
-    pub spent: f64,
-    /// What might have been spent.
-    pub budget: f64,
-}
 
 /// What was spent of each bound of an objective, from what was spent of all of them at each rate.
 pub fn by_bound(rates: impl IntoIterator<Item = Vec<Spending>>) -> Vec<Vec<Spending>> {
@@ -47,18 +38,7 @@ pub fn by_bound(rates: impl IntoIterator<Item = Vec<Spending>>) -> Vec<Vec<Spend
     bounds
 }
 
-/// The curve of a server that saturates at this rate, operations a second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BudgetCurve {
-    saturation: f64,
-}
-
 impl BudgetCurve {
-    /// A server whose closed loop has this throughput, operations a second.
-    pub fn of_closed_loop(per_s: f64) -> Self {
-        Self { saturation: 1.1 * per_s.max(f64::MIN_POSITIVE) }
-    }
-
     /// The logarithm of the rate at which the budget is spent exactly. None where nothing was spent, or without data.
     pub fn crossing(self, spendings: &[Spending]) -> Option<f64> {
         Some(Fit::of(self, spendings)?.crossing())

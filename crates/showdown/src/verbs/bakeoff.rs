@@ -12,12 +12,12 @@ use host::knobs::Knob;
 use super::concurrency::{self, ConcurrencyArgs};
 use super::consent;
 use super::explain::{self, ExplainArgs, ExplanationFormat};
-use super::fail_if::Worse;
 use super::meters::{MeterArgs, PlanUse, RunMeters};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use super::question::{QuestionArgs, resolve};
 use super::run_report::{ShownRun, report_on};
 use crate::exit::{CommandStatus, usage};
+use crate::fail_if::Worse;
 use crate::interrupt;
 use crate::print::print;
 
@@ -93,7 +93,7 @@ Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid 
 pub struct CompareArgs {
     #[command(flatten)]
     pub question: QuestionArgs,
-    /// End with exit code 4 if a variant is worse than the first one: for certain, and by more than this, such as worse:3%
+    /// Fail with exit code 4 if a variant is worse than the first one: for certain, and by more than this, such as worse:3%
     #[arg(long, value_name = "worse[:PERCENT%]")]
     pub fail_if: Option<Worse>,
     #[command(flatten)]

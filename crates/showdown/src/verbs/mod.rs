@@ -13,7 +13,6 @@ pub mod consent;
 pub mod cost;
 pub mod doctor;
 pub mod explain;
-pub mod fail_if;
 pub mod hosts;
 pub mod known_server;
 pub mod load;

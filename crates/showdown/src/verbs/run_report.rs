@@ -10,11 +10,11 @@ use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 use serde::Serialize;
 
-use super::fail_if::Worse;
 use super::meters::NamedTargets;
 use super::options::{AnswerFormat, ProgressOption};
 use super::run_failure::in_words;
 use crate::exit::CommandStatus;
+use crate::fail_if::Worse;
 use crate::print::note;
 use crate::show::bakeoff_progress::BakeoffProgress;
 use crate::show::resume::resume_command;

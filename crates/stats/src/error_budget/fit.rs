@@ -1,7 +1,7 @@
 //! The curve of what a server spends at a rate, fitted to what was spent at several: amounts of three parts, and how steep the queue
 //! is. Where the curve crosses the budget, and how sure that is, is left to [`error_budget`](super).
 
-use super::{BudgetCurve, Spending};
+use super::spending::{BudgetCurve, Spending};
 
 /// Pauses by work, pauses by the clock, both without a queue after them, and the queue, which is the last.
 const PARTS: usize = 5;
@@ -195,14 +195,21 @@ mod tests {
         let curve = BudgetCurve { saturation: 50_000.0 };
         let pausing = |at: &[usize]| {
             let level = |(place, share): (usize, f64)| {
-                let spent = if at.contains(&(place % 20)) { 500.0 } else { 0.0 };
+                let spent =
+                    if at.contains(&(place % if at.len() == 1 { 40 } else { 10 })) { 2_000.0 } else { 0.0 };
                 Spending { ln_rate: (share * 50_000.0_f64).ln(), spent, budget: 100.0 }
             };
             let shares = [0.1, 0.2, 0.3, 0.4].into_iter().cycle().take(40);
             Fit::of(curve, &shares.enumerate().map(level).collect::<Vec<_>>()).expect("spent")
         };
-        let (few, many) = (pausing(&[3]), pausing(&[1, 3, 4, 6, 8]));
-        assert!(few.clusters < many.clusters && few.unseen_pauses() > many.unseen_pauses());
+        let (few, many) = (pausing(&[1]), pausing(&[1, 3, 4, 6, 8]));
+        let said = |fit: &Fit| (fit.clusters, fit.unseen_pauses());
+        assert!(
+            few.clusters < many.clusters && few.unseen_pauses() > many.unseen_pauses(),
+            "{:?} {:?}",
+            said(&few),
+            said(&many)
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct SearchLimits {
     pub drop: (u32, u32),
     /// Fewest and most blocks of the confirmation.
     pub confirm: (u32, u32),
-    /// Blocks of the confirmation in an open loop.
+    /// Blocks of the confirmation in an open loop: what a pause does to its percentiles is no matter of a few per cent.
     pub open_loop: u32,
     /// Memory of the machine, bytes.
     pub memory_bytes: f64,
@@ -38,7 +38,7 @@ impl SearchLimits {
             stack: (4, 16),
             drop: (6, 24),
             confirm: (10, 24),
-            open_loop: 6,
+            open_loop: 3,
             memory_bytes,
         }
     }
@@ -51,7 +51,6 @@ impl SearchLimits {
             stack: (3, 6),
             drop: (4, 6),
             confirm: (6, 12),
-            open_loop: 4,
             ..Self::of(budget, memory_bytes)
         }
     }

@@ -34,9 +34,8 @@ use std::collections::BTreeMap;
 
 pub use self::guards::too_few;
 pub use self::limits::{SearchError, SearchLimits};
-pub use self::open_loop::OpenLoop;
 pub use self::outcome::{
-    Confirmation, EqualServers, Found, Headline, MechanismMove, Outcome, StageRecord, Tried,
+    Confirmation, EqualServers, Found, Headline, MechanismMove, OpenLoop, Outcome, StageRecord, Tried,
 };
 use self::state::Search;
 use crate::candidate::{Candidate, NotTried};

@@ -3,6 +3,7 @@
 
 use super::decide;
 use super::guards::{failing, slower};
+use super::outcome::OpenLoop;
 use super::state::Search;
 use crate::lab::{LabError, Settings, Stage, StageLoad, StageTrials};
 
@@ -11,15 +12,6 @@ const SHARE: f64 = 0.7;
 
 /// The step's name.
 const OPEN_LOOP: &str = "open loop";
-
-/// The stack and the baseline under a load that waits for nobody.
-#[derive(Clone, Debug)]
-pub struct OpenLoop {
-    /// Operations per second.
-    pub rate_per_s: f64,
-    /// The trials: the baseline is 0, the stack is 1.
-    pub trials: StageTrials,
-}
 
 impl OpenLoop {
     /// What has become worse with the stack. That it is not known is no proof that it costs nothing.

@@ -5,7 +5,6 @@ use std::fmt;
 use stats::ratio::RatioEstimate;
 
 use super::decide::{self, Gains};
-use super::open_loop::OpenLoop;
 use crate::candidate::{Candidate, NotTried};
 use crate::lab::{Settings, StageTrials};
 
@@ -79,6 +78,15 @@ pub struct Confirmation {
     pub open_loop: Option<OpenLoop>,
     /// What they say; none with too few valid blocks.
     pub headline: Option<Headline>,
+}
+
+/// The stack and the baseline under a load that waits for nobody.
+#[derive(Clone, Debug)]
+pub struct OpenLoop {
+    /// Operations per second.
+    pub rate_per_s: f64,
+    /// The trials: the baseline is 0, the stack is 1.
+    pub trials: StageTrials,
 }
 
 /// The headline.

@@ -159,7 +159,8 @@ impl<'l> Search<'l> {
 
     /// Blocks of the confirmation: likewise, and decided before its first one.
     pub(super) fn blocks_to_confirm(&self, spread: Spread) -> u32 {
-        blocks_that_fit(spread, self.limits.confirm, |blocks| self.has_time_for_last(blocks * 2))
+        let fits = |blocks: u32| self.has_time_for_last((blocks + self.limits.open_loop) * 2);
+        blocks_that_fit(spread, self.limits.confirm, fits)
     }
 
     /// The noise of one block of a stack.

@@ -13,8 +13,8 @@ use load::inputs::units::{
 use load::spec::Arrivals;
 
 use super::protocol_options::ProtocolOptions;
+use crate::fail_if::Missed;
 use crate::verbs::clients::ClientOptions;
-use crate::verbs::fail_if::Missed;
 use crate::verbs::options::{AnswerFormat, ProgressOption};
 
 /// Options of `showdown load`.
@@ -91,7 +91,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "SLO", help_heading = "Load")]
     pub find_capacity: Option<Slo>,
 
-    /// End with exit code 4 if the load is valid and this is so, such as 'p99>5ms' or 'p99>5ms,errors>0.1%'
+    /// Fail with exit code 4 if the load is valid and this is so, such as 'p99>5ms' or 'p99>5ms,errors>0.1%'
     #[arg(long, value_name = "CONDITION", conflicts_with = "find_capacity", help_heading = "Load")]
     pub fail_if: Option<Missed>,
 
