@@ -33,7 +33,7 @@ const allocator: TriedTuning = {
 
 const RECORD: TuningRecord = {
   sentence: "mariadb does 1.42 × (1.36–1.49) its default with 2 of 31 tunings",
-  equal: ratio(1.003, 6),
+  equal_sentence: "Two equal servers: 1.003 × (0.995–1.011) in 6 blocks.",
   headline: ratio(1.42),
   before_after: [
     { what: "throughput", unit: "/s", before: 10_000, after: 14_200, ratio: ratio(1.42) },
@@ -73,7 +73,7 @@ test("the answer is first, and each tuning has what became of it, the kept ones 
 });
 
 test("a search that keeps nothing says so, and why it ended early", async () => {
-  const nothing = { ...RECORD, headline: null, before_after: [], tried: [], weaker: [], take_home: [], not_tried: [], equal: null, ended: "no room is left" };
+  const nothing = { ...RECORD, headline: null, before_after: [], tried: [], weaker: [], take_home: [], not_tried: [], equal_sentence: "", ended: "no room is left" };
   await check(tuned({ ...nothing, sentence: "nothing was found that makes nginx faster" }), async (page) => {
     assert.match(await text(page), /^What was tried .*Nothing is kept\..*The search ended early: no room is left\./);
     assert.equal(await count(page, "#tuning table"), 0);
