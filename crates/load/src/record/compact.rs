@@ -150,7 +150,8 @@ impl CompactInterval {
         let operations = self.operations.iter().flat_map(of_operation);
         let errors = self.all_errors().flat_map(|errors| errors.counts.values().copied());
         let counts = of_client.into_iter().chain(of_connections).chain(operations).chain(errors);
-        counts.chain(self.counters.iter().copied()).max().unwrap_or_default()
+        let users = self.users.iter().flat_map(|users| users.counts().chain([users.late.count]));
+        counts.chain(self.counters.iter().copied()).chain(users).max().unwrap_or_default()
     }
 
     /// The length of the longest example of its errors.

@@ -104,6 +104,8 @@ pub(super) struct Connection<D> {
     pub failures: u32,
     /// Its turn ended before everything was read.
     pub queued: bool,
+    /// It opens again for an operation in flight, which then continues.
+    pub is_continuing: bool,
 }
 
 impl<D> Connection<D> {
@@ -123,6 +125,7 @@ impl<D> Connection<D> {
             answers: Answers::None,
             failures: 0,
             queued: false,
+            is_continuing: false,
         }
     }
 

@@ -9,7 +9,7 @@
 //! | this loop | when to wait and when to stop |
 //! | [`operations`] | the life of an operation on its connection |
 //! | [`transport`], [`driver_session`] | the life of a connection; a driver's turns |
-//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
+//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`] and [`walks`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
 //! | [`clock`], [`wall_clock`] | the time of an instant, and of a receive timestamp |
 //! | [`cpu`], [`own_cpu`] | the CPU time that it uses, and whether it has a CPU for itself |
 
@@ -32,6 +32,7 @@ mod poller;
 mod schedule;
 mod stamp;
 mod transport;
+mod walks;
 mod wall_clock;
 
 use std::sync::Arc;
@@ -199,7 +200,9 @@ impl<D: Driver> Worker<D> {
                 WorkerMessage::Singles { worker: self.context.worker, operations: singles.finish() };
             let _ = self.context.to_collector.send(message);
         }
-        self.operations.pacer = None;
+        if let Some(users) = self.operations.pacer.take().and_then(|pacer| pacer.into_users(now)) {
+            self.operations.users = Some(users);
+        }
         self.end.min(now)
     }
 
@@ -237,9 +240,11 @@ impl<D: Driver> Worker<D> {
         self.end = self.idle_from.after(part.idle_within);
         let due_from = Nanos(measured_from.0.saturating_sub(Nanos::from(part.due_before).0));
         let (remaining, measured) = (part.requests_of(worker, workers), due_from..self.end);
-        let pacer = match &part.shape {
-            Shape::Closed { think } => Pacer::closed(*think, remaining, measured),
-            Shape::Open { rate, arrivals } => {
+        let pacer = match (&part.shape, self.operations.users.take()) {
+            (Shape::Closed { .. }, Some(users)) => Pacer::users(users, remaining, measured),
+            (Shape::Closed { think }, None) => Pacer::closed(*think, remaining, measured),
+            (Shape::Open { rate, arrivals }, users) => {
+                self.operations.users = users;
                 let place = (worker, workers);
                 let seed = part.seed_of(worker, 1);
                 let first_due = Nanos(begin.0.saturating_sub(Nanos::from(part.due_before).0));
@@ -338,7 +343,10 @@ impl<D: Driver> Worker<D> {
     }
 
     fn take_counts(&mut self) -> (u64, Nanos) {
-        let Operations { pacer, poller, .. } = &mut self.operations;
+        let Operations { pacer, poller, meter, .. } = &mut self.operations;
+        if let Some(pacer) = pacer {
+            pacer.take_users(&mut meter.stats.users);
+        }
         (pacer.as_mut().map_or(0, Pacer::take_offered), poller.take_spun())
     }
 

@@ -1,4 +1,4 @@
-//! Assigns operations to connections when they are due: closed and open loop.
+//! Assigns operations to connections when they are due: closed loop, open loop, and users who walk.
 //!
 //! It has no clock and no socket; callers pass the time. So a test runs an hour of a schedule in milliseconds. The worker
 //! reports when a connection becomes free, and asks for what is due.
@@ -9,7 +9,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::schedule::Schedule;
+use super::walks::{PlannedOperation, Walks};
 use crate::clock::Nanos;
+use crate::record::UserStats;
 
 /// Most operations that wait for a connection, 8 bytes each. A server that is this far behind has not kept up, with or
 /// without the rest.
@@ -28,13 +30,15 @@ pub(super) struct Assignment {
     pub free_since: Nanos,
 }
 
-/// Closed or open loop, with its state.
+/// Closed loop, open loop or users, with its state.
 #[derive(Debug)]
 enum PacerMode {
     /// Every connection begins its next operation a think time after its last.
     Closed { think: Duration },
     /// Operations arrive on a schedule and take the connection that has been free longest.
     Open { schedule: Schedule, free: VecDeque<(ConnectionId, Nanos)>, backlog: VecDeque<Nanos> },
+    /// Each connection is of a user, who says which operation is next and when.
+    Users(Box<Walks>),
 }
 
 /// Decides when connections begin operations.
@@ -64,6 +68,38 @@ impl Pacer {
         Self::new(mode, remaining, measured)
     }
 
+    /// At most `remaining` operations of users.
+    pub fn users(mut walks: Box<Walks>, remaining: u64, measured: Range<Nanos>) -> Self {
+        walks.begin_part(measured.clone());
+        Self::new(PacerMode::Users(walks), remaining, measured)
+    }
+
+    /// The part has ended at `now`: its users, for the next one.
+    pub fn into_users(self, now: Nanos) -> Option<Box<Walks>> {
+        let PacerMode::Users(mut walks) = self.mode else { return None };
+        walks.end_part(now);
+        Some(walks)
+    }
+
+    /// What users did since the last call.
+    pub fn take_users(&mut self, into: &mut Option<Box<UserStats>>) {
+        let PacerMode::Users(walks) = &mut self.mode else { return };
+        match into {
+            Some(sum) => sum.merge(&walks.stats),
+            None => *into = Some(Box::new(walks.stats.clone())),
+        }
+        walks.stats.clear();
+    }
+
+    /// The next operation of a connection's user; none where the driver chooses.
+    #[inline]
+    pub fn planned(&self, connection: ConnectionId) -> Option<PlannedOperation> {
+        match &self.mode {
+            PacerMode::Users(walks) => Some(walks.planned(connection)),
+            _ => None,
+        }
+    }
+
     fn new(mode: PacerMode, remaining: u64, measured: Range<Nanos>) -> Self {
         Self { mode, remaining, measured, resting: BinaryHeap::new(), offered: 0, overflow: 0 }
     }
@@ -77,14 +113,13 @@ impl Pacer {
         begin: Nanos,
         now: Nanos,
     ) -> Option<Assignment> {
-        if let PacerMode::Closed { think } = self.mode
-            && !think.is_zero()
-        {
-            let at = begin.after(think.mul_f64(share));
-            self.resting.push(Reverse((at, connection)));
-            return None;
-        }
-        self.release(connection, now, begin)
+        let at = match &mut self.mode {
+            PacerMode::Closed { think } if !think.is_zero() => begin.after(think.mul_f64(share)),
+            PacerMode::Users(walks) => walks.join(connection, share, begin),
+            _ => return self.release(connection, now, begin),
+        };
+        self.resting.push(Reverse((at, connection)));
+        None
     }
 
     /// A connection has ended its operation. Returns its next one if that is due already.
@@ -103,11 +138,32 @@ impl Pacer {
                 free.push_back((connection, free_since));
                 None
             }
+            PacerMode::Users(walks) => {
+                // A connection that opened late has a user who joins now.
+                let at = if walks.is_busy(connection) {
+                    walks.end(connection, free_since)
+                } else {
+                    walks.join(connection, 0.0, now)
+                };
+                if at <= now {
+                    return self.begin(connection, at, free_since);
+                }
+                self.resting.push(Reverse((at, connection)));
+                None
+            }
         }
     }
 
-    /// A connection could not be opened: it rests until `until` and then counts as free.
+    /// A connection could not be opened: it rests until `until` and then counts as free. Its user's operation has failed.
     pub fn rest(&mut self, connection: ConnectionId, until: Nanos) {
+        let mut until = until;
+        if let PacerMode::Users(walks) = &mut self.mode {
+            if walks.is_busy(connection) {
+                walks.end(connection, until);
+            }
+            walks.postpone(connection, until);
+            until = walks.due(connection);
+        }
         self.resting.push(Reverse((until, connection)));
     }
 
@@ -119,7 +175,7 @@ impl Pacer {
         {
             self.resting.pop();
             let assignment = match self.mode {
-                PacerMode::Closed { .. } => self.begin(connection, at, at),
+                PacerMode::Closed { .. } | PacerMode::Users(_) => self.begin(connection, at, at),
                 PacerMode::Open { .. } => self.release(connection, now, now),
             };
             if assignment.is_some() {
@@ -144,7 +200,7 @@ impl Pacer {
         None
     }
 
-    /// A closed loop's operation is due at `intended_start`, unless all have begun.
+    /// An operation of a closed loop or of a user is due at `intended_start`, unless all have begun.
     #[inline]
     fn begin(
         &mut self,
@@ -157,6 +213,9 @@ impl Pacer {
         }
         self.remaining -= 1;
         self.offered += u64::from(intended_start >= self.measured.start);
+        if let PacerMode::Users(walks) = &mut self.mode {
+            walks.begin(connection);
+        }
         Some(Assignment { connection, intended_start, free_since })
     }
 
@@ -192,7 +251,7 @@ impl Pacer {
     /// Can no operation begin any more, except when a busy connection is released?
     pub fn is_finished(&self) -> bool {
         match &self.mode {
-            PacerMode::Closed { .. } => {
+            PacerMode::Closed { .. } | PacerMode::Users(_) => {
                 let next = self.resting.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
                 self.remaining == 0 || next >= self.measured.end
             }

@@ -11,6 +11,7 @@ use load::spec::Trust;
 use load::summary::Summary;
 use stats::times::Times;
 
+use super::load_users;
 use super::table::table;
 use super::units::{count, plural, quantity, rate, time};
 use crate::color;
@@ -46,6 +47,10 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
     if summary.operations.len() > 1 {
         out.push('\n');
         out.push_str(&operations(summary));
+    }
+    if let Some(users) = &summary.users {
+        out.push('\n');
+        out.push_str(&load_users::lines(users));
     }
     if !summary.clients.is_empty() {
         out.push('\n');

@@ -7,6 +7,7 @@
 //! | `reply` | what one connection has received of a reply |
 //! | `coding` | the body of a compressed reply, for a text that is searched in it |
 //! | [`query`](HttpQuery) | one GET outside of the load |
+//! | [`scenario`] | users: operations of several requests, cookies, captured values |
 //! | `statuses` | replies, counted by their status |
 //! | [`driver`](HttpDriver) | the state machine for the engine |
 //! | [`registration`](Http) | the protocol's registration |
@@ -19,6 +20,7 @@ mod operation;
 mod query;
 mod registration;
 mod reply;
+pub mod scenario;
 mod spec;
 mod statuses;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::scenario::HttpScenario;
 use crate::inputs::template::Template;
 use crate::inputs::values::{DeclaredValues, ValuePlace};
 
@@ -15,6 +16,9 @@ pub struct HttpSpec {
     pub authority: String,
     /// The requests.
     pub operations: Vec<HttpOperation>,
+    /// What users do, instead of the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<HttpScenario>,
     /// The folder of the files with values, where their names are relative; by default the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
@@ -23,7 +27,7 @@ pub struct HttpSpec {
 impl HttpSpec {
     /// A mix for a host.
     pub fn new(authority: &str, operations: Vec<HttpOperation>) -> Self {
-        Self { authority: authority.to_owned(), operations, folder: None }
+        Self { authority: authority.to_owned(), operations, scenario: None, folder: None }
     }
 
     /// The values of files that its operations use.
@@ -35,6 +39,9 @@ impl HttpSpec {
                 // What does not parse is refused where the requests are made.
                 let _ = Template::parse_with(text, &mut declared, ValuePlace::Body);
             }
+        }
+        if let Some(scenario) = &self.scenario {
+            scenario.declare_values(&mut declared);
         }
         declared
     }
@@ -121,6 +128,15 @@ impl Expected {
             None => (200..400).contains(&status),
             Some(Statuses::One(one)) => *one == status,
             Some(Statuses::Several(several)) => several.contains(&status),
+        }
+    }
+
+    /// Which statuses are expected, in words.
+    pub(crate) fn wanted_status(&self) -> String {
+        match &self.status {
+            None => "200 to 399".to_owned(),
+            Some(Statuses::One(status)) => status.to_string(),
+            Some(Statuses::Several(several)) => format!("one of {several:?}"),
         }
     }
 }

@@ -1,0 +1,452 @@
+//! How users are written: the table `[load.users]`, and the keys `delay` and `limit` of `[[load.op]]`.
+//!
+//! It is read in two steps, because the protocol names the operations: [`RawUsers::take`] removes what is of users before
+//! the protocol reads the rest, and [`RawUsers::plan`] puts the names together.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::delay::{Delay, DelayKind};
+use super::plan::{MOST_OPERATIONS, NextOperation, PassCriteria, UserPlan};
+use crate::inputs::limits::MOST_CONNECTIONS;
+use crate::inputs::slo::Slo;
+
+/// How far a row may be from 100 per cent: thirds are written with two decimals.
+const ROW_TOLERANCE: f64 = 0.05;
+
+/// Keys of `[load.users]`, beside those of the protocol.
+pub const USER_KEYS: &[&str] = &["count", "start", "delay", "next", "sequence", "pass"];
+/// Keys of an operation that are of users.
+pub const OPERATION_KEYS: &[&str] = &["delay", "limit"];
+
+/// Why users are not as they are written.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// They do not have the form.
+    #[error(transparent)]
+    Toml(#[from] toml::de::Error),
+    /// A mistake at this place of the text.
+    #[error("{what}")]
+    At {
+        /// Bytes of the text.
+        span: Range<usize>,
+        /// What is wrong, and the remedy.
+        what: String,
+    },
+}
+
+fn at(span: &Range<usize>, what: impl Into<String>) -> ScenarioError {
+    ScenarioError::At { span: span.clone(), what: what.into() }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTable {
+    count: Spanned<u32>,
+    #[serde(default)]
+    start: Option<Spanned<String>>,
+    #[serde(default)]
+    delay: Option<RawDelay>,
+    #[serde(default)]
+    sequence: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    pass: Option<Spanned<RawPass>>,
+    /// Always empty. It exists so that an error about an unknown key lists `next`.
+    #[serde(default, rename = "next")]
+    _next: IgnoredAny,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDelay {
+    #[serde(default)]
+    cycle: Option<Spanned<String>>,
+    #[serde(default)]
+    think: Option<Spanned<String>>,
+    #[serde(default)]
+    min: Option<Spanned<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPass {
+    #[serde(default)]
+    mix: Option<f64>,
+    #[serde(default)]
+    delay: Option<f64>,
+}
+
+/// The row of an operation: where its name stands, and the shares of the next ones with their places.
+type RawRow = (Range<usize>, BTreeMap<String, (Range<usize>, f64)>);
+
+/// What is written of an operation, beside what the protocol reads.
+#[derive(Debug)]
+struct RawOperation {
+    span: Range<usize>,
+    weight: Option<f64>,
+    delay: Option<RawDelay>,
+    limit: Option<Spanned<String>>,
+}
+
+/// The users of a load as they are written.
+#[derive(Debug)]
+pub struct RawUsers {
+    span: Range<usize>,
+    table: RawTable,
+    next: Option<(Range<usize>, BTreeMap<String, RawRow>)>,
+    operations: Vec<RawOperation>,
+}
+
+impl RawUsers {
+    /// Removes what is of users from the table `users` and from the operations. Keys that `own` names are of the protocol, and
+    /// returned.
+    pub fn take<'t>(
+        users: Spanned<DeValue<'t>>,
+        operations: &mut [Spanned<DeValue<'t>>],
+        own: &[&str],
+    ) -> Result<(Self, DeTable<'t>), ScenarioError> {
+        let span = users.span();
+        let DeValue::Table(mut table) = users.into_inner() else {
+            return Err(at(&span, "users: write it as a table [load.users]"));
+        };
+        let mut of_protocol = DeTable::new();
+        for key in own {
+            if let Some((name, value)) = table.remove_entry(*key) {
+                of_protocol.insert(name, value);
+            }
+        }
+        let next = table.remove("next").map(read_rows).transpose()?;
+        let table: RawTable = read(Spanned::new(span.clone(), DeValue::Table(table)))?;
+        let operations = operations.iter_mut().map(RawOperation::take).collect::<Result<_, _>>()?;
+        Ok((Self { span, table, next, operations }, of_protocol))
+    }
+
+    /// How many users there are.
+    pub fn count(&self) -> u32 {
+        *self.table.count.get_ref()
+    }
+
+    /// The plan for operations of these names.
+    pub fn plan(&self, names: &[String]) -> Result<UserPlan, ScenarioError> {
+        let count = self.table.count.get_ref();
+        if *count == 0 || *count > MOST_CONNECTIONS {
+            return Err(at(&self.table.count.span(), "count: give a number of users from 1 to 1,000,000"));
+        }
+        if names.len() > MOST_OPERATIONS {
+            let what = format!("users: {} operations: at most {MOST_OPERATIONS}", names.len());
+            return Err(at(&self.span, what));
+        }
+        let place = |name: &Spanned<String>, key: &str| {
+            place_of(names, name.get_ref())
+                .ok_or_else(|| at(&name.span(), no_operation(key, name.get_ref(), names)))
+        };
+        let start = self.table.start.as_ref().map(|start| place(start, "start")).transpose()?;
+        let next = match (&self.next, &self.table.sequence) {
+            (Some((span, _)), Some(_)) => {
+                return Err(at(span, "next: there is a sequence too: give one of the two"));
+            }
+            (Some((span, rows)), None) => self.matrix(span, rows, names, start.unwrap_or(0))?,
+            (None, Some(sequence)) => {
+                let order: Vec<u16> = sequence
+                    .get_ref()
+                    .iter()
+                    .map(|name| place(name, "sequence"))
+                    .collect::<Result<_, _>>()?;
+                if order.is_empty() || order.len() > MOST_OPERATIONS {
+                    let what = format!("sequence: give from 1 to {MOST_OPERATIONS} operations");
+                    return Err(at(&sequence.span(), what));
+                }
+                if let Some(start) = self.table.start.as_ref().filter(|_| order.first().copied() != start) {
+                    return Err(at(
+                        &start.span(),
+                        "start: a sequence begins with its first operation: leave it out",
+                    ));
+                }
+                NextOperation::Sequence(order)
+            }
+            (None, None) => self.weights()?,
+        };
+        let start = if matches!(next, NextOperation::Matrix(_)) { Some(start.unwrap_or(0)) } else { start };
+        let default = self.table.delay.as_ref().map(RawDelay::read).transpose()?;
+        let delay = |operation: &RawOperation| {
+            let own = operation.delay.as_ref().map(RawDelay::read).transpose()?;
+            Ok(own.or(default).unwrap_or(Delay::NONE))
+        };
+        let limit = |operation: &RawOperation| {
+            let Some(limit) = &operation.limit else { return Ok(None) };
+            let parsed = limit.get_ref().parse::<Slo>();
+            parsed.map(Some).map_err(|error| at(&limit.span(), format!("limit: {error}")))
+        };
+        Ok(UserPlan {
+            start,
+            next,
+            delays: self.operations.iter().map(delay).collect::<Result<_, ScenarioError>>()?,
+            limits: self.operations.iter().map(limit).collect::<Result<_, ScenarioError>>()?,
+            pass: self.pass()?,
+        })
+    }
+
+    fn pass(&self) -> Result<PassCriteria, ScenarioError> {
+        let Some(pass) = &self.table.pass else { return Ok(PassCriteria::default()) };
+        let RawPass { mix, delay } = pass.get_ref();
+        let default = PassCriteria::default();
+        let criteria =
+            PassCriteria { mix: mix.unwrap_or(default.mix), delay: delay.unwrap_or(default.delay) };
+        let fits = |limit: f64| limit > 0.0 && limit <= 100.0;
+        if fits(criteria.mix) && fits(criteria.delay) {
+            return Ok(criteria);
+        }
+        Err(at(&pass.span(), "pass: give limits above 0 and up to 100, such as { mix = 2, delay = 2 }"))
+    }
+
+    fn weights(&self) -> Result<NextOperation, ScenarioError> {
+        let weights: Vec<f64> =
+            self.operations.iter().map(|operation| operation.weight.unwrap_or(1.0)).collect();
+        let wrong = |weight: &f64| !(weight.is_finite() && *weight >= 0.0);
+        if let Some(operation) =
+            self.operations.iter().find(|operation| operation.weight.as_ref().is_some_and(wrong))
+        {
+            return Err(at(&operation.span, "weight: give each operation a weight of 0 or more"));
+        }
+        let sum: f64 = weights.iter().sum();
+        if sum <= 0.0 {
+            return Err(at(&self.span, "users: no operation has a weight: give one above 0, or next"));
+        }
+        Ok(NextOperation::Weights(weights.iter().map(|weight| weight / sum).collect()))
+    }
+
+    fn matrix(
+        &self,
+        span: &Range<usize>,
+        rows: &BTreeMap<String, RawRow>,
+        names: &[String],
+        start: u16,
+    ) -> Result<NextOperation, ScenarioError> {
+        if let Some(operation) = self.operations.iter().find(|operation| operation.weight.is_some()) {
+            return Err(at(&operation.span, "weight: the rows of next say how often: leave it out"));
+        }
+        if let Some((name, (span, _))) = rows.iter().find(|(name, _)| place_of(names, name).is_none()) {
+            return Err(at(span, no_operation("next", name, names)));
+        }
+        let mut matrix = Vec::new();
+        for name in names {
+            let Some((span, row)) = rows.get(name) else {
+                return Err(at(span, format!("next: there is no row for {name:?}: say what comes after it")));
+            };
+            matrix.push(read_row(name, span, row, names)?);
+        }
+        let reached = reachable(&matrix, start.into());
+        if let Some(lost) = (0..names.len()).find(|operation| !reached[*operation]) {
+            let what = format!(
+                "next: no user comes to {:?} from {:?}: give it a share in a row, or remove it",
+                names[lost],
+                names[usize::from(start)]
+            );
+            return Err(at(&rows[&names[lost]].0, what));
+        }
+        Ok(NextOperation::Matrix(matrix))
+    }
+}
+
+impl RawOperation {
+    fn take(operation: &mut Spanned<DeValue<'_>>) -> Result<Self, ScenarioError> {
+        let span = operation.span();
+        let DeValue::Table(table) = operation.get_mut() else {
+            return Err(at(&span, "op: write each operation as a table [[load.op]]"));
+        };
+        let weight = table.get("weight").cloned().map(read).transpose()?;
+        let delay = table.remove("delay").map(read).transpose()?;
+        let limit = table.remove("limit").map(read).transpose()?;
+        Ok(Self { span, weight, delay, limit })
+    }
+}
+
+impl RawDelay {
+    fn read(&self) -> Result<Delay, ScenarioError> {
+        let (kind, length) = match (&self.cycle, &self.think) {
+            (Some(cycle), None) => (DelayKind::Cycle, cycle),
+            (None, Some(think)) => (DelayKind::Think, think),
+            (Some(cycle), Some(_)) => {
+                return Err(at(
+                    &cycle.span(),
+                    "delay: give a cycle, from start to start, or a think time, from end to start",
+                ));
+            }
+            (None, None) => {
+                let span = self.min.as_ref().map_or(0..0, Spanned::span);
+                return Err(at(&span, "delay: give a cycle or a think time, such as { cycle = \"exp:5s\" }"));
+            }
+        };
+        let min = self.min.as_ref().map(|min| min.get_ref().as_str());
+        Delay::parse(kind, length.get_ref(), min)
+            .map_err(|error| at(&length.span(), format!("delay: {error}")))
+    }
+}
+
+/// Reads a value; an error of it has its place.
+fn read<T: DeserializeOwned>(value: Spanned<DeValue<'_>>) -> Result<T, ScenarioError> {
+    Ok(T::deserialize(ValueDeserializer::from(value))?)
+}
+
+fn place_of(names: &[String], name: &str) -> Option<u16> {
+    names.iter().position(|known| known == name).and_then(|place| u16::try_from(place).ok())
+}
+
+fn no_operation(key: &str, name: &str, names: &[String]) -> String {
+    format!("{key}: there is no operation {name:?}: the operations are {}", names.join(", "))
+}
+
+fn read_rows(next: Spanned<DeValue<'_>>) -> Result<(Range<usize>, BTreeMap<String, RawRow>), ScenarioError> {
+    let span = next.span();
+    let DeValue::Table(table) = next.into_inner() else {
+        return Err(at(
+            &span,
+            "next: write a row for each operation, such as home = { login = 40, search = 60 }",
+        ));
+    };
+    let mut rows = BTreeMap::new();
+    for (name, row) in table {
+        let row_span = row.span();
+        let DeValue::Table(row) = row.into_inner() else {
+            return Err(at(
+                &row_span,
+                format!("next.{}: write the row as {{ NAME = PERCENT, … }}", name.get_ref()),
+            ));
+        };
+        let mut shares = BTreeMap::new();
+        for (to, percent) in row {
+            shares.insert(to.get_ref().to_string(), (to.span(), read(percent)?));
+        }
+        rows.insert(name.get_ref().to_string(), (name.span(), shares));
+    }
+    Ok((span, rows))
+}
+
+/// The shares of a row, which add up to 1.
+fn read_row(
+    name: &str,
+    span: &Range<usize>,
+    row: &BTreeMap<String, (Range<usize>, f64)>,
+    names: &[String],
+) -> Result<Vec<f64>, ScenarioError> {
+    let mut shares = vec![0.0; names.len()];
+    for (to, (span, percent)) in row {
+        let Some(to) = place_of(names, to) else {
+            return Err(at(span, no_operation(&format!("next.{name}"), to, names)));
+        };
+        if !(percent.is_finite() && *percent >= 0.0) {
+            return Err(at(span, format!("next.{name}: {percent} is no share: give per cent of 0 or more")));
+        }
+        shares[usize::from(to)] = *percent;
+    }
+    let sum: f64 = shares.iter().sum();
+    if (sum - 100.0).abs() > ROW_TOLERANCE {
+        let what = format!("next.{name}: the row adds up to {sum} per cent: make it 100");
+        return Err(at(span, what));
+    }
+    Ok(shares.into_iter().map(|percent| percent / sum).collect())
+}
+
+/// Which places a walk from `start` comes to.
+fn reachable(matrix: &[Vec<f64>], start: usize) -> Vec<bool> {
+    let mut reached = vec![false; matrix.len()];
+    let mut open = vec![start];
+    reached[start] = true;
+    while let Some(from) = open.pop() {
+        for (to, share) in matrix[from].iter().enumerate() {
+            if *share > 0.0 && !std::mem::replace(&mut reached[to], true) {
+                open.push(to);
+            }
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        ["home", "search", "buy"].map(str::to_owned).to_vec()
+    }
+
+    /// Reads the users of a scenario with three operations.
+    fn parse(users: &str, of_home: &str) -> Result<UserPlan, (usize, String)> {
+        let text = format!(
+            "[users]\n{users}\n[[op]]\nname = \"home\"\n{of_home}\n[[op]]\nname = \"search\"\n[[op]]\nname = \"buy\"\n"
+        );
+        let mut table = DeTable::parse(&text).expect("a table");
+        let table = table.get_mut();
+        let Some(DeValue::Array(operations)) = table.remove("op").map(Spanned::into_inner) else {
+            panic!("operations")
+        };
+        let mut operations: Vec<_> = operations.into_iter().collect();
+        let users = table.remove("users").expect("users");
+        let plan =
+            RawUsers::take(users, &mut operations, &["cookies"]).and_then(|(raw, _)| raw.plan(&names()));
+        plan.map_err(|error| {
+            let span = match &error {
+                ScenarioError::Toml(error) => error.span().expect("a place"),
+                ScenarioError::At { span, .. } => span.clone(),
+            };
+            let message = match &error {
+                ScenarioError::Toml(error) => error.message().to_owned(),
+                ScenarioError::At { what, .. } => what.clone(),
+            };
+            (1 + text[..span.start].matches('\n').count(), message)
+        })
+    }
+
+    const NEXT: &str = "count = 10\nnext.home = { search = 99, buy = 1 }\nnext.search = { home = 50, search = 50 }\nnext.buy = { home = 100 }";
+
+    #[test]
+    fn a_matrix_with_delays_is_read() {
+        let users = format!("{NEXT}\ncookies = 2\ndelay = {{ cycle = \"exp:5s\" }}");
+        let plan = parse(&users, "delay = { think = \"2s\" }\nlimit = \"p90<2s\"").expect("a plan");
+        let NextOperation::Matrix(rows) = &plan.next else { panic!("a matrix") };
+        assert_eq!(rows[0], [0.0, 0.99, 0.01]);
+        assert_eq!(plan.start, Some(0));
+        assert_eq!(plan.delays[0].to_string(), "think 2s");
+        assert_eq!(plan.delays[1].to_string(), "cycle exp:5s");
+        assert!(plan.limits[0].is_some() && plan.limits[1].is_none());
+        assert_eq!(plan.pass, PassCriteria { mix: 2.0, delay: 2.0 });
+    }
+
+    #[test]
+    fn without_a_matrix_there_are_weights_or_a_sequence() {
+        let plan = parse("count = 1\npass = { mix = 3 }", "weight = 3").expect("a plan");
+        assert_eq!(plan.next, NextOperation::Weights(vec![0.6, 0.2, 0.2]));
+        assert_eq!(plan.pass, PassCriteria { mix: 3.0, delay: 2.0 });
+        let plan = parse("count = 1\nsequence = [\"home\", \"buy\", \"home\"]", "").expect("a plan");
+        assert_eq!(plan.next, NextOperation::Sequence(vec![0, 2, 0]));
+    }
+
+    #[test]
+    fn mistakes_have_a_line_with_the_remedy() {
+        let next = |from: &str, to: &str| NEXT.replace(from, to);
+        for (users, of_home, line, why) in [
+            (next("buy = 1 ", "buy = 2 "), "", 3, "next.home: the row adds up to 101 per cent: make it 100"),
+            (next("buy = 1 ", "bye = 1 "), "", 3, "next.home: there is no operation \"bye\""),
+            (next("search = 99, buy = 1 ", "search = 100 "), "", 5, "no user comes to \"buy\" from \"home\""),
+            (next("next.buy", "next.bye"), "", 5, "next: there is no operation \"bye\""),
+            (next("\nnext.buy = { home = 100 }", ""), "", 3, "next: there is no row for \"buy\""),
+            (next("count = 10", "count = 0"), "", 2, "give a number of users"),
+            (NEXT.to_owned() + "\nstart = \"hone\"", "", 6, "start: there is no operation \"hone\""),
+            (NEXT.to_owned() + "\ncuokies = 2", "", 6, "unknown field `cuokies`"),
+            (NEXT.to_owned(), "weight = 2", 6, "weight: the rows of next say how often"),
+            (NEXT.to_owned() + "\ndelay = { min = \"2s\" }", "", 6, "delay: give a cycle or a think time"),
+            (NEXT.to_owned() + "\nsequence = [\"home\"]", "", 3, "next: there is a sequence too"),
+            ("count = 1".to_owned(), "limit = \"p90\"", 5, "limit: \"p90\" is not an objective"),
+            ("count = 1".to_owned(), "delay = { cycle = \"exp:0s\" }", 5, "mean is above its min"),
+        ] {
+            let (found, message) = parse(&users, of_home).expect_err(why);
+            assert!(message.contains(why) && !message.contains('\n'), "{message}");
+            assert_eq!(found, line, "{message}");
+        }
+    }
+}
