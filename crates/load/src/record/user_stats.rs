@@ -38,6 +38,12 @@ pub struct UserStats<H = Micros> {
     /// How often an operation came after another: the row of each, one after the other. Empty where the next does not depend
     /// on the one before.
     pub transitions: Vec<u64>,
+    /// Visits that arrived.
+    pub arrived: u64,
+    /// Of these, those that found no slot.
+    pub refused: u64,
+    /// Visits that ended, and users who left and were followed by others.
+    pub left: u64,
     /// By how much operations fell due later than their cycles say, because the one before took longer; only of those that did.
     pub late: H,
 }
@@ -48,6 +54,9 @@ impl UserStats {
         Self {
             delays: vec![DelayStats::default(); operations],
             transitions: vec![0; if has_transitions { operations * operations } else { 0 }],
+            arrived: 0,
+            refused: 0,
+            left: 0,
             late: micros(),
         }
     }
@@ -56,6 +65,9 @@ impl UserStats {
     pub fn merge<H: RecordedTimes>(&mut self, other: &UserStats<H>) {
         self.delays.iter_mut().zip(&other.delays).for_each(|(sum, part)| sum.add(part));
         self.transitions.iter_mut().zip(&other.transitions).for_each(|(sum, part)| *sum += part);
+        self.arrived += other.arrived;
+        self.refused += other.refused;
+        self.left += other.left;
         other.late.add_to(&mut self.late);
     }
 
@@ -63,12 +75,16 @@ impl UserStats {
     pub fn clear(&mut self) {
         self.delays.fill(DelayStats::default());
         self.transitions.fill(0);
+        (self.arrived, self.refused, self.left) = (0, 0, 0);
         self.late.reset();
     }
 
     /// The same with its histogram in another form.
     pub(super) fn map_histogram<H>(&self, form: impl Fn(&Micros) -> H) -> UserStats<H> {
         UserStats {
+            arrived: self.arrived,
+            refused: self.refused,
+            left: self.left,
             delays: self.delays.clone(),
             transitions: self.transitions.clone(),
             late: form(&self.late),
@@ -95,7 +111,8 @@ impl<H> UserStats<H> {
                 seconds(delay.idle_ns),
             ]
         };
-        self.delays.iter().flat_map(of_delay).chain(self.transitions.iter().copied())
+        let visits = [self.arrived, self.refused, self.left];
+        self.delays.iter().flat_map(of_delay).chain(self.transitions.iter().copied()).chain(visits)
     }
 }
 

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::parse::{RawUsers, ScenarioError};
-use super::plan::UserPlan;
+use super::plan::{UserPlan, VisitArrivals};
 use crate::drivers::RegisteredProtocol;
 use crate::drivers::mix::{MixError, OperationMix};
 use crate::drivers::protocol::ServerAccess;
@@ -19,8 +19,10 @@ pub struct Scenario {
     pub mix: OperationMix,
     /// Their order and delays.
     pub plan: UserPlan,
-    /// How many users there are.
+    /// How many users there are, or visits at once.
     pub count: u32,
+    /// The visits that arrive; none where users stay.
+    pub visits: Option<VisitArrivals>,
     /// The folder of the file.
     pub folder: PathBuf,
 }
@@ -101,7 +103,8 @@ fn parse(text: &str, protocol: RegisteredProtocol, folder: PathBuf) -> Result<Sc
     let spec = protocol.spec(&mix, &access).expect("the protocol has parsed this mix");
     let (names, _) = spec.names().map_err(|error| (0, error.to_string()))?;
     let plan = raw.plan(&names).map_err(of_users)?;
-    Ok(Scenario { mix, plan, count: raw.count(), folder })
+    let visits = raw.visits().map_err(of_users)?;
+    Ok(Scenario { mix, plan, count: raw.count(), visits, folder })
 }
 
 #[cfg(test)]
@@ -163,7 +166,7 @@ path = "/"
             ("path = \"/login\"", "path = \"/{{ tokn }}\"", "shop.toml:17: login, step 1: \"tokn\" is not"),
             ("path = \"/login\"", "pth = \"/login\"", "shop.toml:18: unknown field `pth`"),
             ("[load.users]", "[load.user]", "shop.toml:1: there is no [load.users]"),
-            ("count = 5", "", "shop.toml:5: missing field `count`"),
+            ("count = 5", "", "shop.toml:5: users: give a count of users who stay, or arrivals of visits"),
         ] {
             let message = error(&SHOP.replace(from, to));
             assert!(message.contains(expected), "{message}");

@@ -18,4 +18,4 @@ pub mod summary;
 
 pub use file::{Scenario, ScenarioFileError};
 pub use parse::{RawUsers, ScenarioError};
-pub use plan::{NextOperation, PassCriteria, UserPlan};
+pub use plan::{NextOperation, PassCriteria, UserPlan, VisitArrivals};

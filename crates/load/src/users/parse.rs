@@ -12,15 +12,22 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::delay::{Delay, DelayKind};
-use super::plan::{MOST_OPERATIONS, NextOperation, PassCriteria, UserPlan};
+use super::plan::{MOST_OPERATIONS, NextOperation, PassCriteria, UserPlan, VisitArrivals};
 use crate::inputs::limits::MOST_CONNECTIONS;
 use crate::inputs::slo::Slo;
+use crate::spec::Arrivals;
 
 /// How far a row may be from 100 per cent: thirds are written with two decimals.
 const ROW_TOLERANCE: f64 = 0.05;
 
+/// Visits at once unless a limit is given.
+const MOST_VISITS: u32 = 1_024;
+
 /// Keys of `[load.users]`, beside those of the protocol.
-pub const USER_KEYS: &[&str] = &["count", "start", "delay", "next", "sequence", "pass"];
+pub const USER_KEYS: &[&str] =
+    &["count", "arrivals", "limit", "start", "delay", "next", "sequence", "leave", "pass"];
+/// The name in a row of who leaves.
+const LEAVE: &str = "leave";
 /// Keys of an operation that are of users.
 pub const OPERATION_KEYS: &[&str] = &["delay", "limit"];
 
@@ -47,7 +54,14 @@ fn at(span: &Range<usize>, what: impl Into<String>) -> ScenarioError {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTable {
-    count: Spanned<u32>,
+    #[serde(default)]
+    count: Option<Spanned<u32>>,
+    #[serde(default)]
+    arrivals: Option<Spanned<String>>,
+    #[serde(default)]
+    limit: Option<Spanned<u32>>,
+    #[serde(default)]
+    leave: Option<Spanned<f64>>,
     #[serde(default)]
     start: Option<Spanned<String>>,
     #[serde(default)]
@@ -126,17 +140,57 @@ impl RawUsers {
         Ok((Self { span, table, next, operations }, of_protocol))
     }
 
-    /// How many users there are.
+    /// How many users there are, or visits at once.
     pub fn count(&self) -> u32 {
-        *self.table.count.get_ref()
+        let count = self.table.count.as_ref().or(self.table.limit.as_ref());
+        count.map_or(MOST_VISITS, |count| *count.get_ref())
+    }
+
+    /// The visits that arrive; none where users stay.
+    pub fn visits(&self) -> Result<Option<VisitArrivals>, ScenarioError> {
+        let Some(text) = &self.table.arrivals else { return Ok(None) };
+        let (arrivals, rate) = match text.get_ref().split_once(':') {
+            Some(("poisson", rate)) => (Arrivals::Poisson, rate),
+            Some(("constant", rate)) => (Arrivals::Constant, rate),
+            _ => {
+                let what = "arrivals: write poisson or constant with visits a second, such as \"poisson:20/s\" or \"poisson:10,20,40/60s\"";
+                return Err(at(&text.span(), what));
+            }
+        };
+        let rate = rate.trim().parse().map_err(|error| at(&text.span(), format!("arrivals: {error}")))?;
+        Ok(Some(VisitArrivals { rate, arrivals }))
+    }
+
+    /// Checks that there are users or visits.
+    fn check_population(&self) -> Result<(), ScenarioError> {
+        let RawTable { count, arrivals, limit, .. } = &self.table;
+        let count = match (count, arrivals, limit) {
+            (Some(count), Some(_), _) => {
+                return Err(at(&count.span(), "count: users stay or arrive: give count or arrivals"));
+            }
+            (Some(_), None, Some(limit)) => {
+                return Err(at(
+                    &limit.span(),
+                    "limit: it is of visits: leave it out, or give arrivals instead of count",
+                ));
+            }
+            (None, None, _) => {
+                return Err(at(&self.span, "users: give a count of users who stay, or arrivals of visits"));
+            }
+            (Some(count), None, None) => count,
+            (None, Some(_), Some(limit)) => limit,
+            (None, Some(_), None) => return Ok(()),
+        };
+        if *count.get_ref() == 0 || *count.get_ref() > MOST_CONNECTIONS {
+            return Err(at(&count.span(), "users: give a number from 1 to 1,000,000"));
+        }
+        Ok(())
     }
 
     /// The plan for operations of these names.
     pub fn plan(&self, names: &[String]) -> Result<UserPlan, ScenarioError> {
-        let count = self.table.count.get_ref();
-        if *count == 0 || *count > MOST_CONNECTIONS {
-            return Err(at(&self.table.count.span(), "count: give a number of users from 1 to 1,000,000"));
-        }
+        self.check_population()?;
+        self.visits()?;
         if names.len() > MOST_OPERATIONS {
             let what = format!("users: {} operations: at most {MOST_OPERATIONS}", names.len());
             return Err(at(&self.span, what));
@@ -171,6 +225,7 @@ impl RawUsers {
             }
             (None, None) => self.weights()?,
         };
+        let (next, leave) = self.leaving(next, names)?;
         let start = if matches!(next, NextOperation::Matrix(_)) { Some(start.unwrap_or(0)) } else { start };
         let default = self.table.delay.as_ref().map(RawDelay::read).transpose()?;
         let delay = |operation: &RawOperation| {
@@ -185,10 +240,46 @@ impl RawUsers {
         Ok(UserPlan {
             start,
             next,
+            leave,
             delays: self.operations.iter().map(delay).collect::<Result<_, ScenarioError>>()?,
             limits: self.operations.iter().map(limit).collect::<Result<_, ScenarioError>>()?,
             pass: self.pass()?,
         })
+    }
+
+    /// The shares that leave after each operation, and the rows of those that stay.
+    fn leaving(
+        &self,
+        next: NextOperation,
+        names: &[String],
+    ) -> Result<(NextOperation, Vec<f64>), ScenarioError> {
+        let of_all = match &self.table.leave {
+            None => 0.0,
+            Some(percent) if (0.0..=100.0).contains(percent.get_ref()) => percent.get_ref() / 100.0,
+            Some(percent) => return Err(at(&percent.span(), "leave: give per cent from 0 to 100")),
+        };
+        let mut leave = vec![of_all; names.len()];
+        if let Some((_, rows)) = &self.next {
+            for (name, (_, row)) in rows {
+                let Some((span, percent)) = row.get(LEAVE) else { continue };
+                if of_all > 0.0 {
+                    return Err(at(
+                        span,
+                        format!(
+                            "next.{name}: leave is given for all operations already: give one of the two"
+                        ),
+                    ));
+                }
+                if let Some(place) = place_of(names, name) {
+                    leave[usize::from(place)] = percent / 100.0;
+                }
+            }
+        }
+        if self.table.arrivals.is_some() && leave.iter().all(|share| *share == 0.0) {
+            let what = "users: no visit would end: say in per cent how many leave, such as leave = 10, or in a row of next";
+            return Err(at(&self.span, what));
+        }
+        Ok((next, leave))
     }
 
     fn pass(&self) -> Result<PassCriteria, ScenarioError> {
@@ -335,7 +426,11 @@ fn read_row(
     names: &[String],
 ) -> Result<Vec<f64>, ScenarioError> {
     let mut shares = vec![0.0; names.len()];
+    let leave = row.get(LEAVE).map_or(0.0, |(_, percent)| *percent);
     for (to, (span, percent)) in row {
+        if to == LEAVE && (0.0..=100.0).contains(percent) {
+            continue;
+        }
         let Some(to) = place_of(names, to) else {
             return Err(at(span, no_operation(&format!("next.{name}"), to, names)));
         };
@@ -345,10 +440,12 @@ fn read_row(
         shares[usize::from(to)] = *percent;
     }
     let sum: f64 = shares.iter().sum();
-    if (sum - 100.0).abs() > ROW_TOLERANCE {
-        let what = format!("next.{name}: the row adds up to {sum} per cent: make it 100");
+    if (sum + leave - 100.0).abs() > ROW_TOLERANCE {
+        let what = format!("next.{name}: the row adds up to {} per cent: make it 100", sum + leave);
         return Err(at(span, what));
     }
+    // Where all leave, what would come next does not matter.
+    let sum = if sum > 0.0 { sum } else { 1.0 };
     Ok(shares.into_iter().map(|percent| percent / sum).collect())
 }
 
@@ -435,7 +532,7 @@ mod tests {
             (next("search = 99, buy = 1 ", "search = 100 "), "", 5, "no user comes to \"buy\" from \"home\""),
             (next("next.buy", "next.bye"), "", 5, "next: there is no operation \"bye\""),
             (next("\nnext.buy = { home = 100 }", ""), "", 3, "next: there is no row for \"buy\""),
-            (next("count = 10", "count = 0"), "", 2, "give a number of users"),
+            (next("count = 10", "count = 0"), "", 2, "give a number from 1"),
             (NEXT.to_owned() + "\nstart = \"hone\"", "", 6, "start: there is no operation \"hone\""),
             (NEXT.to_owned() + "\ncuokies = 2", "", 6, "unknown field `cuokies`"),
             (NEXT.to_owned(), "weight = 2", 6, "weight: the rows of next say how often"),

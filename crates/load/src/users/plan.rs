@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delay;
+use crate::inputs::rate::RateProfile;
 use crate::inputs::slo::Slo;
+use crate::spec::Arrivals;
 
 /// Most operations of users. The walk has a count for each pair.
 pub const MOST_OPERATIONS: usize = 100;
@@ -30,12 +32,23 @@ pub struct UserPlan {
     pub start: Option<u16>,
     /// What comes next.
     pub next: NextOperation,
+    /// The share of users, 0 to 1, who leave after each operation. Where users stay, another one comes in the place of each.
+    pub leave: Vec<f64>,
     /// The delay after each operation.
     pub delays: Vec<Delay>,
     /// The limits of each operation.
     pub limits: Vec<Option<Slo>>,
     /// What the load must meet.
     pub pass: PassCriteria,
+}
+
+/// Visits that arrive from outside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VisitArrivals {
+    /// Visits a second over time.
+    pub rate: RateProfile,
+    /// Gaps between them.
+    pub arrivals: Arrivals,
 }
 
 /// What a load of users must meet.
@@ -76,15 +89,26 @@ impl UserPlan {
     /// The share of each operation in the long run.
     pub fn shares(&self) -> Vec<f64> {
         match &self.next {
+            // Who leaves is followed by a user whose first operation has the same weights.
             NextOperation::Weights(weights) => weights.clone(),
             NextOperation::Sequence(order) => {
+                let row = |at: usize| {
+                    let mut row = vec![0.0; order.len()];
+                    row[(at + 1) % order.len()] = 1.0;
+                    row
+                };
+                let rows: Vec<Vec<f64>> = (0..order.len()).map(row).collect();
+                let leave: Vec<f64> =
+                    order.iter().map(|operation| self.leave[usize::from(*operation)]).collect();
                 let mut shares = vec![0.0; self.operations()];
-                for operation in order {
-                    shares[usize::from(*operation)] += 1.0 / order.len() as f64;
+                for (operation, share) in order.iter().zip(stationary(&rows, &leave, 0)) {
+                    shares[usize::from(*operation)] += share;
                 }
                 shares
             }
-            NextOperation::Matrix(rows) => stationary(rows, usize::from(self.start.unwrap_or(0))),
+            NextOperation::Matrix(rows) => {
+                stationary(rows, &self.leave, usize::from(self.start.unwrap_or(0)))
+            }
         }
     }
 
@@ -94,15 +118,17 @@ impl UserPlan {
     }
 }
 
-/// The stationary distribution of a chain that begins at `start`. Half of each step stays, so that chains that alternate
-/// converge as well.
-fn stationary(rows: &[Vec<f64>], start: usize) -> Vec<f64> {
+/// The stationary distribution of a chain that begins at `start`, and begins there again where a user leaves. Half of each step
+/// stays, so that chains that alternate converge as well.
+fn stationary(rows: &[Vec<f64>], leave: &[f64], start: usize) -> Vec<f64> {
     let mut shares = vec![0.0; rows.len()];
     shares[start] = 1.0;
     loop {
         let mut next: Vec<f64> = shares.iter().map(|share| share / 2.0).collect();
-        for (share, row) in shares.iter().zip(rows) {
-            next.iter_mut().zip(row).for_each(|(sum, part)| *sum += share * part / 2.0);
+        for ((share, row), leave) in shares.iter().zip(rows).zip(leave) {
+            let stays = share * (1.0 - leave) / 2.0;
+            next.iter_mut().zip(row).for_each(|(sum, part)| *sum += stays * part);
+            next[start] += share * leave / 2.0;
         }
         let moved: f64 = shares.iter().zip(&next).map(|(a, b)| (a - b).abs()).sum();
         shares = next;
@@ -137,6 +163,7 @@ mod tests {
         UserPlan {
             start: None,
             next,
+            leave: vec![0.0; operations],
             delays: vec![cycle; operations],
             limits: vec![None; operations],
             pass: PassCriteria::default(),
@@ -158,6 +185,15 @@ mod tests {
         let shares = plan(NextOperation::Matrix(rows), 2).shares();
         assert!((shares[0] - 0.5).abs() < 1e-9);
         let shares = plan(NextOperation::Sequence(vec![0, 1, 1, 1]), 2).shares();
-        assert_eq!(shares, [0.25, 0.75]);
+        assert!((shares[0] - 0.25).abs() < 1e-9, "{shares:?}");
+    }
+
+    #[test]
+    fn visits_begin_again_where_they_left() {
+        let rows = vec![vec![0.0, 1.0], vec![0.0, 1.0]];
+        let of_visits = UserPlan { leave: vec![0.5, 0.25], ..plan(NextOperation::Matrix(rows), 2) };
+        // Half of the visits end after the first operation; the others have four more in the mean.
+        let shares = of_visits.shares();
+        assert!((shares[0] - 1.0 / 3.0).abs() < 1e-9, "{shares:?}");
     }
 }

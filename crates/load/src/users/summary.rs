@@ -12,18 +12,27 @@ use super::plan::{NextOperation, UserPlan};
 use crate::engine::LoadOutcome;
 use crate::inputs::slo::{Quantity, Slo};
 use crate::record::{DelayStats, Micros, OperationStats, UserStats, times};
+use crate::spec::Shape;
 use crate::validity::BrokenRule;
 
 /// Standard errors that chance explains: beyond them are 0.05 % of all figures.
 pub const CHANCE: f64 = 3.5;
+/// Largest share of visits that may find no slot.
+pub const MAX_REFUSED: f64 = 0.001;
 /// How far the number of users may be from throughput times (response + delay), a share.
 pub const MAX_LITTLE: f64 = 0.025;
 
 /// The users of a load. Part of the JSON object that [`crate::output`] describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UserSummary {
-    /// How many there were.
+    /// How many there were; of visits, how many there may be at once.
     pub count: u32,
+    /// Visits that arrived in the measured time; none where users stay.
+    pub arrived: Option<u64>,
+    /// Of these, those that found no slot and were refused.
+    pub refused: Option<u64>,
+    /// Visits that ended, and users who left and were followed by others.
+    pub left: u64,
     /// Operations that fell due in the measured time.
     pub begun: u64,
     /// The users by Little's law: operations a second times the mean of response and delay until the next.
@@ -110,6 +119,9 @@ impl UserSummary {
         };
         Some(Self {
             count: outcome.spec.connections,
+            arrived: has_visits(outcome).then_some(stats.arrived),
+            refused: has_visits(outcome).then_some(stats.refused),
+            left: stats.left,
             begun,
             count_by_littles_law: users_by_littles_law(outcome, stats),
             declared_delay_s: plan.mean_delay(),
@@ -119,6 +131,11 @@ impl UserSummary {
             operations: outcome.operations.iter().enumerate().map(operation).collect(),
         })
     }
+}
+
+/// Whether users arrive from outside and leave.
+fn has_visits(outcome: &LoadOutcome) -> bool {
+    matches!(outcome.spec.part.shape, Shape::Open { .. })
 }
 
 /// The plan, and what was recorded of its users.
@@ -181,6 +198,9 @@ pub(crate) fn broken_rules(outcome: &LoadOutcome) -> Vec<BrokenRule> {
         }
     }
     broken.extend(broken_delays(plan, stats));
+    if stats.refused as f64 > MAX_REFUSED * stats.arrived as f64 {
+        broken.push(BrokenRule::RefusedVisits { refused: stats.refused, arrived: stats.arrived });
+    }
     for (at, limit) in plan.limits.iter().enumerate() {
         let operation = &outcome.total.operations[at];
         let Some(limit) = limit.as_ref().filter(|_| stats.delays[at].begun > 0) else { continue };
@@ -199,7 +219,7 @@ pub(crate) fn broken_rules(outcome: &LoadOutcome) -> Vec<BrokenRule> {
     let allowed = MAX_LITTLE.max(CHANCE / (begun as f64).sqrt());
     if let Some(found) = users_by_littles_law(outcome, stats)
         && (found / f64::from(users) - 1.0).abs() > allowed
-        && !outcome.interrupted
+        && !(outcome.interrupted || has_visits(outcome))
     {
         broken.push(BrokenRule::LittlesLaw { users, found });
     }
@@ -253,10 +273,11 @@ mod tests {
     fn outcome(begun: [u64; 2]) -> LoadOutcome {
         let mut outcome = example::outcome();
         let cycle = Delay::parse(DelayKind::Cycle, "1s", None).expect("a delay");
-        outcome.spec.connections = 10;
+        (outcome.spec.connections, outcome.spec.part.shape) = (10, Shape::closed());
         outcome.spec.users = Some(UserPlan {
             start: None,
             next: NextOperation::Weights(vec![0.8, 0.2]),
+            leave: vec![0.0; 2],
             delays: vec![cycle; 2],
             limits: vec![Some("p90<20ms".parse().expect("a limit")), None],
             pass: PassCriteria::default(),
@@ -332,6 +353,17 @@ mod tests {
             "{:?}",
             broken(&other)
         );
+    }
+
+    #[test]
+    fn refused_visits_are_named() {
+        let mut visits = outcome([800, 200]);
+        visits.spec.part.shape = Shape::open(5.0, crate::spec::Arrivals::Poisson);
+        let stats = visits.total.users.as_mut().expect("users");
+        (stats.arrived, stats.refused) = (10_000, 10);
+        assert_eq!(broken(&visits), Vec::<String>::new(), "one of a thousand");
+        visits.total.users.as_mut().expect("users").refused = 11;
+        assert!(broken(&visits)[0].starts_with("11 of 10000 visits found no slot"), "{:?}", broken(&visits));
     }
 
     #[test]

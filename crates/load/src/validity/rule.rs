@@ -105,6 +105,13 @@ pub enum BrokenRule {
         /// 99th percentile.
         p99_us: u64,
     },
+    /// Visits arrived that found no slot: the load was smaller than the arrivals say.
+    RefusedVisits {
+        /// How many were refused.
+        refused: u64,
+        /// Of how many.
+        arrived: u64,
+    },
     /// The users are not as many as throughput and times say: some did not take part, or something was not recorded.
     LittlesLaw {
         /// How many the load has.
@@ -152,6 +159,7 @@ impl BrokenRule {
                 | Self::Delay { .. }
                 | Self::DrawnDelay { .. }
                 | Self::OperationLimit { .. }
+                | Self::RefusedVisits { .. }
                 | Self::LittlesLaw { .. }
         )
     }
@@ -233,6 +241,10 @@ impl fmt::Display for BrokenRule {
             Self::OperationLimit { operation, limit, p50_us, p90_us, p99_us } => write!(
                 f,
                 "operation {operation} misses {limit}: p50 {p50_us} µs, p90 {p90_us} µs, p99 {p99_us} µs: give fewer users, or another limit"
+            ),
+            Self::RefusedVisits { refused, arrived } => write!(
+                f,
+                "{refused} of {arrived} visits found no slot (at most 0.1 %): raise the limit of visits, or let fewer arrive"
             ),
             Self::LittlesLaw { users, found } => write!(
                 f,

@@ -165,7 +165,10 @@ impl<D: Driver> Worker<D> {
 
     /// Opens the connections, reports that it is ready, and runs each part until there is none left.
     fn run_parts(&mut self, reports: &PartReports) -> Result<(), Errno> {
-        if self.context.spec.requests_per_connection != Some(1) {
+        let spec = &self.context.spec;
+        // A visit brings its connection.
+        let has_visits = spec.users.is_some() && matches!(spec.part.shape, Shape::Open { .. });
+        if spec.requests_per_connection != Some(1) && !has_visits {
             self.open_all()?;
         }
         self.operations.meter.opened();
@@ -244,12 +247,14 @@ impl<D: Driver> Worker<D> {
             (Shape::Closed { .. }, Some(users)) => Pacer::users(users, remaining, measured),
             (Shape::Closed { think }, None) => Pacer::closed(*think, remaining, measured),
             (Shape::Open { rate, arrivals }, users) => {
-                self.operations.users = users;
                 let place = (worker, workers);
                 let seed = part.seed_of(worker, 1);
                 let first_due = Nanos(begin.0.saturating_sub(Nanos::from(part.due_before).0));
                 let schedule = Schedule::new(rate, *arrivals, part.warmup, first_due, place, seed);
-                Pacer::open(schedule, remaining, measured)
+                match users {
+                    Some(users) => Pacer::visits(users, schedule, remaining, measured),
+                    None => Pacer::open(schedule, remaining, measured),
+                }
             }
         };
         // Events from the time since the last part, or in which other workers opened their connections; there is no time

@@ -412,8 +412,11 @@ impl<D: Driver> Operations<D> {
             return;
         }
         let now = self.now;
-        if let Some(assignment) = self.pacer.as_mut().and_then(|pacer| pacer.release(id, now, since)) {
+        let Some(pacer) = &mut self.pacer else { return };
+        if let Some(assignment) = pacer.release(id, now, since) {
             self.assign(assignment);
+        } else if pacer.has_left(id) && self.connections[id as usize].phase == ConnectionPhase::Idle {
+            self.close(id);
         }
     }
 

@@ -38,7 +38,15 @@ enum PacerMode {
     /// Operations arrive on a schedule and take the connection that has been free longest.
     Open { schedule: Schedule, free: VecDeque<(ConnectionId, Nanos)>, backlog: VecDeque<Nanos> },
     /// Each connection is of a user, who says which operation is next and when.
-    Users(Box<Walks>),
+    Users { walks: Box<Walks>, visits: Option<Visits> },
+}
+
+/// Users who arrive from outside and leave.
+#[derive(Debug)]
+struct Visits {
+    schedule: Schedule,
+    /// Slots without a user.
+    free: VecDeque<ConnectionId>,
 }
 
 /// Decides when connections begin operations.
@@ -69,21 +77,41 @@ impl Pacer {
     }
 
     /// At most `remaining` operations of users.
-    pub fn users(mut walks: Box<Walks>, remaining: u64, measured: Range<Nanos>) -> Self {
+    pub fn users(walks: Box<Walks>, remaining: u64, measured: Range<Nanos>) -> Self {
+        Self::of_walks(walks, None, remaining, measured)
+    }
+
+    /// At most `remaining` operations of visits that arrive on a schedule. One that finds no connection without a visit is refused.
+    pub fn visits(walks: Box<Walks>, schedule: Schedule, remaining: u64, measured: Range<Nanos>) -> Self {
+        Self::of_walks(walks, Some(Visits { schedule, free: VecDeque::new() }), remaining, measured)
+    }
+
+    fn of_walks(
+        mut walks: Box<Walks>,
+        visits: Option<Visits>,
+        remaining: u64,
+        measured: Range<Nanos>,
+    ) -> Self {
         walks.begin_part(measured.clone());
-        Self::new(PacerMode::Users(walks), remaining, measured)
+        Self::new(PacerMode::Users { walks, visits }, remaining, measured)
+    }
+
+    /// Whether the user of a connection has left, so that the connection ends.
+    #[inline]
+    pub fn has_left(&self, connection: ConnectionId) -> bool {
+        matches!(&self.mode, PacerMode::Users { walks, visits: Some(_) } if walks.is_away(connection))
     }
 
     /// The part has ended at `now`: its users, for the next one.
     pub fn into_users(self, now: Nanos) -> Option<Box<Walks>> {
-        let PacerMode::Users(mut walks) = self.mode else { return None };
+        let PacerMode::Users { mut walks, .. } = self.mode else { return None };
         walks.end_part(now);
         Some(walks)
     }
 
     /// What users did since the last call.
     pub fn take_users(&mut self, into: &mut Option<Box<UserStats>>) {
-        let PacerMode::Users(walks) = &mut self.mode else { return };
+        let PacerMode::Users { walks, .. } = &mut self.mode else { return };
         match into {
             Some(sum) => sum.merge(&walks.stats),
             None => *into = Some(Box::new(walks.stats.clone())),
@@ -95,7 +123,7 @@ impl Pacer {
     #[inline]
     pub fn planned(&self, connection: ConnectionId) -> Option<PlannedOperation> {
         match &self.mode {
-            PacerMode::Users(walks) => Some(walks.planned(connection)),
+            PacerMode::Users { walks, .. } => Some(walks.planned(connection)),
             _ => None,
         }
     }
@@ -115,7 +143,11 @@ impl Pacer {
     ) -> Option<Assignment> {
         let at = match &mut self.mode {
             PacerMode::Closed { think } if !think.is_zero() => begin.after(think.mul_f64(share)),
-            PacerMode::Users(walks) => walks.join(connection, share, begin),
+            PacerMode::Users { walks, visits: Some(visits) } if walks.is_away(connection) => {
+                visits.free.push_back(connection);
+                return None;
+            }
+            PacerMode::Users { walks, .. } => walks.join(connection, share, begin),
             _ => return self.release(connection, now, begin),
         };
         self.resting.push(Reverse((at, connection)));
@@ -138,12 +170,23 @@ impl Pacer {
                 free.push_back((connection, free_since));
                 None
             }
-            PacerMode::Users(walks) => {
-                // A connection that opened late has a user who joins now.
-                let at = if walks.is_busy(connection) {
-                    walks.end(connection, free_since)
-                } else {
-                    walks.join(connection, 0.0, now)
+            PacerMode::Users { walks, visits } => {
+                let at = match visits {
+                    Some(visits) if walks.is_away(connection) => {
+                        visits.free.push_back(connection);
+                        return None;
+                    }
+                    visits if walks.is_busy(connection) => {
+                        let Some(at) = walks.end(connection, free_since, visits.is_none()) else {
+                            if let Some(visits) = visits {
+                                visits.free.push_back(connection);
+                            }
+                            return None;
+                        };
+                        at
+                    }
+                    // A connection that opened late has a user who joins now.
+                    _ => walks.join(connection, 0.0, now),
                 };
                 if at <= now {
                     return self.begin(connection, at, free_since);
@@ -157,11 +200,15 @@ impl Pacer {
     /// A connection could not be opened: it rests until `until` and then counts as free. Its user's operation has failed.
     pub fn rest(&mut self, connection: ConnectionId, until: Nanos) {
         let mut until = until;
-        if let PacerMode::Users(walks) = &mut self.mode {
-            if walks.is_busy(connection) {
-                walks.end(connection, until);
+        if let PacerMode::Users { walks, visits } = &mut self.mode {
+            let has_left =
+                walks.is_busy(connection) && walks.end(connection, until, visits.is_none()).is_none();
+            match visits {
+                Some(visits) if has_left || walks.is_away(connection) => {
+                    return visits.free.push_back(connection);
+                }
+                _ => walks.postpone(connection, until),
             }
-            walks.postpone(connection, until);
             until = walks.due(connection);
         }
         self.resting.push(Reverse((until, connection)));
@@ -175,12 +222,15 @@ impl Pacer {
         {
             self.resting.pop();
             let assignment = match self.mode {
-                PacerMode::Closed { .. } | PacerMode::Users(_) => self.begin(connection, at, at),
+                PacerMode::Closed { .. } | PacerMode::Users { .. } => self.begin(connection, at, at),
                 PacerMode::Open { .. } => self.release(connection, now, now),
             };
             if assignment.is_some() {
                 return assignment;
             }
+        }
+        if let PacerMode::Users { visits: Some(_), .. } = &self.mode {
+            return self.next_visit(now);
         }
         let PacerMode::Open { schedule, free, backlog } = &mut self.mode else { return None };
         while self.remaining > 0
@@ -200,6 +250,22 @@ impl Pacer {
         None
     }
 
+    /// The next visit that has arrived by `now` and has a slot.
+    #[cold]
+    fn next_visit(&mut self, now: Nanos) -> Option<Assignment> {
+        while self.remaining > 0 {
+            let PacerMode::Users { walks, visits: Some(visits) } = &mut self.mode else { return None };
+            let at = visits.schedule.take_due(now, self.measured.end)?;
+            let slot = visits.free.pop_front();
+            walks.count_arrival(at, slot.is_some());
+            if let Some(slot) = slot {
+                walks.arrive(slot, at);
+                return self.begin(slot, at, at);
+            }
+        }
+        None
+    }
+
     /// An operation of a closed loop or of a user is due at `intended_start`, unless all have begun.
     #[inline]
     fn begin(
@@ -213,7 +279,7 @@ impl Pacer {
         }
         self.remaining -= 1;
         self.offered += u64::from(intended_start >= self.measured.start);
-        if let PacerMode::Users(walks) = &mut self.mode {
+        if let PacerMode::Users { walks, .. } = &mut self.mode {
             walks.begin(connection);
         }
         Some(Assignment { connection, intended_start, free_since })
@@ -228,7 +294,10 @@ impl Pacer {
     /// When the next operation of an open loop is due; never if there is none.
     fn next_arrival(&self) -> Nanos {
         match &self.mode {
-            PacerMode::Open { schedule, .. } if self.remaining > 0 && schedule.next() < self.measured.end => {
+            PacerMode::Open { schedule, .. }
+            | PacerMode::Users { visits: Some(Visits { schedule, .. }), .. }
+                if self.remaining > 0 && schedule.next() < self.measured.end =>
+            {
                 schedule.next()
             }
             _ => Nanos::NEVER,
@@ -251,8 +320,9 @@ impl Pacer {
     /// Can no operation begin any more, except when a busy connection is released?
     pub fn is_finished(&self) -> bool {
         match &self.mode {
-            PacerMode::Closed { .. } | PacerMode::Users(_) => {
+            PacerMode::Closed { .. } | PacerMode::Users { .. } => {
                 let next = self.resting.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
+                let next = next.min(self.next_arrival());
                 self.remaining == 0 || next >= self.measured.end
             }
             PacerMode::Open { backlog, .. } => backlog.is_empty() && self.next_arrival() == Nanos::NEVER,
@@ -284,6 +354,8 @@ mod tests {
     use super::*;
     use crate::inputs::rate::RateProfile;
     use crate::spec::Arrivals;
+    use crate::users::delay::{Delay, DelayKind};
+    use crate::users::{NextOperation, PassCriteria, UserPlan};
 
     const SECOND: u64 = 1_000_000_000;
     const ALWAYS: Range<Nanos> = Nanos(0)..Nanos::NEVER;
@@ -358,6 +430,20 @@ mod tests {
         assert_eq!((begun, pacer.take_offered()), (20, 10));
     }
 
+    /// Users of two operations with delays around 20 ms, a tenth of whom leave after each.
+    fn walks(users: u32) -> Box<Walks> {
+        let delay = |kind| Delay::parse(kind, "exp:20ms", None).expect("a delay");
+        let plan = UserPlan {
+            start: None,
+            next: NextOperation::Weights(vec![0.5, 0.5]),
+            leave: vec![0.1; 2],
+            delays: vec![delay(DelayKind::Cycle), delay(DelayKind::Think)],
+            limits: vec![None; 2],
+            pass: PassCriteria::default(),
+        };
+        Box::new(Walks::new(&plan, users, 1))
+    }
+
     #[derive(Clone, Debug)]
     enum Action {
         /// Time passes, and everything that is due begins.
@@ -387,14 +473,16 @@ mod tests {
         fn connections_and_operations_are_conserved(
             actions in actions(),
             connections in 1_u32..8,
-            mode in 0..3,
+            mode in 0..5,
             limit in prop_oneof![Just(u64::MAX), 0_u64..60],
         ) {
             let end = Nanos(2 * SECOND);
             let mut pacer = match mode {
                 0 => Pacer::closed(Duration::ZERO, limit, Nanos(0)..end),
                 1 => Pacer::closed(Duration::from_millis(7), limit, Nanos(0)..end),
-                _ => Pacer::open(constant(100.0, 0, 1), limit, Nanos(0)..end),
+                2 => Pacer::open(constant(100.0, 0, 1), limit, Nanos(0)..end),
+                3 => Pacer::users(walks(connections), limit, Nanos(0)..end),
+                _ => Pacer::visits(walks(connections), constant(100.0, 0, 1), limit, Nanos(0)..end),
             };
             let mut now = Nanos(0);
             let mut busy = BTreeSet::new();

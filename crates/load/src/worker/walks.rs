@@ -162,17 +162,47 @@ impl Walks {
         }
     }
 
-    /// The user's operation has ended at `end`. Draws the next one and its delay; returns when it is due.
+    /// A visit arrives in this slot at `at`, when its first operation is due.
+    pub fn arrive(&mut self, id: ConnectionId, at: Nanos) {
+        let place = self.first_place();
+        self.users[id as usize] = User { due: at, place, state: UserState::Waiting, is_new: true };
+    }
+
+    /// A visit arrived at `at`, and found a slot or not.
+    pub fn count_arrival(&mut self, at: Nanos, has_slot: bool) {
+        if self.measured.contains(&at) {
+            self.stats.arrived += 1;
+            self.stats.refused += u64::from(!has_slot);
+        }
+    }
+
+    /// Whether no user has this slot.
+    pub fn is_away(&self, id: ConnectionId) -> bool {
+        self.users[id as usize].state == UserState::Away
+    }
+
+    /// The user's operation has ended at `end`. Draws the next one and its delay; returns when it is due. None where the user has
+    /// left: where users stay (`stays`), another one comes in its place instead.
     #[inline]
-    pub fn end(&mut self, id: ConnectionId, end: Nanos) -> Nanos {
+    pub fn end(&mut self, id: ConnectionId, end: Nanos, stays: bool) -> Option<Nanos> {
         let before = self.users[id as usize];
+        let operation = usize::from(self.plan.operation_at(before.place));
+        let leave = self.plan.leave[operation];
+        let leaves = leave > 0.0 && self.rng.random::<f64>() < leave;
+        if leaves {
+            self.stats.left += u64::from(self.measured.contains(&before.due));
+            if !stays {
+                self.users[id as usize].state = UserState::Away;
+                return None;
+            }
+        }
         let next = match &self.plan.next {
+            _ if leaves => self.first_place(),
             NextOperation::Sequence(order) if usize::from(before.place) + 1 == order.len() => 0,
             NextOperation::Sequence(_) => before.place + 1,
             NextOperation::Weights(_) => self.draw(0),
             NextOperation::Matrix(_) => self.draw(before.place.into()),
         };
-        let operation = usize::from(self.plan.operation_at(before.place));
         let delay = &self.plan.delays[operation];
         let drawn = Nanos::from(delay.draw(&mut self.rng));
         let (due, late, actual) = match delay.kind {
@@ -184,22 +214,21 @@ impl Walks {
             }
         };
         if self.measured.contains(&before.due) {
-            let stats = &mut self.stats.delays[operation];
-            stats.followed += 1;
-            stats.drawn_ns += drawn.0;
-            stats.actual_ns += actual.0;
-            stats.idle_ns += due.since(end).0;
+            let delays = &mut self.stats.delays[operation];
+            delays.followed += 1;
+            delays.drawn_ns += drawn.0;
+            delays.actual_ns += actual.0;
+            delays.idle_ns += due.since(end).0;
             if late.0 > 0 {
                 record(&mut self.stats.late, micros_of(late));
             }
-            if let Some(count) =
-                self.stats.transitions.get_mut(operation * self.plan.operations() + usize::from(next))
-            {
+            let pair = operation * self.plan.operations() + usize::from(next);
+            if let Some(count) = self.stats.transitions.get_mut(pair).filter(|_| !leaves) {
                 *count += 1;
             }
         }
-        self.users[id as usize] = User { due, place: next, state: UserState::Waiting, is_new: false };
-        due
+        self.users[id as usize] = User { due, place: next, state: UserState::Waiting, is_new: leaves };
+        Some(due)
     }
 
     /// The user's operation is due at `until` at the earliest.
@@ -232,8 +261,14 @@ mod tests {
     const ALWAYS: Range<Nanos> = Nanos(0)..Nanos::NEVER;
 
     fn plan(next: NextOperation, delay: Delay, operations: usize) -> UserPlan {
-        let (delays, limits) = (vec![delay; operations], vec![None; operations]);
-        UserPlan { start: None, next, delays, limits, pass: PassCriteria::default() }
+        let (delays, limits, leave) =
+            (vec![delay; operations], vec![None; operations], vec![0.0; operations]);
+        UserPlan { start: None, next, leave, delays, limits, pass: PassCriteria::default() }
+    }
+
+    /// Ends the operation of a user who stays.
+    fn finish(walks: &mut Walks, id: ConnectionId, end: Nanos) -> Nanos {
+        walks.end(id, end, true).expect("who leaves is followed by another")
     }
 
     fn cycle(text: &str) -> Delay {
@@ -260,7 +295,7 @@ mod tests {
         let mut now = walks.join(0, 0.0, Nanos(0));
         for _ in 0..50_000 {
             walks.begin(0);
-            now = walks.end(0, now);
+            now = finish(&mut walks, 0, now);
         }
         for (from, row) in rows.iter().enumerate() {
             let counts = &walks.stats.transitions[from * 4..][..4];
@@ -288,7 +323,7 @@ mod tests {
             let mut due = walks.join(id, f64::from(id) / f64::from(users), Nanos(0));
             while due < end {
                 walks.begin(id);
-                due = walks.end(id, due.after(Duration::from_millis(3)));
+                due = finish(&mut walks, id, due.after(Duration::from_millis(3)));
             }
         }
         let begun = walks.stats.delays[0].begun as f64;
@@ -305,9 +340,13 @@ mod tests {
         walks.begin_part(ALWAYS);
         assert_eq!(walks.join(0, 0.5, Nanos(10 * SECOND)), Nanos(11 * SECOND), "half of a cycle later");
         walks.begin(0);
-        assert_eq!(walks.end(0, Nanos(12 * SECOND)), Nanos(13 * SECOND));
+        assert_eq!(finish(&mut walks, 0, Nanos(12 * SECOND)), Nanos(13 * SECOND));
         walks.begin(0);
-        assert_eq!(walks.end(0, Nanos(18 * SECOND)), Nanos(18 * SECOND), "three seconds after its cycle");
+        assert_eq!(
+            finish(&mut walks, 0, Nanos(18 * SECOND)),
+            Nanos(18 * SECOND),
+            "three seconds after its cycle"
+        );
         assert_eq!((walks.stats.late.len(), walks.stats.late.max() / 10_000), (1, 300));
         let delays = walks.stats.delays[0];
         assert_eq!((delays.drawn_ns, delays.actual_ns), (4 * SECOND, 7 * SECOND));
@@ -320,8 +359,32 @@ mod tests {
         walks.begin_part(ALWAYS);
         walks.join(0, 0.0, Nanos(0));
         walks.begin(0);
-        assert_eq!(walks.end(0, Nanos(9 * SECOND)), Nanos(11 * SECOND));
+        assert_eq!(finish(&mut walks, 0, Nanos(9 * SECOND)), Nanos(11 * SECOND));
         assert!(walks.stats.late.is_empty());
+    }
+
+    #[test]
+    fn visits_leave_by_their_shares() {
+        let mut of_visits = plan(NextOperation::Weights(vec![1.0]), cycle("1s"), 1);
+        of_visits.leave = vec![0.1];
+        let mut walks = Walks::new(&of_visits, 1, 4);
+        walks.begin_part(ALWAYS);
+        let (mut visits, mut operations) = (0_u32, 0_u32);
+        while visits < 2_000 {
+            walks.arrive(0, Nanos(SECOND));
+            assert!(walks.planned(0).is_first);
+            let mut due = Some(Nanos(SECOND));
+            while let Some(at) = due {
+                operations += 1;
+                walks.begin(0);
+                due = walks.end(0, at, false);
+            }
+            assert!(walks.is_away(0));
+            visits += 1;
+        }
+        let mean = f64::from(operations) / f64::from(visits);
+        assert!((mean - 10.0).abs() < 0.8, "geometric, with a mean of ten: {mean}");
+        assert_eq!(walks.stats.left, 2_000);
     }
 
     #[test]
@@ -332,7 +395,7 @@ mod tests {
         walks.join(0, 0.0, Nanos(0));
         assert!(walks.planned(0).is_first);
         walks.begin(0);
-        walks.end(0, Nanos(SECOND));
+        finish(&mut walks, 0, Nanos(SECOND));
         walks.end_part(Nanos(4 * SECOND));
         walks.begin_part(ALWAYS);
         assert_eq!(walks.join(0, 0.0, Nanos(100 * SECOND)), Nanos(106 * SECOND), "six seconds were left");

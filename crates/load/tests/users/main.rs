@@ -12,7 +12,7 @@ use load::drivers::protocol::ServerAccess;
 use load::engine::{self, LoadOutcome};
 use load::output::LoadOutput;
 use load::spans::Spans;
-use load::spec::LoadSpec;
+use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
 use load::users::Scenario;
 
@@ -71,12 +71,14 @@ fn spec(shop: &Shop, scenario: &str, requests: u64) -> LoadSpec {
     let scenario = Scenario::read(Path::new(&file), http).unwrap_or_else(|error| panic!("{error}"));
     let access = ServerAccess { authority: shop.address.to_string(), ..ServerAccess::default() };
     let protocol = http.spec(&scenario.mix, &access).expect("a load of this protocol");
+    let shape = scenario.visits.map(|visits| Shape::Open { rate: visits.rate, arrivals: visits.arrivals });
     LoadSpec::closed(protocol, shop.address, scenario.count)
         .with_users(Some(scenario.plan))
+        .with_shape(shape.unwrap_or(Shape::closed()))
         .with_workers(2.min(scenario.count))
         .with_duration(None)
         .with_requests(requests)
-        .with_timeout(Duration::from_secs(60))
+        .with_timeout(Duration::from_mins(1))
         .with_seed(5)
 }
 
@@ -182,6 +184,38 @@ fn what_a_reply_does_not_have_is_named_with_its_beginning() {
         let message = failure(keys, of_operation);
         assert!(message.contains(why) && !message.contains('\n'), "{message}");
     }
+}
+
+#[test]
+fn visits_arrive_with_connections_of_their_own_and_leave() {
+    let shop = Shop::open();
+    let scenario = SCENARIO.replace("count = 6", "arrivals = \"poisson:200/s\"\nlimit = 500\nleave = 25");
+    let outcome = run(&spec(&shop, &scenario, 600));
+    assert_eq!(shop.counts(|counts| counts.refused.clone()), Vec::<String>::new());
+    let summary = Summary::of(&outcome);
+    assert_eq!((summary.requests, summary.failed), (600, 0), "{:?}", summary.error_examples);
+    let users = summary.users.as_ref().expect("users");
+    let (arrived, sessions) = (users.arrived.expect("visits"), shop.counts(shop::ShopCounts::sessions));
+    assert_eq!((sessions, users.refused), (arrived, Some(0)), "each visit has a session");
+    assert!((75..250).contains(&arrived), "four operations a visit in the mean: {arrived}");
+    assert!(users.left <= arrived && summary.connections.opened >= arrived);
+    assert_eq!(summary.connections.at_start, 0, "no connection without a visit");
+}
+
+#[test]
+fn a_visit_without_a_slot_is_refused() {
+    let shop = Shop::open();
+    let scenario = "[load.users]\narrivals = \"constant:1000/s\"\nlimit = 1\nleave = 1\ndelay = { think = \"10ms\" }\n\
+                    [[load.op]]\nname = \"home\"\npath = \"/\"\n";
+    let outcome = run(&spec(&shop, scenario, 30));
+    let summary = Summary::of(&outcome);
+    let users = summary.users.as_ref().expect("users");
+    assert!(users.refused.expect("visits") > 0, "{users:?}");
+    assert!(
+        summary.reasons.iter().any(|reason| reason.contains("visits found no slot")),
+        "{:?}",
+        summary.reasons
+    );
 }
 
 #[test]

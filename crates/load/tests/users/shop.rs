@@ -117,6 +117,11 @@ fn field<'a>(form: &'a str, name: &str) -> Option<&'a str> {
 }
 
 impl ShopCounts {
+    /// How many sessions there were.
+    pub fn sessions(&self) -> u64 {
+        self.sessions.len() as u64
+    }
+
     fn answer(
         &mut self,
         address: SocketAddr,
@@ -174,7 +179,8 @@ impl ShopCounts {
 
     fn home(&self, number: u32) -> Reply {
         let session = &self.sessions[&number];
-        let items: String = (1..=ITEMS).map(|item| format!("<a href=\"/items/{item}\">item</a>\n")).collect();
+        let link = |item| format!("<a href=\"/items/{item}\">item</a>\n");
+        let items = (1..=ITEMS).map(link).collect::<Vec<_>>().concat();
         Reply::page(format!(
             "<html><form><input name=\"token\" value=\"{}\"></form>\n{items}</html>",
             session.token

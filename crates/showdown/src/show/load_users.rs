@@ -35,10 +35,20 @@ pub fn lines(users: &UserSummary) -> String {
         out.push('\n');
         out.push_str(&matrix(&users.operations));
     }
+    let who = match (users.arrived, users.refused) {
+        (Some(arrived), Some(refused)) => {
+            format!(
+                "{} arrived, {} refused, {} left",
+                plural(arrived, "visit"),
+                count(refused),
+                count(users.left)
+            )
+        }
+        _ => plural(users.count.into(), "user"),
+    };
     let _ = writeln!(
         out,
-        "\n  {}, {} by Little's law; mean delay {} declared, {} drawn, {} actual",
-        plural(users.count.into(), "user"),
+        "\n  {who}; {} at once by Little's law; mean delay {} declared, {} drawn, {} actual",
         users.count_by_littles_law.map_or("–".to_owned(), |found| format!("{found:.1}")),
         seconds(Some(users.declared_delay_s)),
         seconds(users.drawn_delay_s),

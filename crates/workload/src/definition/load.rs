@@ -80,6 +80,12 @@ impl LoadDefinition {
             let what = "connections: each user has one: give [load.users] its count, and leave this out";
             return Err(source.error(&own.span(), what));
         }
+        let has_visits = |users: &RawUsers| users.visits().is_ok_and(|visits| visits.is_some());
+        if users.as_ref().is_some_and(has_visits) {
+            return Err(refuse(
+                "users: arrivals are for `showdown load --scenario` only: give a count".to_owned(),
+            ));
+        }
         let count = users.as_ref().map(RawUsers::count);
         let users =
             users.map(|users| users.plan(&names).map_err(|error| of_users(error, source))).transpose()?;

@@ -70,13 +70,18 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     }
     let arrivals = args.arrivals.unwrap_or_default();
     let searching = args.find_capacity.is_some();
-    let shape = match &args.rate {
-        Some(rate) => Shape::Open { rate: rate.clone(), arrivals },
+    let visits = scenario.as_ref().and_then(|scenario| scenario.visits.clone());
+    let shape = match (&args.rate, visits) {
+        (_, Some(visits)) => Shape::Open { rate: visits.rate, arrivals: visits.arrivals },
+        (Some(rate), None) => Shape::Open { rate: rate.clone(), arrivals },
         // A search sets its own rates.
-        None if searching => Shape::open(1.0, arrivals),
-        None => Shape::Closed { think: args.think },
+        (None, None) if searching => Shape::open(1.0, arrivals),
+        (None, None) => Shape::Closed { think: args.think },
     };
-    let own_length = args.rate.as_ref().and_then(RateProfile::length);
+    let own_length = match &shape {
+        Shape::Open { rate, .. } => rate.length(),
+        Shape::Closed { .. } => None,
+    };
     let duration = match (args.duration, args.requests) {
         (Some(duration), _) => Some(duration),
         (None, Some(_)) => None,
@@ -231,10 +236,15 @@ fn sources(
 fn title(args: &LoadArgs, spec: &LoadSpec, clients: Option<&NamedClients>) -> String {
     let threads = plural(args.threads.into(), "thread");
     if spec.users.is_some() {
+        let who = match &spec.part.shape {
+            Shape::Closed { .. } => plural(spec.connections.into(), "user"),
+            Shape::Open { rate, arrivals } => {
+                format!("visits at {rate}/s, {arrivals} arrivals, at most {} at once", spec.connections)
+            }
+        };
         return format!(
-            "{}: {}, {threads}{}, seed {}",
+            "{}: {who}, {threads}{}, seed {}",
             args.target,
-            plural(spec.connections.into(), "user"),
             clients.map_or(String::new(), |clients| format!(" on each of {} clients", clients.count())),
             spec.part.seed
         );
