@@ -31,6 +31,9 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.kind == RunKind::Explain {
         check_explanation(plan, &workload)?;
     }
+    if workload.load.users.is_some() && plan.on_op.is_none() && !plan.measure.is_closed_loop() {
+        return Err(PlanError::UsersAtRate(workload.name));
+    }
     check_measure(plan)?;
     check_breaking_point(plan)?;
     if plan.fallback.is_some() && !may_fall_back(plan, &workload) {

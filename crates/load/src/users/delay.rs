@@ -169,12 +169,12 @@ mod tests {
     }
 
     /// The largest distance between the shares of 10,000 draws of one delay and those of another, below the cut.
-    fn kolmogorov_smirnov(drawn: Delay, declared: Delay) -> f64 {
+    fn kolmogorov_smirnov(actual: Delay, declared: Delay) -> f64 {
         let mut rng = Pcg64Mcg::seed_from_u64(7);
-        let mut draws: Vec<f64> = (0..10_000).map(|_| drawn.draw(&mut rng).as_secs_f64()).collect();
-        draws.sort_by(f64::total_cmp);
-        let count = draws.len() as f64;
-        let below_the_cut = draws.iter().enumerate().filter(|(_, seconds)| **seconds < 25.0);
+        let mut samples: Vec<f64> = (0..10_000).map(|_| actual.draw(&mut rng).as_secs_f64()).collect();
+        samples.sort_by(f64::total_cmp);
+        let count = samples.len() as f64;
+        let below_the_cut = samples.iter().enumerate().filter(|(_, seconds)| **seconds < 25.0);
         let distances = below_the_cut.map(|(at, seconds)| {
             let share = declared.share_up_to(*seconds);
             ((at + 1) as f64 / count - share).max(share - at as f64 / count)

@@ -7,7 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::parse::{RawUsers, ScenarioError};
-use super::plan::{UserPlan, VisitArrivals};
+use super::plan::UserPlan;
+use super::visits::VisitArrivals;
 use crate::drivers::RegisteredProtocol;
 use crate::drivers::mix::{MixError, OperationMix};
 use crate::drivers::protocol::ServerAccess;
@@ -142,6 +143,37 @@ path = "/"
     fn a_scenario_is_read_from_a_file_or_a_workload() {
         let scenario = parse(SHOP, http(), PathBuf::from("/w")).expect("a scenario");
         assert_eq!((scenario.count, scenario.plan.operations()), (5, 2));
+    }
+
+    #[test]
+    fn other_protocols_have_walks_and_delays_too() {
+        let text = |operations: &str| {
+            format!(
+                "[load.users]\ncount = 2\ndelay = {{ think = \"5ms\" }}\nnext.a = {{ b = 100 }}\nnext.b = {{ a = 90, b = 10 }}\n{operations}"
+            )
+        };
+        let keys = "[load.keyspace]\nkeys = 10\nvalue_size = \"10\"\n[[load.op]]\ncommand = \"get\"\n[[load.op]]\ncommand = \"set\"\n";
+        let tables = "[load.tables]\ntables = 1\nrows = 10\n[[load.op]]\ntransaction = \"point-select\"\n\
+                      [[load.op]]\ntransaction = \"read-write\"\ndelay = { cycle = \"1s\" }\n";
+        for (protocol, operations, names) in [
+            ("memcache", keys, ["get", "set"]),
+            ("redis", keys, ["get", "set"]),
+            ("postgres", tables, ["point-select", "read-write"]),
+        ] {
+            let protocol = RegisteredProtocol::by_name(protocol).expect("a protocol");
+            let text = text(operations)
+                .replace("next.a", &format!("next.{}", names[0]))
+                .replace("next.b", &format!("next.{}", names[1]))
+                .replace("{ b =", &format!("{{ {} =", names[1]))
+                .replace("{ a = 90, b =", &format!("{{ {} = 90, {} =", names[0], names[1]));
+            let scenario = parse(&text, protocol, PathBuf::from("/w"));
+            let scenario = scenario.unwrap_or_else(|(at, why)| panic!("{why}: {}", &text[at..]));
+            assert_eq!(scenario.plan.operations(), 2);
+        }
+        let cookies = "[load.users]\ncount = 2\ncookies = 2\n".to_owned() + keys;
+        let memcache = RegisteredProtocol::by_name("memcache").expect("a protocol");
+        let (_, why) = parse(&cookies, memcache, PathBuf::from("/w")).expect_err("they are for HTTP");
+        assert!(why.contains("unknown field `cookies`"), "{why}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`delay`] | how long a user waits |
 //! | [`plan`] | a population as plain data, and the mix that follows from it |
+//! | [`visits`](VisitArrivals) | when users arrive who do not stay |
 //! | [`parse`] | how it is written: `[load.users]`, and the keys of users in `[[load.op]]` |
 //! | [`file`](Scenario) | a scenario in a file of its own |
 //! | [`summary`] | the walk and the pacing of a load, as measured beside the declared, and the rules that it breaks |
@@ -15,7 +16,9 @@ mod file;
 pub mod parse;
 pub mod plan;
 pub mod summary;
+mod visits;
 
 pub use file::{Scenario, ScenarioFileError};
 pub use parse::{RawUsers, ScenarioError};
-pub use plan::{NextOperation, PassCriteria, UserPlan, VisitArrivals};
+pub use plan::{NextOperation, PassCriteria, UserPlan};
+pub use visits::VisitArrivals;

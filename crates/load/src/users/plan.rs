@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delay;
-use crate::inputs::rate::RateProfile;
 use crate::inputs::slo::Slo;
-use crate::spec::Arrivals;
 
 /// Most operations of users. The walk has a count for each pair.
 pub const MOST_OPERATIONS: usize = 100;
@@ -40,15 +38,6 @@ pub struct UserPlan {
     pub limits: Vec<Option<Slo>>,
     /// What the load must meet.
     pub pass: PassCriteria,
-}
-
-/// Visits that arrive from outside.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct VisitArrivals {
-    /// Visits a second over time.
-    pub rate: RateProfile,
-    /// Gaps between them.
-    pub arrivals: Arrivals,
 }
 
 /// What a load of users must meet.

@@ -20,6 +20,7 @@
 
 mod clock;
 mod connection;
+mod connection_id;
 mod cpu;
 mod driver_session;
 mod link;
@@ -42,10 +43,11 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use self::connection_id::ConnectionId;
 use self::meter::Meter;
 use self::operations::Operations;
 use self::own_cpu::RunningWorker;
-use self::pacing::{ConnectionId, Pacer};
+use self::pacing::Pacer;
 use self::schedule::Schedule;
 use self::transport::Dialer;
 use crate::clock::Nanos;

@@ -19,10 +19,11 @@ use rustix::io::Errno;
 
 use super::clock::Clock;
 use super::connection::{Answers, Connection, ConnectionCounts, ConnectionPhase, Job};
+use super::connection_id::ConnectionId;
 use super::driver_session::DriverSession;
 use super::meter::{EndedOperation, Meter};
 use super::own_cpu::OwnCpus;
-use super::pacing::{Assignment, ConnectionId, Pacer};
+use super::pacing::{Assignment, Pacer};
 use super::poller::{Poller, Token};
 use super::stamp::Stamp;
 use super::transport::Dialer;

@@ -8,6 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
+use super::connection_id::ConnectionId;
 use super::schedule::Schedule;
 use super::walks::{PlannedOperation, Walks};
 use crate::clock::Nanos;
@@ -16,9 +17,6 @@ use crate::record::UserStats;
 /// Most operations that wait for a connection, 8 bytes each. A server that is this far behind has not kept up, with or
 /// without the rest.
 const MOST_WAITING: usize = 4 << 20;
-
-/// Index of a connection within its worker.
-pub(super) type ConnectionId = u32;
 
 /// An operation to begin now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use super::connection_id::ConnectionId;
 use super::link::{Link, Received};
-use super::pacing::ConnectionId;
 use super::poller::{Poller, Token};
 use super::stamp::Stamping;
 use crate::clock::Nanos;

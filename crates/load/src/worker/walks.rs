@@ -8,7 +8,7 @@ use std::ops::Range;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::pacing::ConnectionId;
+use super::connection_id::ConnectionId;
 use crate::clock::Nanos;
 use crate::driver::OperationId;
 use crate::record::{UserStats, micros_of, record};

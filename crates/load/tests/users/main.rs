@@ -3,6 +3,7 @@
 
 mod page;
 mod shop;
+mod steady;
 
 use std::path::Path;
 use std::time::Duration;

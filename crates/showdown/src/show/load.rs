@@ -1,5 +1,7 @@
 //! The answer of `showdown load` as text: a sentence, the tables, and whether the measurement is valid.
 
+mod users;
+
 use std::fmt::Write;
 
 use load::capacity::Capacity;
@@ -11,7 +13,6 @@ use load::spec::Trust;
 use load::summary::Summary;
 use stats::times::Times;
 
-use super::load_users;
 use super::table::table;
 use super::units::{count, plural, quantity, rate, time};
 use crate::color;
@@ -48,9 +49,9 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
         out.push('\n');
         out.push_str(&operations(summary));
     }
-    if let Some(users) = &summary.users {
+    if let Some(of_users) = &summary.users {
         out.push('\n');
-        out.push_str(&load_users::lines(users));
+        out.push_str(&users::lines(of_users));
     }
     if !summary.clients.is_empty() {
         out.push('\n');

@@ -13,7 +13,6 @@ pub mod hosts;
 pub mod hosts_progress;
 pub mod load;
 pub mod load_progress;
-mod load_users;
 pub mod load_watts;
 pub mod metered;
 pub mod plan_effects;

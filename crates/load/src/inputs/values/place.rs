@@ -26,7 +26,7 @@ impl ValuePlace {
             Self::Header => byte.is_ascii_control() && **byte != b'\t',
             Self::Body => false,
         };
-        if self == Self::TargetStart && !value.starts_with(b"/") && !value.starts_with(b"http") {
+        if self == Self::TargetStart && !begins_target(value) {
             return Err(format!("{:?} is not a path: begin it with /", shown()));
         }
         if self == Self::Host && value.is_empty() {
@@ -58,7 +58,7 @@ impl ValuePlace {
                 out.extend(value.iter().map(|byte| if fits(*byte) { *byte } else { b'?' }));
             }
             Self::TargetStart | Self::Target => {
-                if self == Self::TargetStart && !value.starts_with(b"/") && !value.starts_with(b"http") {
+                if self == Self::TargetStart && !begins_target(value) {
                     out.push(b'/');
                 }
                 for byte in value {
@@ -78,6 +78,11 @@ impl ValuePlace {
     }
 }
 
+/// Whether a request's target may begin so.
+fn begins_target(value: &[u8]) -> bool {
+    ["/", "http://", "https://"].iter().any(|start| value.starts_with(start.as_bytes()))
+}
+
 /// Appends a byte as `%XX`.
 pub(crate) fn push_percent(byte: u8, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -93,6 +98,7 @@ mod tests {
         for (place, value, fits) in [
             (ValuePlace::TargetStart, "/a?b=c%20d", true),
             (ValuePlace::TargetStart, "a", false),
+            (ValuePlace::TargetStart, "http:/a", false),
             (ValuePlace::Target, "a", true),
             (ValuePlace::Target, "a b", false),
             (ValuePlace::Target, "ü", false),
@@ -108,6 +114,7 @@ mod tests {
         }
         for (place, value, written) in [
             (ValuePlace::TargetStart, "events/1 2", "/events/1%202"),
+            (ValuePlace::TargetStart, "http:/a", "/http:/a"),
             (ValuePlace::Target, "a#b\r\n", "a%23b%0D%0A"),
             (ValuePlace::Header, "a\r\nEvil: ü", "a??Evil: ??"),
             (ValuePlace::Body, "a\r\n", "a\r\n"),

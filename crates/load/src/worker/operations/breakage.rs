@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::connection::ConnectionPhase;
-use super::super::pacing::ConnectionId;
+use super::super::connection_id::ConnectionId;
 use super::Operations;
 use crate::clock::Nanos;
 use crate::connecting::ConnectionError;

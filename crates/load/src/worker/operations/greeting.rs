@@ -1,7 +1,7 @@
 //! From an open connection to one that is ready for operations: the handshake of TLS, and the driver's greeting.
 
 use super::super::connection::ConnectionPhase;
-use super::super::pacing::ConnectionId;
+use super::super::connection_id::ConnectionId;
 use super::super::wall_clock::Arrival;
 use super::Operations;
 use crate::clock::Nanos;

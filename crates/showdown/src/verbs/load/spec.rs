@@ -10,7 +10,6 @@ use load::drivers::options::GivenOptions;
 use load::drivers::protocol::{ServerAccess, UrlPath, UrlScheme};
 use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, ProtocolSpec, RegisteredProtocol};
-use load::inputs::rate::RateProfile;
 use load::inputs::target::{Target, TargetError};
 use load::sources;
 use load::spec::{ClientIdentity, KeyProof, LoadSpec, PemSource, Shape, TlsSpec, Trust};
@@ -239,6 +238,8 @@ fn title(args: &LoadArgs, spec: &LoadSpec, clients: Option<&NamedClients>) -> St
         let who = match &spec.part.shape {
             Shape::Closed { .. } => plural(spec.connections.into(), "user"),
             Shape::Open { rate, arrivals } => {
+                let rate = rate.to_string();
+                let rate = rate.trim_end_matches("/s");
                 format!("visits at {rate}/s, {arrivals} arrivals, at most {} at once", spec.connections)
             }
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::drivers::http::spec::Statuses;
+use crate::drivers::http::expected::Statuses;
 use crate::inputs::template::Template;
 use crate::inputs::values::{DeclaredValues, ValuePlace};
 
