@@ -91,6 +91,7 @@ enum RuleOutput {
     Delay { actual_s: f64, drawn_s: f64, allowed_percent: f64 },
     DrawnDelay { drawn_s: f64, declared_s: f64, allowed_percent: f64 },
     OperationLimit { operation: String, limit: String, p50_us: u64, p90_us: u64, p99_us: u64 },
+    Ratio { ratio: String, found: f64 },
     RefusedVisits { refused: u64, arrived: u64 },
     LittlesLaw { users: u32, found: f64 },
     ClientLost,
@@ -139,6 +140,7 @@ impl From<&BrokenRule> for RuleOutput {
                     p99_us,
                 }
             }
+            BrokenRule::Ratio { ref ratio, found } => Self::Ratio { ratio: ratio.clone(), found },
             BrokenRule::RefusedVisits { refused, arrived } => Self::RefusedVisits { refused, arrived },
             BrokenRule::LittlesLaw { users, found } => Self::LittlesLaw { users, found },
             BrokenRule::OfClient { ref rule, .. } => Self::from(&**rule),
@@ -329,6 +331,7 @@ mod tests {
                 p90_us: 1,
                 p99_us: 1,
             },
+            BrokenRule::Ratio { ratio: String::new(), found: 0.0 },
             BrokenRule::RefusedVisits { refused: 1, arrived: 2 },
             BrokenRule::LittlesLaw { users: 1, found: 2.0 },
             BrokenRule::ClientLost { client: "c1".to_owned(), why: "host c1 was lost".to_owned() },

@@ -102,8 +102,8 @@ fn parse(text: &str, protocol: RegisteredProtocol, folder: PathBuf) -> Result<Sc
     let mix = protocol.parse_mix(section, Some(own), operations).map_err(of_mix)?;
     let access = ServerAccess { authority: "localhost".to_owned(), ..ServerAccess::default() };
     let spec = protocol.spec(&mix, &access).expect("the protocol has parsed this mix");
-    let (names, _) = spec.names().map_err(|error| (0, error.to_string()))?;
-    let plan = raw.plan(&names).map_err(of_users)?;
+    let (names, counters) = spec.names().map_err(|error| (0, error.to_string()))?;
+    let plan = raw.plan(&names, counters).map_err(of_users)?;
     let visits = raw.visits().map_err(of_users)?;
     Ok(Scenario { mix, plan, count: raw.count(), visits, folder })
 }

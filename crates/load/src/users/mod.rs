@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`delay`] | how long a user waits |
 //! | [`plan`] | a population as plain data, and the mix that follows from it |
+//! | [`ratio`](RatioRule) | figures that must reach a bound |
 //! | [`visits`](VisitArrivals) | when users arrive who do not stay |
 //! | [`parse`] | how it is written: `[load.users]`, and the keys of users in `[[load.op]]` |
 //! | [`file`](Scenario) | a scenario in a file of its own |
@@ -15,10 +16,12 @@ pub mod delay;
 mod file;
 pub mod parse;
 pub mod plan;
+mod ratio;
 pub mod summary;
 mod visits;
 
 pub use file::{Scenario, ScenarioFileError};
 pub use parse::{RawUsers, ScenarioError};
 pub use plan::{NextOperation, PassCriteria, UserPlan};
+pub use ratio::RatioRule;
 pub use visits::VisitArrivals;

@@ -13,9 +13,11 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::delay::{Delay, DelayKind};
 use super::plan::{MOST_OPERATIONS, NextOperation, PassCriteria, UserPlan};
+use super::ratio::RatioRule;
 use super::visits::VisitArrivals;
 use crate::inputs::limits::MOST_CONNECTIONS;
 use crate::inputs::slo::Slo;
+use crate::inputs::units::UnitError;
 use crate::spec::Arrivals;
 
 /// How far a row may be from 100 per cent: thirds are written with two decimals.
@@ -94,6 +96,8 @@ struct RawPass {
     mix: Option<f64>,
     #[serde(default)]
     delay: Option<f64>,
+    #[serde(default)]
+    ratios: Vec<Spanned<String>>,
 }
 
 /// The row of an operation: where its name stands, and the shares of the next ones with their places.
@@ -188,8 +192,8 @@ impl RawUsers {
         Ok(())
     }
 
-    /// The plan for operations of these names.
-    pub fn plan(&self, names: &[String]) -> Result<UserPlan, ScenarioError> {
+    /// The plan for operations and counters of these names.
+    pub fn plan(&self, names: &[String], counters: &[&str]) -> Result<UserPlan, ScenarioError> {
         self.check_population()?;
         self.visits()?;
         if names.len() > MOST_OPERATIONS {
@@ -244,7 +248,7 @@ impl RawUsers {
             leave,
             delays: self.operations.iter().map(delay).collect::<Result<_, ScenarioError>>()?,
             limits: self.operations.iter().map(limit).collect::<Result<_, ScenarioError>>()?,
-            pass: self.pass()?,
+            pass: self.pass(names, counters)?,
         })
     }
 
@@ -283,12 +287,28 @@ impl RawUsers {
         Ok((next, leave))
     }
 
-    fn pass(&self) -> Result<PassCriteria, ScenarioError> {
+    fn pass(&self, names: &[String], counters: &[&str]) -> Result<PassCriteria, ScenarioError> {
         let Some(pass) = &self.table.pass else { return Ok(PassCriteria::default()) };
-        let RawPass { mix, delay } = pass.get_ref();
+        let RawPass { mix, delay, ratios } = pass.get_ref();
         let default = PassCriteria::default();
-        let criteria =
-            PassCriteria { mix: mix.unwrap_or(default.mix), delay: delay.unwrap_or(default.delay) };
+        let ratio = |text: &Spanned<String>| {
+            let refuse = |what: String| at(&text.span(), format!("pass.ratios: {what}"));
+            let rule: RatioRule =
+                text.get_ref().parse().map_err(|error: UnitError| refuse(error.to_string()))?;
+            let is_known = |name: &&String| counters.contains(&name.as_str()) || names.contains(name);
+            let unknown = [&rule.part, &rule.of].into_iter().find(|name| !is_known(name)).cloned();
+            match unknown {
+                None => Ok(rule),
+                Some(name) => {
+                    Err(refuse(format!("there is no counter or operation {name:?}: count it in a step")))
+                }
+            }
+        };
+        let criteria = PassCriteria {
+            mix: mix.unwrap_or(default.mix),
+            delay: delay.unwrap_or(default.delay),
+            ratios: ratios.iter().map(ratio).collect::<Result<_, _>>()?,
+        };
         let fits = |limit: f64| limit > 0.0 && limit <= 100.0;
         if fits(criteria.mix) && fits(criteria.delay) {
             return Ok(criteria);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delay;
+use super::ratio::RatioRule;
 use crate::inputs::slo::Slo;
 
 /// Most operations of users. The walk has a count for each pair.
@@ -47,11 +48,14 @@ pub struct PassCriteria {
     pub mix: f64,
     /// How far the mean delay may be from the one drawn, and that from the declared one, per cent.
     pub delay: f64,
+    /// Bounds of counters and operations.
+    #[serde(default)]
+    pub ratios: Vec<RatioRule>,
 }
 
 impl Default for PassCriteria {
     fn default() -> Self {
-        Self { mix: 2.0, delay: 2.0 }
+        Self { mix: 2.0, delay: 2.0, ratios: Vec::new() }
     }
 }
 

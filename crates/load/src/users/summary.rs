@@ -9,6 +9,7 @@ use stats::times::{Times, times_or_null};
 
 use super::delay::DelayKind;
 use super::plan::{NextOperation, UserPlan};
+use super::ratio::RatioRule;
 use crate::engine::LoadOutcome;
 use crate::inputs::slo::{Quantity, Slo};
 use crate::record::{DelayStats, Micros, OperationStats, UserStats, times};
@@ -215,6 +216,7 @@ pub(crate) fn broken_rules(outcome: &LoadOutcome) -> Vec<BrokenRule> {
             });
         }
     }
+    broken.extend(broken_ratios(plan, outcome));
     let users = outcome.spec.connections;
     let allowed = MAX_LITTLE.max(CHANCE / (begun as f64).sqrt());
     if let Some(found) = users_by_littles_law(outcome, stats)
@@ -224,6 +226,24 @@ pub(crate) fn broken_rules(outcome: &LoadOutcome) -> Vec<BrokenRule> {
         broken.push(BrokenRule::LittlesLaw { users, found });
     }
     broken
+}
+
+fn broken_ratios(plan: &UserPlan, outcome: &LoadOutcome) -> Vec<BrokenRule> {
+    let count = |name: &str| {
+        let counter = outcome.counters.iter().position(|known| known == name);
+        let operation = outcome.operations.iter().position(|known| known == name);
+        match (counter, operation) {
+            (Some(at), _) => outcome.total.counters[at],
+            (None, Some(at)) => outcome.total.operations[at].succeeded(),
+            (None, None) => 0,
+        }
+    };
+    let broken = |rule: &RatioRule| {
+        let (part, of) = (count(&rule.part), count(&rule.of));
+        rule.is_broken(part, of, CHANCE)
+            .then(|| BrokenRule::Ratio { ratio: rule.text().to_owned(), found: part as f64 / of as f64 })
+    };
+    plan.pass.ratios.iter().filter_map(broken).collect()
 }
 
 fn broken_delays(plan: &UserPlan, stats: &UserStats) -> Vec<BrokenRule> {
@@ -353,6 +373,23 @@ mod tests {
             "{:?}",
             broken(&other)
         );
+    }
+
+    #[test]
+    fn a_figure_below_its_bound_is_named() {
+        let mut shop = outcome([8_000, 2_000]);
+        shop.counters = vec!["sold".to_owned()];
+        shop.total.counters = vec![50];
+        let pass = &mut shop.spec.users.as_mut().expect("users").pass;
+        pass.ratios =
+            vec!["sold / buy >= 6%".parse().expect("a ratio"), "buy / home <= 1".parse().expect("a ratio")];
+        assert!(
+            broken(&shop)[0].starts_with("sold / buy >= 6% is not met: it was 0.025"),
+            "{:?}",
+            broken(&shop)
+        );
+        shop.total.counters = vec![120];
+        assert_eq!(broken(&shop), Vec::<String>::new());
     }
 
     #[test]

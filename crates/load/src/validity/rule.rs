@@ -105,6 +105,13 @@ pub enum BrokenRule {
         /// 99th percentile.
         p99_us: u64,
     },
+    /// A figure of the scenario is beyond its bound.
+    Ratio {
+        /// The bound as it is written.
+        ratio: String,
+        /// The ratio.
+        found: f64,
+    },
     /// Visits arrived that found no slot: the load was smaller than the arrivals say.
     RefusedVisits {
         /// How many were refused.
@@ -159,6 +166,7 @@ impl BrokenRule {
                 | Self::Delay { .. }
                 | Self::DrawnDelay { .. }
                 | Self::OperationLimit { .. }
+                | Self::Ratio { .. }
                 | Self::RefusedVisits { .. }
                 | Self::LittlesLaw { .. }
         )
@@ -242,6 +250,9 @@ impl fmt::Display for BrokenRule {
                 f,
                 "operation {operation} misses {limit}: p50 {p50_us} µs, p90 {p90_us} µs, p99 {p99_us} µs: give fewer users, or another limit"
             ),
+            Self::Ratio { ratio, found } => {
+                write!(f, "{ratio} is not met: it was {found:.4}: correct the scenario, or the bound")
+            }
             Self::RefusedVisits { refused, arrived } => write!(
                 f,
                 "{refused} of {arrived} visits found no slot (at most 0.1 %): raise the limit of visits, or let fewer arrive"

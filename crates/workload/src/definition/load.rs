@@ -87,8 +87,9 @@ impl LoadDefinition {
             ));
         }
         let count = users.as_ref().map(RawUsers::count);
-        let users =
-            users.map(|users| users.plan(&names).map_err(|error| of_users(error, source))).transpose()?;
+        let users = users
+            .map(|users| users.plan(&names, counters).map_err(|error| of_users(error, source)))
+            .transpose()?;
         let slo = match &raw.slo {
             Some(slo) => {
                 Some(slo.get_ref().parse().map_err(|e| source.error(&slo.span(), format!("slo: {e}")))?)

@@ -18,7 +18,8 @@ fn parse(users: &str, of_home: &str) -> Result<UserPlan, (usize, String)> {
     };
     let mut operations: Vec<_> = operations.into_iter().collect();
     let users = table.remove("users").expect("users");
-    let plan = RawUsers::take(users, &mut operations, &["cookies"]).and_then(|(raw, _)| raw.plan(&names()));
+    let plan = RawUsers::take(users, &mut operations, &["cookies"])
+        .and_then(|(raw, _)| raw.plan(&names(), &["sold"]));
     plan.map_err(|error| {
         let span = match &error {
             ScenarioError::Toml(error) => error.span().expect("a place"),
@@ -44,14 +45,14 @@ fn a_matrix_with_delays_is_read() {
     assert_eq!(plan.delays[0].to_string(), "think 2s");
     assert_eq!(plan.delays[1].to_string(), "cycle exp:5s");
     assert!(plan.limits[0].is_some() && plan.limits[1].is_none());
-    assert_eq!(plan.pass, PassCriteria { mix: 2.0, delay: 2.0 });
+    assert_eq!(plan.pass, PassCriteria::default());
 }
 
 #[test]
 fn without_a_matrix_there_are_weights_or_a_sequence() {
     let plan = parse("count = 1\npass = { mix = 3 }", "weight = 3").expect("a plan");
     assert_eq!(plan.next, NextOperation::Weights(vec![0.6, 0.2, 0.2]));
-    assert_eq!(plan.pass, PassCriteria { mix: 3.0, delay: 2.0 });
+    assert_eq!(plan.pass, PassCriteria { mix: 3.0, ..PassCriteria::default() });
     let plan = parse("count = 1\nsequence = [\"home\", \"buy\", \"home\"]", "").expect("a plan");
     assert_eq!(plan.next, NextOperation::Sequence(vec![0, 2, 0]));
 }
@@ -71,6 +72,13 @@ fn mistakes_have_a_line_with_the_remedy() {
         (NEXT.to_owned(), "weight = 2", 6, "weight: the rows of next say how often"),
         (NEXT.to_owned() + "\ndelay = { min = \"2s\" }", "", 6, "delay: give a cycle or a think time"),
         (NEXT.to_owned() + "\nsequence = [\"home\"]", "", 3, "next: there is a sequence too"),
+        (
+            NEXT.to_owned() + "\npass = { ratios = [\"sold / by >= 1\"] }",
+            "",
+            6,
+            "no counter or operation \"by\"",
+        ),
+        (NEXT.to_owned() + "\npass = { ratios = [\"sold > 1\"] }", "", 6, "is not a ratio such as"),
         ("count = 1".to_owned(), "limit = \"p90\"", 5, "limit: \"p90\" is not an objective"),
         ("count = 1".to_owned(), "delay = { cycle = \"exp:0s\" }", 5, "mean is above its min"),
     ] {
