@@ -17,3 +17,4 @@ mod passwords;
 mod servers;
 mod tls;
 mod truth;
+mod users;
