@@ -152,7 +152,7 @@ pub enum PlanError {
     BreakingPoint(&'static str),
     /// A measure at rates of a load of users.
     #[error(
-        "{0} has users who stay, a closed loop without rates: pass --measure throughput, and compare the response times; or --on-op for one operation"
+        "{0} has users who stay, a closed loop without rates: measure throughput, without a background load or levels of power, and compare the response times; or pass --on-op for one operation"
     )]
     UsersAtRate(String),
     /// A fallback where CPU time is no answer.
