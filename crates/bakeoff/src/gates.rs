@@ -8,6 +8,7 @@
 //! | gate | threshold | why |
 //! |---|---|---|
 //! | client | the engine's own rules ([`load::validity`]) | a saturated client measures itself |
+//! | users | the engine's rules of users | another walk or pacing than the declared one is another load |
 //! | steady | [`stats::steady`] | a mean that includes the warm-up mixes two states |
 //! | errors | 1 % of operations | latencies are those of the operations that succeeded |
 //! | background | the client's rules for achieved load and errors, applied to the background load | the server had less work than planned |
@@ -36,6 +37,8 @@ pub use network::NETWORK;
 
 /// Id of the gate [`client`].
 pub const CLIENT: &str = "client";
+/// Id of the gate [`users`].
+const USERS: &str = "users";
 /// Id of the gate [`steady`].
 const STEADY: &str = "steady";
 /// Id of the gate [`errors`].
@@ -51,6 +54,7 @@ const MAX_COUNT_DIFFERENCE: f64 = 0.005;
 pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
     let mut gates = vec![
         client(input),
+        users(input),
         steady(input),
         errors(input),
         background(input),
@@ -153,6 +157,18 @@ fn client(input: &GateInput<'_>) -> Gate {
     };
     let measured = format!("{} broken", plural(reasons.len() as u64, "rule"));
     gate(CLIENT, reasons.is_empty(), measured, "0 rules broken".to_owned(), message)
+}
+
+fn users(input: &GateInput<'_>) -> Gate {
+    let Some(reasons) = input.user_reasons else {
+        return not_applicable(USERS, "the load has no users");
+    };
+    let message = match reasons.len() {
+        0 => "mix, delays and limits are as declared".to_owned(),
+        _ => reasons.join("; "),
+    };
+    let measured = format!("{} broken", plural(reasons.len() as u64, "rule"));
+    gate(USERS, reasons.is_empty(), measured, "0 rules broken".to_owned(), message)
 }
 
 fn steady(input: &GateInput<'_>) -> Gate {

@@ -6,7 +6,7 @@
 //! An operation may take any number of turns. When bytes arrive the driver may write more: the next command of an SMTP
 //! dialogue, the next statement of a transaction, the assets of a page. It returns [`Step::Wait`] until the whole
 //! operation has ended. A dialogue keeps its state from one operation to the next: a cookie, a login, the page of a user.
-//! So a driver can pick the next operation by the dialogue, for example in a Markov chain of pages.
+//! What outlives the connection, such as the session of a user, a driver keeps by the number of the connection's slot.
 //!
 //! A connection has one operation in flight. Only the engine reads the clock.
 
@@ -40,6 +40,9 @@ pub enum Step {
         /// May the connection serve another operation?
         reuse: bool,
     },
+    /// The operation continues on a new connection of this slot: [`Driver::reconnected`] is called once it is open. For a
+    /// peer that closes between the steps of an operation.
+    Reconnect,
     /// In the greeting: the peer waits for the TLS handshake. [`Driver::secured`] is called when that is over.
     Secure,
     /// The greeting, or the operation, has failed.
@@ -99,8 +102,11 @@ pub trait Driver {
         &[]
     }
 
-    /// The state of a new connection.
-    fn dialogue(&mut self) -> Self::Dialogue;
+    /// The state of a new connection in this slot.
+    fn dialogue(&mut self, slot: u32) -> Self::Dialogue;
+
+    /// A new user has this slot from now on: nothing is left of the one before.
+    fn arrive(&mut self, _slot: u32, _rng: &mut Pcg64Mcg) {}
 
     /// First turn on a new connection. [`Step::Done`] where operations may start at once. A protocol with a greeting or
     /// a login returns [`Step::Wait`], and continues in [`Driver::receive`].
@@ -119,8 +125,16 @@ pub trait Driver {
         u64::MAX
     }
 
-    /// Picks the next operation of this dialogue and writes its first bytes.
-    fn begin(&mut self, dialogue: &mut Self::Dialogue, turn: Turn<'_>) -> OperationId;
+    /// Draws the next operation. Not called where users say which is next.
+    fn choose(&mut self, rng: &mut Pcg64Mcg) -> OperationId;
+
+    /// Writes the first bytes of an operation.
+    fn begin(&mut self, dialogue: &mut Self::Dialogue, operation: OperationId, turn: Turn<'_>);
+
+    /// The new connection that [`Step::Reconnect`] asked for is open: the operation continues.
+    fn reconnected(&mut self, _dialogue: &mut Self::Dialogue, _turn: Turn<'_>) -> Step {
+        Step::Failed(Fault::protocol("a new connection that no operation has asked for"))
+    }
 
     /// Bytes have arrived for the greeting or operation in flight. The driver consumes all of `input`.
     fn receive(&mut self, dialogue: &mut Self::Dialogue, input: &[u8], turn: Turn<'_>) -> Step;
@@ -138,6 +152,6 @@ pub trait Driver {
     fn skip(&mut self, _dialogue: &mut Self::Dialogue, _bytes: u64) {}
 
     /// The peer closed while a greeting or an operation was in flight. [`Step::Done`] where a close ends the reply, else
-    /// a fault.
-    fn closed(&mut self, dialogue: &mut Self::Dialogue) -> Step;
+    /// a fault. What is written is not sent.
+    fn closed(&mut self, dialogue: &mut Self::Dialogue, turn: Turn<'_>) -> Step;
 }

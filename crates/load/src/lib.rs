@@ -9,6 +9,7 @@
 //! | check whether they are valid | [`validity`] |
 //! | print them as JSON | [`output`] |
 //! | write a log that other tools read | [`hlog`] |
+//! | read the walk and the pacing of users | [`users::summary`] |
 //! | search the highest rate that meets an objective | [`capacity`] |
 //!
 //! [`transfers`] is the other kind of load: very many downloads in progress at once, each read at a set pace.
@@ -97,6 +98,7 @@ mod spec_for_clients;
 pub mod summary;
 pub mod tls;
 pub mod transfers;
+pub mod users;
 pub mod validity;
 mod worker;
 mod worker_threads;

@@ -14,6 +14,7 @@ use crate::division::{mix_seed, share};
 use crate::drivers::ProtocolSpec;
 use crate::inputs::rate::RateProfile;
 use crate::record::SingleLimits;
+use crate::users::UserPlan;
 
 /// Gaps between the operations of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +181,9 @@ pub struct LoadSpec {
     /// Longest wait for a reply, a connection or a handshake.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
+    /// Users, one a connection, who make the closed loops of this load; none where each operation is independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<UserPlan>,
     /// The whole load as one part; a session runs others on the same connections.
     pub part: LoadPart,
 }
@@ -248,6 +252,7 @@ impl LoadSpec {
             workers: 1,
             requests_per_connection: None,
             timeout: Self::TIMEOUT,
+            users: None,
             part: LoadPart {
                 shape: Shape::closed(),
                 warmup: Duration::ZERO,
@@ -316,6 +321,12 @@ impl LoadSpec {
     #[must_use]
     pub fn with_workers(self, workers: u32) -> Self {
         Self { workers, ..self }
+    }
+
+    /// Changes who makes the closed loops. There is a connection for each user.
+    #[must_use]
+    pub fn with_users(self, users: Option<UserPlan>) -> Self {
+        Self { users, ..self }
     }
 
     /// Changes when operations begin.

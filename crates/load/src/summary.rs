@@ -14,6 +14,7 @@ use crate::outcome::ClientOutcome;
 use crate::record::{ErrorKind, OperationStats, RecordedTimes, times};
 use crate::spans::per_second;
 use crate::spec::LoadSpec;
+use crate::users::summary::UserSummary;
 use crate::validity::{self, BrokenRule};
 
 /// One operation of the mix. Part of the JSON object that [`crate::output`] describes.
@@ -196,6 +197,8 @@ pub struct Summary {
     pub operations: Vec<(String, OperationSummary)>,
     /// The protocol's own counters, such as hits and misses.
     pub counters: BTreeMap<String, u64>,
+    /// The walk and the pacing of users, where the load has some.
+    pub users: Option<UserSummary>,
     /// Connections.
     pub connections: ConnectionSummary,
     /// The client; where there are several, their sum.
@@ -261,6 +264,7 @@ impl Summary {
             first_byte_us: times(&total.merged(|op| &op.first_byte)),
             operations: outcome.operations.iter().zip(by_operation).map(operation).collect(),
             counters: counters(outcome),
+            users: UserSummary::of(outcome),
             connections: connections(outcome),
             client: client(outcome),
             clients: outcome.clients.iter().map(|client| client_part(client, &validity.reasons)).collect(),

@@ -87,6 +87,13 @@ const RUNNER: Example = Example {
     knob: ("algorithm", ["sha256", "blake2b"]),
 };
 
+/// Users who log in to a shop, with an example server in Python.
+const SCENARIO: Example = Example {
+    name: "scenario",
+    files: files!("scenario": "workload.toml", "server.py"),
+    knob: ("rounds", ["1", "5000"]),
+};
+
 impl ScaffoldProtocol {
     /// All protocols that have an example.
     pub const ALL: [Self; 7] =
@@ -111,7 +118,13 @@ impl ScaffoldProtocol {
 
     /// Two variants of a workload created with this protocol, for a first comparison.
     pub fn example_variants(self, workload: &str) -> [String; 2] {
-        let (knob, values) = self.example().knob;
+        self.example().variants(workload)
+    }
+}
+
+impl Example {
+    fn variants(&self, workload: &str) -> [String; 2] {
+        let (knob, values) = self.knob;
         values.map(|value| format!("{workload}:{knob}={value}"))
     }
 }
@@ -166,6 +179,16 @@ pub enum ScaffoldError {
 /// Writes the example of a protocol to a new folder `name` in `directory`, and returns the path of its `workload.toml`.
 /// It never overwrites a file.
 pub fn create(directory: &Path, name: &str, protocol: ScaffoldProtocol) -> Result<PathBuf, ScaffoldError> {
+    write(directory, name, protocol.example())
+}
+
+/// Writes the example of a scenario: users who log in to a shop. Returns the path of its `workload.toml`, and two variants for a
+/// first comparison.
+pub fn create_scenario(directory: &Path, name: &str) -> Result<(PathBuf, [String; 2]), ScaffoldError> {
+    Ok((write(directory, name, &SCENARIO)?, SCENARIO.variants(name)))
+}
+
+fn write(directory: &Path, name: &str, example: &Example) -> Result<PathBuf, ScaffoldError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(is_plain) {
         return Err(ScaffoldError::Name(name.to_owned()));
@@ -177,7 +200,7 @@ pub fn create(directory: &Path, name: &str, protocol: ScaffoldProtocol) -> Resul
         io::ErrorKind::AlreadyExists => ScaffoldError::Exists(folder.clone()),
         _ => failed(&folder, e),
     })?;
-    for (file, text) in protocol.example().files {
+    for (file, text) in example.files {
         let path = folder.join(file);
         let text = text.replace(PLACEHOLDER, name);
         let written = File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
@@ -206,6 +229,18 @@ mod tests {
             assert!(!fs::read_to_string(&file)?.contains(PLACEHOLDER), "{protocol}: the name is replaced");
             assert_eq!(protocol.name().parse::<ScaffoldProtocol>()?, protocol);
         }
+        Ok(())
+    }
+
+    #[test]
+    fn the_example_of_a_scenario_has_users() -> Result<(), Box<dyn std::error::Error>> {
+        let directory = tempfile::tempdir()?;
+        let (file, variants) = create_scenario(directory.path(), "shop")?;
+        let catalogue = Catalogue::with(directory.path());
+        let workload = catalogue.find(&file.display().to_string())?;
+        assert_eq!(workload.load.connections, 20, "one for each user");
+        assert_eq!(workload.load.users.as_ref().map(load::users::UserPlan::operations), Some(5));
+        assert_eq!(catalogue.resolve(None, &variants)?.1.len(), 2);
         Ok(())
     }
 

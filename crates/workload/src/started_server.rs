@@ -86,12 +86,15 @@ impl StartedServer {
             identity: None,
         });
         let tls = self.certificate.as_deref().map(trusted_by_client);
+        // One operation alone has no walk.
+        let users = workload.load.users.clone().filter(|_| only.is_none());
         Ok(LoadSpec::closed(protocol, self.address(), workload.load.connections)
             .with_addresses(self.addresses.clone())
             .with_sockets(self.sockets.clone())
             .with_tls(tls.or(starttls))
             .with_duration(None)
             .with_timeout(workload.load.timeout)
+            .with_users(users)
             .with_seed(self.seed))
     }
 }

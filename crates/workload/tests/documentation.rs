@@ -163,6 +163,8 @@ fn accepted() -> BTreeMap<String, Section> {
             example.tables(&[Step::Key("load".to_owned())], &mut found);
         }
     }
+    // docs/SCENARIOS.md has the keys of users, and a test of its own in `load`.
+    found.retain(|path, _| !path.starts_with("load.users"));
     found
 }
 

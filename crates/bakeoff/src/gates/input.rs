@@ -8,6 +8,8 @@ use host::telemetry::Recording;
 pub struct GateInput<'a> {
     /// The engine's rules that the client broke, one line each; none where the program under test generates the load.
     pub client_reasons: Option<&'a [String]>,
+    /// The rules of users that were broken, one line each; none where the load has no users.
+    pub user_reasons: Option<&'a [String]>,
     /// Whether CPU time an operation could be measured instead, which the client hardly limits.
     pub has_other_measure: bool,
     /// Why the trial had no warm-up with a steady-state check; none if it had one.

@@ -62,6 +62,7 @@ fn machine(telemetry: &Recording) -> WatchedMachine<'_> {
 fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
     GateInput {
         client_reasons: Some(&[]),
+        user_reasons: None,
         has_other_measure: false,
         why_no_warm_up: None,
         unsteady: None,

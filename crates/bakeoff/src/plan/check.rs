@@ -31,6 +31,13 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.kind == RunKind::Explain {
         check_explanation(plan, &workload)?;
     }
+    // Rates of other loads, and shares of a throughput, would be visits of users who do not leave.
+    let needs_rates = !plan.measure.is_closed_loop()
+        || plan.background.is_some()
+        || plan.power.as_ref().is_some_and(|power| power.levels.iter().any(|share| *share < 1.0));
+    if workload.load.users.is_some() && plan.on_op.is_none() && needs_rates {
+        return Err(PlanError::UsersAtRate(workload.name));
+    }
     check_measure(plan)?;
     check_breaking_point(plan)?;
     if plan.fallback.is_some() && !may_fall_back(plan, &workload) {

@@ -150,6 +150,11 @@ pub enum PlanError {
     /// A breaking point that no trial can measure.
     #[error("breaking point: {0}")]
     BreakingPoint(&'static str),
+    /// A measure at rates of a load of users.
+    #[error(
+        "{0} has users who stay, a closed loop without rates: measure throughput, without a background load or levels of power, and compare the response times; or pass --on-op for one operation"
+    )]
+    UsersAtRate(String),
     /// A fallback where CPU time is no answer.
     #[error(
         "fallback: only a comparison of capacity, throughput or bytes has one, without a background load or a runner: remove it"

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use archive::model::{
-    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, LookSpending, Measure, Plan, PlannedBackground,
-    PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength,
+    Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, LookSpending, Measure, Plan, PlannedBackground,
+    PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength, Vary,
 };
 use host::Host;
 use load::inputs::slo::Slo;
@@ -54,6 +54,9 @@ pub const DOWNLOAD: &str = "download";
 /// Blocks of a comparison of breaking points: each trial takes a minute, and its value is one of a server that has run out of
 /// something, which hardly varies.
 const BREAKS: u32 = 6;
+
+/// The axis of a sweep that varies the number of users.
+const USERS: &str = "users";
 
 /// A request for a comparison or a sweep.
 #[derive(Clone, Debug, Default)]
@@ -191,7 +194,7 @@ impl RunBlocks {
 /// Makes the plan and checks it.
 pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
-    let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let mut sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
     let written = plan::hosts::on_hosts(&request.variants, request.on.as_deref());
     let steps = match &request.measure {
@@ -201,6 +204,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let usual = steps.as_ref().map(|_| DOWNLOAD);
     let named = request.workload.as_deref().or(usual);
     let (workload, variants) = Catalogue::default().resolve(named, &written)?;
+    vary_users(&mut sweep, &workload);
     let variants = plan_variants(variants.into_iter().zip(plan::hosts::names(&written)));
     let mut hosts = plan::hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
@@ -293,6 +297,15 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
+/// The number of users is that of connections: each has one.
+fn vary_users(sweep: &mut [Axis], workload: &Workload) {
+    for axis in sweep.iter_mut().filter(|_| workload.load.users.is_some()) {
+        if axis.vary == Vary::Knob(USERS.to_owned()) {
+            axis.vary = Vary::Connections;
+        }
+    }
+}
+
 /// About how long the shortest run of this plan takes that can end in a verdict: it is what a shorter time gets.
 pub fn shortest_run(plan: &Plan) -> Duration {
     Preset::of(plan.length).shortest_run(number(variant_points(plan).len()))
@@ -344,6 +357,7 @@ fn measure(
     let slo = request.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
     let slo = || slo.clone().ok_or_else(|| own_load(workload, "has no capacity"));
     let has_slo = request.slo.is_some();
+    let has_users = workload.load.users.is_some() && on_op.is_none();
     let measure = match &request.measure {
         Asked::Default | Asked::DefaultInClosedLoop if workload.load.is_one_by_one => {
             Measure::OneByOne { operations }
@@ -354,6 +368,8 @@ fn measure(
         }
         Asked::Bytes => Measure::MaxBytes,
         Asked::Default if workload.load.is_runner() && !has_slo => Measure::MaxThroughput,
+        // Users who stay are a closed loop.
+        Asked::Default if has_users && !has_slo => Measure::MaxThroughput,
         Asked::Default | Asked::Capacity => Measure::Capacity { slo: slo()? },
         Asked::Throughput | Asked::DefaultInClosedLoop => Measure::MaxThroughput,
         Asked::CpuTime(rate_per_s) => Measure::CpuTime { rate_per_s: *rate_per_s },

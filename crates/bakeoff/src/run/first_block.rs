@@ -200,7 +200,8 @@ pub fn mixes_turns(trials: &[&Trial]) -> bool {
 /// Whether the measure may be replaced by CPU time an operation: not where there is no load of this program, where a second
 /// load has operations of its own, or where the question is about time.
 pub fn may_fall_back(plan: &Plan, workload: &Workload) -> bool {
-    plan.kind == RunKind::Compare && !workload.load.is_runner() && has_alternative(plan)
+    let has_users = workload.load.users.is_some() && plan.on_op.is_none();
+    plan.kind == RunKind::Compare && !workload.load.is_runner() && !has_users && has_alternative(plan)
 }
 
 /// Whether CPU time an operation answers a similar question as this measure, of a load that this program makes.

@@ -41,6 +41,8 @@ pub struct TrialMeasurement {
     pub drains: Drains,
     /// Why the client may be the reason for the value.
     pub client_reasons: Vec<String>,
+    /// Which rules of users were broken; none where the load has no users.
+    pub user_reasons: Option<Vec<String>>,
     /// Why there is no value.
     pub reasons: Vec<String>,
     /// Share of operations that failed in the measurement; before it, in a warm-up of which nothing succeeded.
@@ -77,6 +79,7 @@ impl TrialMeasurement {
             loaded: None,
             drains: Drains::default(),
             client_reasons: Vec::new(),
+            user_reasons: None,
             reasons: Vec::new(),
             error_share: 0.0,
             client_utilisation: 0.0,
@@ -172,6 +175,7 @@ impl TrialMeasurement {
         if !matches!(measure, Measure::Capacity { .. } | Measure::CpuTime { .. }) {
             let is_of_times = matches!(measure, Measure::LatencyCurve { .. });
             let of_client = |rule: &&BrokenRule| match rule.kind() {
+                _ if rule.is_of_users() => false,
                 // Failures have their own gate, a smaller load is above, and a clock that drifted is below.
                 BrokenRule::Errors { .. }
                 | BrokenRule::NothingSucceeded
@@ -181,11 +185,7 @@ impl TrialMeasurement {
                 // An unread reply makes times longer. It does not change throughput while the client has CPU to
                 // spare: the server's queue is shorter by as much as the client's is longer.
                 BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
-                BrokenRule::ClientCpu { .. }
-                | BrokenRule::Starved { .. }
-                | BrokenRule::Achieved { .. }
-                | BrokenRule::OfClient { .. }
-                | BrokenRule::ClientLost { .. } => true,
+                _ => true,
             };
             self.client_reasons
                 .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));
@@ -193,6 +193,10 @@ impl TrialMeasurement {
         // Which intervals are merged is a question of every measure.
         let is_of_clock = |rule: &&BrokenRule| matches!(rule.kind(), BrokenRule::ClockDrift { .. });
         self.client_reasons.extend(summary.rules_broken.iter().filter(is_of_clock).map(ToString::to_string));
+        self.user_reasons = outcome.spec.users.as_ref().map(|_| {
+            let rules = summary.rules_broken.iter().filter(|rule| rule.is_of_users());
+            rules.map(ToString::to_string).collect()
+        });
         self.error_share = summary.error_share();
         self.client_utilisation = summary.client.utilisation;
         self.response_time = Some(outcome.total.response_times());

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 use wire::memcache::{Event, Expect, Outcome, ReplyDecoder, request};
 
@@ -69,12 +70,17 @@ impl Driver for MemcacheDriver {
         keyspace::COUNTERS
     }
 
-    fn dialogue(&mut self) -> MemcacheDialogue {
+    fn dialogue(&mut self, _slot: u32) -> MemcacheDialogue {
         MemcacheDialogue { decoder: ReplyDecoder::new(), exchange: KeyExchange::default() }
     }
 
-    fn begin(&mut self, dialogue: &mut MemcacheDialogue, turn: Turn<'_>) -> OperationId {
-        let exchange = self.keyspace.begin(turn.rng);
+    #[inline]
+    fn choose(&mut self, rng: &mut Pcg64Mcg) -> OperationId {
+        self.keyspace.choose(rng)
+    }
+
+    fn begin(&mut self, dialogue: &mut MemcacheDialogue, operation: OperationId, turn: Turn<'_>) {
+        let exchange = self.keyspace.begin(operation, turn.rng);
         let (key, value) = (self.keyspace.key(), || self.keyspace.value(&exchange));
         let (expect, written) = match (self.keyspace.command(&exchange), self.spec.dialect) {
             (KeyCommand::Get, MemcacheDialect::Text) => (Expect::Get, request::get(turn.out, key)),
@@ -95,7 +101,6 @@ impl Driver for MemcacheDriver {
         written.expect("keys and sizes were checked in new()");
         dialogue.decoder.expect(expect);
         dialogue.exchange = exchange;
-        dialogue.exchange.operation
     }
 
     fn receive(&mut self, dialogue: &mut MemcacheDialogue, mut input: &[u8], turn: Turn<'_>) -> Step {
@@ -125,7 +130,7 @@ impl Driver for MemcacheDriver {
         }
     }
 
-    fn closed(&mut self, dialogue: &mut MemcacheDialogue) -> Step {
+    fn closed(&mut self, dialogue: &mut MemcacheDialogue, _turn: Turn<'_>) -> Step {
         Step::Failed(Fault::closed(dialogue.decoder.eof().to_string()))
     }
 }
@@ -232,9 +237,14 @@ mod tests {
     /// Carries out one operation; `reply` makes the server's bytes from the request and the stored value.
     fn converse(spec: &MemcacheSpec, reply: impl Fn(&str, &str) -> String) -> (String, Step, [u64; 2]) {
         let mut driver = MemcacheDriver::new(spec, ALONE).expect("a driver");
-        let mut dialogue = driver.dialogue();
+        let mut dialogue = driver.dialogue(0);
         let (mut out, mut rng, mut counters) = (Vec::new(), Pcg64Mcg::seed_from_u64(1), [0; 2]);
-        driver.begin(&mut dialogue, Turn { out: &mut out, rng: &mut rng, counters: &mut counters });
+        let operation = driver.choose(&mut rng);
+        driver.begin(
+            &mut dialogue,
+            operation,
+            Turn { out: &mut out, rng: &mut rng, counters: &mut counters },
+        );
         let request = String::from_utf8(out.clone()).expect("ASCII");
         let stored = String::from_utf8(driver.keyspace.value(&dialogue.exchange).to_vec()).expect("ASCII");
         let turn = Turn { out: &mut out, rng: &mut rng, counters: &mut counters };

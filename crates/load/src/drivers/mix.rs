@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
-use toml::de::{DeValue, ValueDeserializer};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::error::OperationError;
 use super::options::{DriverOption, GivenOptions, OptionError};
@@ -34,6 +34,9 @@ pub trait Mix: Any + Clone + Debug + PartialEq + Send + Sync {
     /// Options of the command line that describe such a mix.
     const OPTIONS: &'static [DriverOption];
 
+    /// Keys of `[load.users]` that are of this kind of service.
+    const USER_KEYS: &'static [&'static str] = &[];
+
     /// Checks one operation by itself, for an error with its line.
     fn check_operation(_operation: &Self::Operation) -> Result<(), OperationError> {
         Ok(())
@@ -41,6 +44,15 @@ pub trait Mix: Any + Clone + Debug + PartialEq + Send + Sync {
 
     /// The mix that a workload describes.
     fn of_workload(section: Self::Section, operations: Vec<Self::Operation>) -> Self;
+
+    /// The mix that users carry out; `own` has keys of [`Self::USER_KEYS`] only.
+    fn of_users(
+        section: Self::Section,
+        _own: DeTable<'_>,
+        operations: Vec<Spanned<DeValue<'_>>>,
+    ) -> Result<Self, MixError> {
+        Ok(Self::of_workload(section, parse_operations::<Self>(operations)?))
+    }
 
     /// The mix that options describe.
     fn of_options(given: &GivenOptions) -> Result<Self, OptionError>;
@@ -69,9 +81,10 @@ pub enum MixError {
     NoSection(&'static str),
 }
 
-/// Reads a mix from the parts of a workload.
+/// Reads a mix from the parts of a workload; `users` has the protocol's own keys of its users, if there are some.
 pub(super) fn parse<M: Mix>(
     section: Option<Spanned<DeValue<'_>>>,
+    users: Option<DeTable<'_>>,
     operations: Vec<Spanned<DeValue<'_>>>,
 ) -> Result<M, MixError> {
     let section = match (section, M::SECTION) {
@@ -81,14 +94,20 @@ pub(super) fn parse<M: Mix>(
             M::Section::deserialize(serde::de::value::UnitDeserializer::<toml::de::Error>::new())?
         }
     };
+    match users {
+        Some(own) => M::of_users(section, own, operations),
+        None => Ok(M::of_workload(section, parse_operations::<M>(operations)?)),
+    }
+}
+
+fn parse_operations<M: Mix>(operations: Vec<Spanned<DeValue<'_>>>) -> Result<Vec<M::Operation>, MixError> {
     let operation = |value: Spanned<DeValue<'_>>| {
         let span = value.span();
         let operation = M::Operation::deserialize(ValueDeserializer::from(value))?;
         M::check_operation(&operation).map_err(|error| MixError::Operation { span, error })?;
         Ok(operation)
     };
-    let operations: Result<Vec<M::Operation>, MixError> = operations.into_iter().map(operation).collect();
-    Ok(M::of_workload(section, operations?))
+    operations.into_iter().map(operation).collect()
 }
 
 /// A mix of any kind.

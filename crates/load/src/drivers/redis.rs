@@ -1,6 +1,7 @@
 //! Redis, Valkey and other servers of RESP2: get, set and delete over a key space, after `AUTH` where there is a
 //! password. [`password`](super::password) has where the password is.
 
+use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 use wire::resp::{Event, ReplyDecoder, request};
 
@@ -138,7 +139,7 @@ impl Driver for RedisDriver {
         keyspace::COUNTERS
     }
 
-    fn dialogue(&mut self) -> RedisDialogue {
+    fn dialogue(&mut self, _slot: u32) -> RedisDialogue {
         RedisDialogue { decoder: ReplyDecoder::new(), reply: RedisReply::default() }
     }
 
@@ -149,8 +150,13 @@ impl Driver for RedisDriver {
         Step::Wait
     }
 
-    fn begin(&mut self, dialogue: &mut RedisDialogue, turn: Turn<'_>) -> OperationId {
-        let exchange = self.keyspace.begin(turn.rng);
+    #[inline]
+    fn choose(&mut self, rng: &mut Pcg64Mcg) -> OperationId {
+        self.keyspace.choose(rng)
+    }
+
+    fn begin(&mut self, dialogue: &mut RedisDialogue, operation: OperationId, turn: Turn<'_>) {
+        let exchange = self.keyspace.begin(operation, turn.rng);
         let (command, key) = (self.keyspace.command(&exchange), self.keyspace.key());
         match command {
             KeyCommand::Get => request::get(turn.out, key),
@@ -159,7 +165,6 @@ impl Driver for RedisDriver {
         }
         dialogue.decoder.expect();
         dialogue.reply = RedisReply { exchange, awaited: Some(command), answer: None, other: None };
-        dialogue.reply.exchange.operation
     }
 
     fn receive(&mut self, dialogue: &mut RedisDialogue, mut input: &[u8], turn: Turn<'_>) -> Step {
@@ -181,7 +186,7 @@ impl Driver for RedisDriver {
         }
     }
 
-    fn closed(&mut self, dialogue: &mut RedisDialogue) -> Step {
+    fn closed(&mut self, dialogue: &mut RedisDialogue, _turn: Turn<'_>) -> Step {
         Step::Failed(Fault::closed(dialogue.decoder.eof().to_string()))
     }
 }
@@ -257,13 +262,14 @@ mod tests {
     impl RedisTestClient {
         fn new(spec: &RedisSpec) -> Self {
             let mut driver = RedisDriver::new(spec, ALONE).expect("a driver");
-            let dialogue = driver.dialogue();
+            let dialogue = driver.dialogue(0);
             Self { driver, dialogue, rng: Pcg64Mcg::seed_from_u64(1), sent: Vec::new(), counters: [0; 2] }
         }
 
         fn begin(&mut self) {
+            let operation = self.driver.choose(&mut self.rng);
             let turn = Turn { out: &mut self.sent, rng: &mut self.rng, counters: &mut self.counters };
-            self.driver.begin(&mut self.dialogue, turn);
+            self.driver.begin(&mut self.dialogue, operation, turn);
         }
 
         fn receive(&mut self, input: &str) -> Step {

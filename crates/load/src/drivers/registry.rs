@@ -8,7 +8,7 @@ use std::ops::Deref;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::Spanned;
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 use super::error::OperationError;
 use super::mix::{self, Mix, MixError, MixSection, OperationMix};
@@ -136,10 +136,13 @@ pub trait Registration: Sync {
     fn mix_section(&self) -> Option<MixSection>;
     /// Identifies the type of the mix: protocols with the same one can do the same work.
     fn mix_type(&self) -> TypeId;
-    /// Reads a mix from a workload's `[load.SECTION]` and its `[[load.op]]` tables.
+    /// See [`Mix::USER_KEYS`].
+    fn user_keys(&self) -> &'static [&'static str];
+    /// Reads a mix from a workload's `[load.SECTION]`, the protocol's own keys of `[load.users]` and its `[[load.op]]` tables.
     fn parse_mix(
         &self,
         section: Option<Spanned<DeValue<'_>>>,
+        users: Option<DeTable<'_>>,
         operations: Vec<Spanned<DeValue<'_>>>,
     ) -> Result<OperationMix, MixError>;
     /// A mix for a server; none if the mix is of another kind.
@@ -217,12 +220,17 @@ impl<P: Protocol> Registration for Entry<P> {
         TypeId::of::<P::Mix>()
     }
 
+    fn user_keys(&self) -> &'static [&'static str] {
+        <P::Mix as Mix>::USER_KEYS
+    }
+
     fn parse_mix(
         &self,
         section: Option<Spanned<DeValue<'_>>>,
+        users: Option<DeTable<'_>>,
         operations: Vec<Spanned<DeValue<'_>>>,
     ) -> Result<OperationMix, MixError> {
-        mix::parse::<P::Mix>(section, operations).map(OperationMix::new)
+        mix::parse::<P::Mix>(section, users, operations).map(OperationMix::new)
     }
 
     fn spec(&self, mix: &OperationMix, access: &ServerAccess) -> Option<ProtocolSpec> {

@@ -6,6 +6,7 @@
 //! | `zipf(A, B, S)` | the same, A most often |
 //! | `alnum(N)` | N letters and digits |
 //! | `lines("FILE", ORDER)`, `csv("FILE", COLUMN, ORDER)` | a line of a file, or a field of it |
+//! | `user`, a value's name | the number of a user, and what the user's session has; in scenarios |
 //! | `"TEXT"` | the text itself, for braces that are sent |
 //!
 //! Random values contain only letters and digits, and those of files are checked where they are used, so they cannot break
@@ -32,7 +33,21 @@ enum TemplatePart {
     Number { from: u64, sampler: KeySampler },
     Alnum(usize),
     Value { at: ValueRef, place: ValuePlace },
+    Session { value: u16, place: ValuePlace },
+    UserNumber,
 }
+
+/// The session of a user, as templates use it.
+pub(crate) trait Session {
+    /// The number of the user, from 1.
+    fn user(&self) -> u64;
+
+    /// One of its values, if it is there.
+    fn value(&self, value: u16) -> Option<&[u8]>;
+}
+
+/// The name of the user's number in templates.
+pub(crate) const USER_NUMBER: &str = "user";
 
 /// Text that is rendered for each operation.
 #[derive(Clone, Debug)]
@@ -59,6 +74,33 @@ impl Template {
             Some(TemplatePart::Value { at: values.declare(file, order, column, place), place })
         };
         Self::parse_parts(text, of_file, &format!("{FUNCTIONS}{FILE_FUNCTIONS}{ESCAPE}"))
+    }
+
+    /// Parses a template of a scenario: the values of a user's session have these names.
+    pub(crate) fn parse_in_session(
+        text: &str,
+        values: &mut DeclaredValues,
+        place: ValuePlace,
+        names: &[String],
+    ) -> Result<Self, UnitError> {
+        let part = |call: &Call, is_first: bool| {
+            let place =
+                if place == ValuePlace::TargetStart && !is_first { ValuePlace::Target } else { place };
+            if call.arguments.is_empty() {
+                if call.name == USER_NUMBER {
+                    return Some(TemplatePart::UserNumber);
+                }
+                let value = names.iter().position(|name| name == call.name)?;
+                return Some(TemplatePart::Session { value: u16::try_from(value).ok()?, place });
+            }
+            let (file, column, order) = file_call(call)?;
+            Some(TemplatePart::Value { at: values.declare(file, order, column, place), place })
+        };
+        let session = match names {
+            [] => String::new(),
+            names => format!(", {USER_NUMBER} or a value of [load.users] ({})", names.join(", ")),
+        };
+        Self::parse_parts(text, part, &format!("{FUNCTIONS}{FILE_FUNCTIONS}{session}{ESCAPE}"))
     }
 
     fn parse_parts(
@@ -128,6 +170,33 @@ impl Template {
         }
     }
 
+    /// Appends one rendering to `out` for a user. Returns a value that its session does not have, if there is one: nothing
+    /// stands in its place.
+    pub(crate) fn render_in_session(
+        &mut self,
+        rng: &mut impl Rng,
+        values: &ValueRows,
+        session: &impl Session,
+        out: &mut Vec<u8>,
+    ) -> Option<u16> {
+        let mut missing = None;
+        for part in &mut self.parts {
+            match part {
+                TemplatePart::Value { at, .. } => out.extend_from_slice(values.value(*at)),
+                TemplatePart::Session { value, place } => {
+                    let text = session.value(*value);
+                    missing = if text.is_none() { Some(*value) } else { missing };
+                    place.write(text.unwrap_or_default(), out);
+                }
+                TemplatePart::UserNumber => {
+                    out.extend_from_slice(itoa::Buffer::new().format(session.user()).as_bytes());
+                }
+                part => part.render(rng, out),
+            }
+        }
+        missing
+    }
+
     /// Appends one rendering to `out`. A value of a file is an example that can stand at its place.
     pub fn render(&mut self, rng: &mut impl Rng, out: &mut Vec<u8>) {
         self.parts.iter_mut().for_each(|part| part.render(rng, out));
@@ -144,7 +213,8 @@ impl TemplatePart {
                 out.extend_from_slice(buffer.format(*from + sampler.sample(rng)).as_bytes());
             }
             Self::Alnum(count) => out.extend((0..*count).map(|_| rng.sample(Alphanumeric))),
-            Self::Value { place, .. } => out.extend_from_slice(place.example()),
+            Self::Value { place, .. } | Self::Session { place, .. } => out.extend_from_slice(place.example()),
+            Self::UserNumber => out.push(b'1'),
         }
     }
 }

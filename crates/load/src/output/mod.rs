@@ -15,6 +15,7 @@ use stats::times::Times;
 use crate::drivers::http::status_of;
 use crate::spans::{SpanSummary, Spans};
 use crate::summary::{ClientPart, ClientSummary, ConnectionSummary, OperationSummary, Summary};
+use crate::users::summary::UserSummary;
 use crate::validity::BrokenRule;
 
 pub use capacity::CapacityOutput;
@@ -47,6 +48,8 @@ pub struct LoadOutput<'a> {
     first_byte_us: Option<&'a Times>,
     operations: Vec<OperationOutput<'a>>,
     counters: &'a BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    users: Option<&'a UserSummary>,
     connections: &'a ConnectionSummary,
     client: &'a ClientSummary,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -109,6 +112,13 @@ enum RuleOutput {
     SilentConnections { silent: u64, wanted: u32 },
     Errors { share: f64 },
     ClockDrift { drift_us: f64, allowed_us: f64 },
+    Mix { operation: String, percent: f64, declared_percent: f64, allowed_points: f64 },
+    Delay { actual_s: f64, drawn_s: f64, allowed_percent: f64 },
+    DrawnDelay { drawn_s: f64, declared_s: f64, allowed_percent: f64 },
+    OperationLimit { operation: String, limit: String, p50_us: u64, p90_us: u64, p99_us: u64 },
+    Ratio { ratio: String, found: f64 },
+    RefusedVisits { refused: u64, arrived: u64 },
+    LittlesLaw { users: u32, found: f64 },
     ClientLost,
 }
 
@@ -137,6 +147,27 @@ impl From<&BrokenRule> for RuleOutput {
             BrokenRule::SilentConnections { silent, wanted } => Self::SilentConnections { silent, wanted },
             BrokenRule::Errors { share } => Self::Errors { share },
             BrokenRule::ClockDrift { drift_us, allowed_us } => Self::ClockDrift { drift_us, allowed_us },
+            BrokenRule::Mix { ref operation, percent, declared_percent, allowed_points } => {
+                Self::Mix { operation: operation.clone(), percent, declared_percent, allowed_points }
+            }
+            BrokenRule::Delay { actual_s, drawn_s, allowed_percent } => {
+                Self::Delay { actual_s, drawn_s, allowed_percent }
+            }
+            BrokenRule::DrawnDelay { drawn_s, declared_s, allowed_percent } => {
+                Self::DrawnDelay { drawn_s, declared_s, allowed_percent }
+            }
+            BrokenRule::OperationLimit { ref operation, ref limit, p50_us, p90_us, p99_us } => {
+                Self::OperationLimit {
+                    operation: operation.clone(),
+                    limit: limit.clone(),
+                    p50_us,
+                    p90_us,
+                    p99_us,
+                }
+            }
+            BrokenRule::Ratio { ref ratio, found } => Self::Ratio { ratio: ratio.clone(), found },
+            BrokenRule::RefusedVisits { refused, arrived } => Self::RefusedVisits { refused, arrived },
+            BrokenRule::LittlesLaw { users, found } => Self::LittlesLaw { users, found },
             BrokenRule::OfClient { ref rule, .. } => Self::from(&**rule),
             BrokenRule::ClientLost { .. } => Self::ClientLost,
         }
@@ -180,6 +211,7 @@ impl<'a> LoadOutput<'a> {
             first_byte_us: known(&summary.first_byte_us),
             operations: summary.operations.iter().map(operation).collect(),
             counters: &summary.counters,
+            users: summary.users.as_ref(),
             connections: &summary.connections,
             client: &summary.client,
             clients: &summary.clients,
@@ -208,6 +240,7 @@ mod tests {
     use crate::capacity::{BudgetUse, Capacity, CapacityStep};
     use crate::example;
     use crate::record::ErrorKind;
+    use crate::users::summary::UserOperation;
     use crate::validity::{self, BrokenRule};
 
     /// The section of docs/FORMATS.md on this format.
@@ -248,6 +281,7 @@ mod tests {
         let page = page();
         let mut documented = documented(&page);
         assert!(documented.remove("power"), "the command adds it, with `--power`");
+        assert!(documented.remove("users"), "only loads of users have it");
         assert_eq!(keys(&object), documented);
         let parts = ["operations", "connections", "client", "clients", "intervals"];
         for field in parts {
@@ -257,6 +291,43 @@ mod tests {
         }
         assert_eq!(keys(&object["intervals"][0]), keys(&object["drain"]));
         assert_eq!(object["spec"]["shape"]["arrivals"], "poisson");
+    }
+
+    #[test]
+    fn formats_md_documents_every_field_of_users() {
+        let operation = UserOperation {
+            name: "home".to_owned(),
+            begun: 1,
+            percent: Some(100.0),
+            declared_percent: 100.0,
+            next_percent: vec![100.0],
+            declared_next_percent: vec![100.0],
+            delay: "cycle exp:5s".to_owned(),
+            declared_delay_s: 4.97,
+            drawn_delay_s: Some(5.0),
+            actual_delay_s: None,
+            limit: None,
+            meets_limit: None,
+        };
+        let users = UserSummary {
+            count: 1,
+            arrived: Some(1),
+            refused: Some(0),
+            left: 0,
+            begun: 1,
+            count_by_littles_law: None,
+            declared_delay_s: 4.97,
+            drawn_delay_s: None,
+            actual_delay_s: None,
+            late_us: Times::default(),
+            operations: vec![operation],
+        };
+        let object = serde_json::to_value(&users).expect("plain data");
+        let page = page();
+        let documented = names(row(&page, "users"));
+        for key in keys(&object).union(&keys(&object["operations"][0])) {
+            assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of users");
+        }
     }
 
     #[test]
@@ -271,6 +342,24 @@ mod tests {
             BrokenRule::SilentConnections { silent: 48, wanted: 64 },
             BrokenRule::Errors { share: 1.0 },
             BrokenRule::ClockDrift { drift_us: -1.0, allowed_us: 1.0 },
+            BrokenRule::Mix {
+                operation: String::new(),
+                percent: 1.0,
+                declared_percent: 5.0,
+                allowed_points: 2.0,
+            },
+            BrokenRule::Delay { actual_s: 2.0, drawn_s: 1.0, allowed_percent: 2.0 },
+            BrokenRule::DrawnDelay { drawn_s: 2.0, declared_s: 1.0, allowed_percent: 2.0 },
+            BrokenRule::OperationLimit {
+                operation: String::new(),
+                limit: String::new(),
+                p50_us: 1,
+                p90_us: 1,
+                p99_us: 1,
+            },
+            BrokenRule::Ratio { ratio: String::new(), found: 0.0 },
+            BrokenRule::RefusedVisits { refused: 1, arrived: 2 },
+            BrokenRule::LittlesLaw { users: 1, found: 2.0 },
             BrokenRule::ClientLost { client: "c1".to_owned(), why: "host c1 was lost".to_owned() },
         ];
         let page = page();

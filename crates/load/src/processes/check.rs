@@ -102,6 +102,9 @@ impl MessageCheck {
         if stats.operations.len() != self.operations || stats.counters.len() != self.counters {
             return Err("an interval of other operations".to_owned());
         }
+        if stats.users.as_ref().is_some_and(|users| !users.is_of(self.operations)) {
+            return Err("an interval of users of other operations".to_owned());
+        }
         if stats.most_count() > MOST_COUNT || stats.longest_example() > LONGEST_EXAMPLE {
             return Err("an interval with a count or a text that is too large".to_owned());
         }

@@ -150,7 +150,8 @@ impl CompactInterval {
         let operations = self.operations.iter().flat_map(of_operation);
         let errors = self.all_errors().flat_map(|errors| errors.counts.values().copied());
         let counts = of_client.into_iter().chain(of_connections).chain(operations).chain(errors);
-        counts.chain(self.counters.iter().copied()).max().unwrap_or_default()
+        let users = self.users.iter().flat_map(|users| users.counts().chain([users.late.count]));
+        counts.chain(self.counters.iter().copied()).chain(users).max().unwrap_or_default()
     }
 
     /// The length of the longest example of its errors.
@@ -177,7 +178,7 @@ impl CompactInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::record;
+    use crate::record::{UserStats, record};
 
     fn interval() -> Interval {
         let mut interval = Interval::new(2, 1);
@@ -189,6 +190,22 @@ mod tests {
         interval.counters[0] = 9;
         interval.client.run_delay_ns = 7;
         interval
+    }
+
+    #[test]
+    fn users_survive_the_way_between_processes() {
+        let mut interval = Interval::new(2, 0);
+        let mut users = UserStats::new(2, true);
+        (users.delays[1].begun, users.transitions[3], users.left) = (5, 4, 1);
+        record(&mut users.late, 700);
+        interval.users = Some(Box::new(users));
+        let sent = serde_json::to_string(&interval.compact()).expect("plain data");
+        let received: CompactInterval = serde_json::from_str(&sent).expect("the same");
+        assert_eq!(received.expand(), interval);
+        assert!(received.users.as_ref().is_some_and(|users| users.is_of(2) && !users.is_of(3)));
+        assert!(
+            serde_json::to_string(&Interval::new(1, 0).compact()).is_ok_and(|text| !text.contains("users"))
+        );
     }
 
     #[test]

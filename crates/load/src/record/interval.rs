@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::errors::Errors;
 use super::micros::{Micros, RecordedTimes, micros};
+use super::user_stats::{UserStats, merge_users};
 
 /// The part of one operation in an interval: what ended in it. Histograms contain successful operations.
 ///
@@ -192,6 +193,9 @@ pub struct Interval<H = Micros> {
     pub client: ClientStats<H>,
     /// The driver's counters, in the order of its names.
     pub counters: Vec<u64>,
+    /// The users, where the load has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<Box<UserStats<H>>>,
 }
 
 impl Interval {
@@ -213,6 +217,7 @@ impl Interval {
                 wall_ns: 0,
             },
             counters: vec![0; counters],
+            users: None,
         }
     }
 
@@ -237,6 +242,7 @@ impl Interval {
         for (sum, part) in self.counters.iter_mut().zip(&other.counters) {
             *sum += part;
         }
+        merge_users(&mut self.users, other.users.as_deref());
     }
 
     /// Adds a later interval of the same workers: as [`Interval::merge`], but a peak stays a peak.
@@ -265,6 +271,7 @@ impl Interval {
         (client.user_cpu_ns, client.system_cpu_ns) = (0, 0);
         (client.spin_ns, client.run_delay_ns, client.wall_ns) = (0, 0, 0);
         self.counters.fill(0);
+        self.users.iter_mut().for_each(|users| users.clear());
     }
 
     /// The same with each histogram in another form.
@@ -306,6 +313,7 @@ impl Interval {
                 wall_ns: client.wall_ns,
             },
             counters: self.counters.clone(),
+            users: self.users.as_ref().map(|users| Box::new(users.map_histogram(&form))),
         }
     }
 }

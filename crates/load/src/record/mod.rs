@@ -8,6 +8,7 @@
 //! | `micros` | histograms of microseconds |
 //! | `errors` | failed operations by kind |
 //! | `interval` | the counts and histograms of one interval, and their sums |
+//! | `user_stats` | the walk and the delays of users in an interval |
 //! | `singles` | single operations, the slowest and some others |
 //! | `compact` | an interval that is no longer filled, in little memory; its form between processes |
 
@@ -16,6 +17,7 @@ mod errors;
 mod interval;
 mod micros;
 mod singles;
+mod user_stats;
 
 pub use compact::{CompactError, CompactInterval, CompactMicros};
 pub use errors::{ErrorKind, Errors};
@@ -24,6 +26,7 @@ pub(crate) use micros::{LONGEST_US, micros, micros_of, record};
 pub use micros::{Micros, RecordedTimes, times};
 pub(crate) use singles::Singles;
 pub use singles::{SingleLimits, SingleOperation};
+pub use user_stats::{DelayStats, UserStats};
 
 /// Index of the interval after the end: no more operations begin, and those in flight end.
 pub const DRAIN: i64 = i64::MAX;

@@ -12,6 +12,8 @@
 //! | connections | 1 % of a closed loop's missing | a closed loop with fewer connections is another load: its throughput is no answer to the spec; an open loop offers its rate through those that it has |
 //! | silent connections | 1 % without any reply | each is one failure among the operations of the others, and one user of that many who was never served |
 //! | clock drift, of several clients | a tenth of an interval | intervals of all clients are merged by their number: those of a clock that ran away are of another time |
+//! | users: mix, delays, Little's law | 2 points, 2 %, 2.5 %, and what chance explains | another walk or pacing is another load; the limits are those of Faban, whose benchmarks have such users |
+//! | users: an operation's limit | as declared | it is a part of the objective |
 //! | errors | 1 % | percentiles are of the successful operations; the more operations fail, the less the percentiles mean |
 //!
 //! With several clients, each of them keeps the rules for itself: the sum of a client that is the limit and of others that
@@ -29,6 +31,7 @@ use crate::engine::LoadOutcome;
 use crate::outcome::{ClientOutcome, IntervalStage};
 use crate::record::{ErrorKind, Micros};
 use crate::spec::Shape;
+use crate::users;
 
 pub use self::limits::{
     HARMLESS_LAG_US, MAX_DRIFT_SHARE, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_MISSING_CONNECTIONS,
@@ -64,6 +67,8 @@ pub fn check(outcome: &LoadOutcome) -> Validity {
         broken: check_as_one(&client.outcome).reasons.into_iter().chain(clock_drift(client)).collect(),
     });
     validity.reasons = clients::combine(validity.reasons, of_clients.collect());
+    // The walk is that of all users together.
+    validity.reasons.extend(users::summary::broken_rules(outcome));
     validity
 }
 
@@ -195,7 +200,7 @@ fn used_up_note(outcome: &LoadOutcome) -> Option<String> {
 fn client_loop_note(outcome: &LoadOutcome, response: &Micros) -> Option<String> {
     let Shape::Closed { think } = outcome.spec.part.shape else { return None };
     let (server_us, client_us) = (response.mean(), outcome.total.client.delay.mean());
-    (think.is_zero() && client_us > server_us).then(|| {
+    (think.is_zero() && outcome.spec.users.is_none() && client_us > server_us).then(|| {
         format!(
             "the client takes longer for an operation of this closed loop ({client_us:.0} µs) than the server ({server_us:.0} µs): the throughput is more the client's than the server's"
         )

@@ -25,6 +25,10 @@ pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
             .collect();
         notes.push(format!("not every reply had status {usual}: of {all}, {}", others.join(", ")));
     }
+    // Users may take the next step where a redirect leads.
+    if outcome.spec.users.is_some() {
+        return notes;
+    }
     if redirects > 0 && redirects == all {
         notes.push(
             "every reply was a redirect, which is not followed: give the address that its Location field names, or expect its status"

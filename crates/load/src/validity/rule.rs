@@ -63,6 +63,69 @@ pub enum BrokenRule {
         /// Share of all operations, 0 to 1.
         share: f64,
     },
+    /// The share of an operation was not the declared one.
+    Mix {
+        /// The operation.
+        operation: String,
+        /// Its share, per cent.
+        percent: f64,
+        /// The declared share.
+        declared_percent: f64,
+        /// How far it may be from that, per cent points.
+        allowed_points: f64,
+    },
+    /// Users fell behind their cycles: operations took longer.
+    Delay {
+        /// The mean delay as it was, seconds.
+        actual_s: f64,
+        /// The mean that was drawn.
+        drawn_s: f64,
+        /// How much longer it may be, per cent.
+        allowed_percent: f64,
+    },
+    /// The delays that were drawn are not those that were declared.
+    DrawnDelay {
+        /// The mean that was drawn, seconds.
+        drawn_s: f64,
+        /// The declared mean of the same operations.
+        declared_s: f64,
+        /// How far it may be from that, per cent.
+        allowed_percent: f64,
+    },
+    /// An operation of users missed its own limit.
+    OperationLimit {
+        /// The operation.
+        operation: String,
+        /// The limit as it is written.
+        limit: String,
+        /// Median response time, microseconds.
+        p50_us: u64,
+        /// 90th percentile.
+        p90_us: u64,
+        /// 99th percentile.
+        p99_us: u64,
+    },
+    /// A figure of the scenario is beyond its bound.
+    Ratio {
+        /// The bound as it is written.
+        ratio: String,
+        /// The ratio.
+        found: f64,
+    },
+    /// Visits arrived that found no slot: the load was smaller than the arrivals say.
+    RefusedVisits {
+        /// How many were refused.
+        refused: u64,
+        /// Of how many.
+        arrived: u64,
+    },
+    /// The users are not as many as throughput and times say: some did not take part, or something was not recorded.
+    LittlesLaw {
+        /// How many the load has.
+        users: u32,
+        /// Throughput times the mean of response and delay until the next.
+        found: f64,
+    },
     /// The clock of one of several clients ran faster or slower than the one here.
     ClockDrift {
         /// By this during the load, microseconds; negative where it was slower.
@@ -93,6 +156,20 @@ impl BrokenRule {
             Self::OfClient { rule, .. } => rule,
             other => other,
         }
+    }
+
+    /// Whether it is about what users did: their walk, their delays, the limits of their operations.
+    pub fn is_of_users(&self) -> bool {
+        matches!(
+            self.kind(),
+            Self::Mix { .. }
+                | Self::Delay { .. }
+                | Self::DrawnDelay { .. }
+                | Self::OperationLimit { .. }
+                | Self::Ratio { .. }
+                | Self::RefusedVisits { .. }
+                | Self::LittlesLaw { .. }
+        )
     }
 
     /// The client that broke it, where there are several.
@@ -156,6 +233,33 @@ impl fmt::Display for BrokenRule {
                 drift_us.abs() / 1e3,
                 if *drift_us < 0.0 { "slower" } else { "faster" },
                 allowed_us / 1e3
+            ),
+            Self::Mix { operation, percent, declared_percent, allowed_points } => write!(
+                f,
+                "operation {operation} was {percent:.1} % of the mix, and {declared_percent:.1} % is declared (at most {allowed_points:.1} points apart): measure for longer after a warm-up, or correct the rows of next"
+            ),
+            Self::Delay { actual_s, drawn_s, allowed_percent } => write!(
+                f,
+                "the mean delay was {actual_s:.3} s where {drawn_s:.3} s was drawn (at most {allowed_percent} % longer): operations took longer than their cycles: give fewer users, or cycles that the server can meet"
+            ),
+            Self::DrawnDelay { drawn_s, declared_s, allowed_percent } => write!(
+                f,
+                "a mean delay of {drawn_s:.3} s was drawn where {declared_s:.3} s is declared (at most {allowed_percent} % apart): measure for longer"
+            ),
+            Self::OperationLimit { operation, limit, p50_us, p90_us, p99_us } => write!(
+                f,
+                "operation {operation} misses {limit}: p50 {p50_us} µs, p90 {p90_us} µs, p99 {p99_us} µs: give fewer users, or another limit"
+            ),
+            Self::Ratio { ratio, found } => {
+                write!(f, "{ratio} is not met: it was {found:.4}: correct the scenario, or the bound")
+            }
+            Self::RefusedVisits { refused, arrived } => write!(
+                f,
+                "{refused} of {arrived} visits found no slot (at most 0.1 %): raise the limit of visits, or let fewer arrive"
+            ),
+            Self::LittlesLaw { users, found } => write!(
+                f,
+                "{users} users, and {found:.1} by Little's law from throughput, response and delay: some did not take part: see the errors of connections, or measure for longer after a warm-up"
             ),
             Self::OfClient { client, rule } => write!(f, "client {client}: {rule}"),
             Self::ClientLost { why, .. } => f.write_str(why),

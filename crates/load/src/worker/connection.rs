@@ -104,6 +104,8 @@ pub(super) struct Connection<D> {
     pub failures: u32,
     /// Its turn ended before everything was read.
     pub queued: bool,
+    /// It opens again for an operation in flight, which then continues.
+    pub is_continuing: bool,
 }
 
 impl<D> Connection<D> {
@@ -123,6 +125,7 @@ impl<D> Connection<D> {
             answers: Answers::None,
             failures: 0,
             queued: false,
+            is_continuing: false,
         }
     }
 
@@ -137,6 +140,11 @@ impl<D> Connection<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drivers::http::scenario::HttpUserDialogue;
+
+    // With 16 bytes of its walk, at most 80 of each search in flight, and what its values and cookies take, a user stays below
+    // 2 KiB: see `drivers/http/scenario/sessions.rs` and `tests/users/steady.rs`.
+    const _: () = assert!(size_of::<Connection<HttpUserDialogue>>() <= 400);
 
     #[test]
     fn a_set_up_belongs_to_the_first_operation_of_a_connection_that_was_made_for_it() {

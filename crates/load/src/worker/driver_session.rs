@@ -30,8 +30,19 @@ impl<D: Driver> DriverSession<D> {
     }
 
     /// See [`Driver::dialogue`].
-    pub fn dialogue(&mut self) -> D::Dialogue {
-        self.driver.dialogue()
+    pub fn dialogue(&mut self, slot: u32) -> D::Dialogue {
+        self.driver.dialogue(slot)
+    }
+
+    /// See [`Driver::arrive`].
+    pub fn arrive(&mut self, slot: u32) {
+        self.driver.arrive(slot, &mut self.rng);
+    }
+
+    /// See [`Driver::choose`].
+    #[inline]
+    pub fn choose(&mut self) -> OperationId {
+        self.driver.choose(&mut self.rng)
     }
 
     /// See [`Driver::greet`].
@@ -54,9 +65,15 @@ impl<D: Driver> DriverSession<D> {
 
     /// See [`Driver::begin`].
     #[inline]
-    pub fn begin(&mut self, dialogue: &mut D::Dialogue, counters: &mut [u64]) -> OperationId {
+    pub fn begin(&mut self, dialogue: &mut D::Dialogue, operation: OperationId, counters: &mut [u64]) {
         self.out.clear();
-        self.driver.begin(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, counters })
+        self.driver.begin(dialogue, operation, Turn { out: &mut self.out, rng: &mut self.rng, counters });
+    }
+
+    /// See [`Driver::reconnected`].
+    pub fn reconnected(&mut self, dialogue: &mut D::Dialogue, counters: &mut [u64]) -> Step {
+        self.out.clear();
+        self.driver.reconnected(dialogue, Turn { out: &mut self.out, rng: &mut self.rng, counters })
     }
 
     /// See [`Driver::receive`].
@@ -80,10 +97,14 @@ impl<D: Driver> DriverSession<D> {
 
     /// See [`Driver::closed`]. The connection is gone, so it is never used again, and a driver that still waits has
     /// failed.
-    pub fn closed(&mut self, dialogue: &mut D::Dialogue) -> Step {
+    pub fn closed(&mut self, dialogue: &mut D::Dialogue, counters: &mut [u64]) -> Step {
         self.out.clear();
-        match self.driver.closed(dialogue) {
+        let turn = Turn { out: &mut self.out, rng: &mut self.rng, counters };
+        let step = self.driver.closed(dialogue, turn);
+        self.out.clear();
+        match step {
             Step::Done { .. } => Step::Done { reuse: false },
+            Step::Reconnect => Step::Reconnect,
             Step::Failed(fault) => Step::Failed(Fault { reuse: false, ..fault }),
             Step::Wait | Step::Secure => {
                 Step::Failed(Fault::closed("the server closed before its reply was complete"))

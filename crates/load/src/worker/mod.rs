@@ -9,7 +9,7 @@
 //! | this loop | when to wait and when to stop |
 //! | [`operations`] | the life of an operation on its connection |
 //! | [`transport`], [`driver_session`] | the life of a connection; a driver's turns |
-//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
+//! | [`link`] over [`stamp`], [`pacing`] over [`schedule`] and [`walks`], [`meter`], [`poller`] | bytes; what is due when; what is recorded; waiting |
 //! | [`clock`], [`wall_clock`] | the time of an instant, and of a receive timestamp |
 //! | [`cpu`], [`own_cpu`] | the CPU time that it uses, and whether it has a CPU for itself |
 
@@ -20,6 +20,7 @@
 
 mod clock;
 mod connection;
+mod connection_id;
 mod cpu;
 mod driver_session;
 mod link;
@@ -32,6 +33,7 @@ mod poller;
 mod schedule;
 mod stamp;
 mod transport;
+mod walks;
 mod wall_clock;
 
 use std::sync::Arc;
@@ -41,10 +43,11 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use self::connection_id::ConnectionId;
 use self::meter::Meter;
 use self::operations::Operations;
 use self::own_cpu::RunningWorker;
-use self::pacing::{ConnectionId, Pacer};
+use self::pacing::Pacer;
 use self::schedule::Schedule;
 use self::transport::Dialer;
 use crate::clock::Nanos;
@@ -164,7 +167,10 @@ impl<D: Driver> Worker<D> {
 
     /// Opens the connections, reports that it is ready, and runs each part until there is none left.
     fn run_parts(&mut self, reports: &PartReports) -> Result<(), Errno> {
-        if self.context.spec.requests_per_connection != Some(1) {
+        let spec = &self.context.spec;
+        // A visit brings its connection.
+        let has_visits = spec.users.is_some() && matches!(spec.part.shape, Shape::Open { .. });
+        if spec.requests_per_connection != Some(1) && !has_visits {
             self.open_all()?;
         }
         self.operations.meter.opened();
@@ -199,7 +205,9 @@ impl<D: Driver> Worker<D> {
                 WorkerMessage::Singles { worker: self.context.worker, operations: singles.finish() };
             let _ = self.context.to_collector.send(message);
         }
-        self.operations.pacer = None;
+        if let Some(users) = self.operations.pacer.take().and_then(|pacer| pacer.into_users(now)) {
+            self.operations.users = Some(users);
+        }
         self.end.min(now)
     }
 
@@ -237,14 +245,18 @@ impl<D: Driver> Worker<D> {
         self.end = self.idle_from.after(part.idle_within);
         let due_from = Nanos(measured_from.0.saturating_sub(Nanos::from(part.due_before).0));
         let (remaining, measured) = (part.requests_of(worker, workers), due_from..self.end);
-        let pacer = match &part.shape {
-            Shape::Closed { think } => Pacer::closed(*think, remaining, measured),
-            Shape::Open { rate, arrivals } => {
+        let pacer = match (&part.shape, self.operations.users.take()) {
+            (Shape::Closed { .. }, Some(users)) => Pacer::users(users, remaining, measured),
+            (Shape::Closed { think }, None) => Pacer::closed(*think, remaining, measured),
+            (Shape::Open { rate, arrivals }, users) => {
                 let place = (worker, workers);
                 let seed = part.seed_of(worker, 1);
                 let first_due = Nanos(begin.0.saturating_sub(Nanos::from(part.due_before).0));
                 let schedule = Schedule::new(rate, *arrivals, part.warmup, first_due, place, seed);
-                Pacer::open(schedule, remaining, measured)
+                match users {
+                    Some(users) => Pacer::visits(users, schedule, remaining, measured),
+                    None => Pacer::open(schedule, remaining, measured),
+                }
             }
         };
         // Events from the time since the last part, or in which other workers opened their connections; there is no time
@@ -338,7 +350,10 @@ impl<D: Driver> Worker<D> {
     }
 
     fn take_counts(&mut self) -> (u64, Nanos) {
-        let Operations { pacer, poller, .. } = &mut self.operations;
+        let Operations { pacer, poller, meter, .. } = &mut self.operations;
+        if let Some(pacer) = pacer {
+            pacer.take_users(&mut meter.stats.users);
+        }
         (pacer.as_mut().map_or(0, Pacer::take_offered), poller.take_spun())
     }
 

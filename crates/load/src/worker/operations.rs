@@ -19,13 +19,15 @@ use rustix::io::Errno;
 
 use super::clock::Clock;
 use super::connection::{Answers, Connection, ConnectionCounts, ConnectionPhase, Job};
+use super::connection_id::ConnectionId;
 use super::driver_session::DriverSession;
 use super::meter::{EndedOperation, Meter};
 use super::own_cpu::OwnCpus;
-use super::pacing::{Assignment, ConnectionId, Pacer};
+use super::pacing::{Assignment, Pacer};
 use super::poller::{Poller, Token};
 use super::stamp::Stamp;
 use super::transport::Dialer;
+use super::walks::{PlannedOperation, Walks};
 use super::wall_clock::{Arrival, WallClock};
 use crate::clock::Nanos;
 use crate::connecting::ConnectionError;
@@ -49,6 +51,8 @@ pub(super) struct Operations<D: Driver> {
     pub singles: Option<Box<Singles>>,
     /// Assigns their next operations; none until the run begins.
     pub pacer: Option<Pacer>,
+    /// The users, between two parts of the load.
+    pub users: Option<Box<Walks>>,
     /// Failures before the run began.
     pub setup_errors: Errors,
     /// Number of slots in each phase.
@@ -86,6 +90,10 @@ impl<D: Driver> Operations<D> {
             meter,
             singles: None,
             pacer: None,
+            users: spec
+                .users
+                .as_ref()
+                .map(|plan| Box::new(Walks::new(plan, slots, spec.part.seed_of(worker, 3)))),
             setup_errors: Errors::default(),
             counts: ConnectionCounts::new(slots),
             queued: Vec::new(),
@@ -241,9 +249,20 @@ impl<D: Driver> Operations<D> {
     /// Begins the connection's operation.
     #[inline(always)]
     fn begin(&mut self, id: ConnectionId) {
+        let planned = self.pacer.as_ref().and_then(|pacer| pacer.planned(id));
+        let operation = match planned {
+            None => self.session.choose(),
+            Some(PlannedOperation { operation, is_first }) => {
+                if is_first {
+                    self.session.arrive(id);
+                }
+                operation
+            }
+        };
         let connection = &mut self.connections[id as usize];
         let dialogue = connection.dialogue.as_mut().expect("an idle connection has a dialogue");
-        connection.operation = self.session.begin(dialogue, &mut self.meter.stats.counters);
+        connection.operation = operation;
+        self.session.begin(dialogue, operation, &mut self.meter.stats.counters);
         self.counts.shift(&mut connection.phase, ConnectionPhase::Busy);
         (connection.first_byte, connection.held) = (None, Nanos(0));
         let now = self.clock.now();
@@ -288,6 +307,11 @@ impl<D: Driver> Operations<D> {
             }
             (Step::Failed(fault), ConnectionPhase::Greeting) => {
                 self.broken(id, &ConnectionError { kind: fault.kind, detail: fault.detail.into_owned() });
+            }
+            (Step::Reconnect, ConnectionPhase::Busy) => self.reopen(id),
+            (Step::Reconnect, _) => {
+                let detail = "a new connection outside of an operation".to_owned();
+                self.broken(id, &ConnectionError { kind: ErrorKind::Protocol, detail });
             }
             (Step::Secure, ConnectionPhase::Greeting) => self.secure(id),
             (Step::Secure, _) => self.fail(id, &Fault::protocol("TLS in the middle of an operation")),
@@ -389,8 +413,11 @@ impl<D: Driver> Operations<D> {
             return;
         }
         let now = self.now;
-        if let Some(assignment) = self.pacer.as_mut().and_then(|pacer| pacer.release(id, now, since)) {
+        let Some(pacer) = &mut self.pacer else { return };
+        if let Some(assignment) = pacer.release(id, now, since) {
             self.assign(assignment);
+        } else if pacer.has_left(id) && self.connections[id as usize].phase == ConnectionPhase::Idle {
+            self.close(id);
         }
     }
 

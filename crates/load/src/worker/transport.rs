@@ -3,8 +3,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::connection_id::ConnectionId;
 use super::link::{Link, Received};
-use super::pacing::ConnectionId;
 use super::poller::{Poller, Token};
 use super::stamp::Stamping;
 use crate::clock::Nanos;

@@ -26,6 +26,14 @@ const POSTGRES: Script = &[b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\x12\x34\xab\xcd\
 /// Redis 7: password accepted, a miss, a write.
 const REDIS: Script = &[b"+OK\r\n", b"$-1\r\n", b"+OK\r\n"];
 
+/// A shop: a page with a token, a login that redirects, items as JSON.
+const SHOP: Script = &[
+    b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=1; Path=/\r\nContent-Length: 25\r\n\r\n<i token=\"t7\"> id=1;id=2;",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n<i token=\"t7\r\n2\r\n\">\r\n0\r\n\r\n",
+    b"HTTP/1.1 303 See Other\r\nLocation: http://shop/me\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=; Max-Age=0\r\nContent-Length: 31\r\n\r\n{\"items\":[{\"id\":1},{\"id\":22}]}\n",
+];
+
 /// Postfix 3.7: two messages.
 const SMTP: Script = &[
     b"220 mx.example ESMTP Postfix\r\n",
@@ -79,6 +87,11 @@ proptest! {
     }
 
     #[test]
+    fn http_users_survive_any_server(seed in any::<u64>(), sent in changed(SHOP)) {
+        specs::http_users(HostileServer { seed, replies: &sent });
+    }
+
+    #[test]
     fn smtp_survives_any_server(seed in any::<u64>(), sent in changed(SMTP)) {
         specs::smtp(HostileServer { seed, replies: &sent });
     }
@@ -91,5 +104,6 @@ fn well_meant_dialogues_get_past_the_greeting() {
         with(HostileServer { seed: 1, replies: &replies(script) })
     };
     assert!(talk(specs::redis, REDIS) >= 1, "redis");
+    assert!(talk(specs::http_users, SHOP) >= 1, "users of HTTP");
     assert!(talk(specs::smtp, &SMTP.repeat(2)) >= 1, "smtp");
 }

@@ -72,7 +72,7 @@ impl Client {
 
     /// One connection, until it fails, ends, or the server has no more to send.
     fn connect<D: Driver>(&mut self, driver: &mut D, replies: &mut &[u8]) {
-        let mut dialogue = driver.dialogue();
+        let mut dialogue = driver.dialogue(0);
         let mut is_greeted = false;
         let mut step = driver.greet(&mut dialogue, self.turn());
         loop {
@@ -83,6 +83,10 @@ impl Client {
                     step = driver.secured(&mut dialogue, self.turn());
                     continue;
                 }
+                Step::Reconnect => {
+                    step = driver.reconnected(&mut dialogue, self.turn());
+                    continue;
+                }
                 Step::Done { reuse } => {
                     self.succeeded += u64::from(is_greeted);
                     is_greeted = true;
@@ -91,13 +95,14 @@ impl Client {
                 Step::Failed(ref fault) => fault.reuse && is_greeted,
             };
             if reuse && !replies.is_empty() {
-                let id = driver.begin(&mut dialogue, self.turn());
+                let id = driver.choose(&mut self.rng);
+                driver.begin(&mut dialogue, id, self.turn());
                 assert!(usize::from(id) < self.operations, "operation {id} of {}", self.operations);
             } else if step != Step::Wait {
                 return;
             }
             let Some(piece) = next_piece(replies) else {
-                driver.closed(&mut dialogue);
+                driver.closed(&mut dialogue, self.turn());
                 return;
             };
             step = driver.receive(&mut dialogue, piece, self.turn());

@@ -1,6 +1,7 @@
-//! The dialogues that hostile servers are tried on: every protocol with a login or a greeting.
+//! The dialogues that hostile servers are tried on: every protocol with a login or a greeting, and users of HTTP, who keep what a
+//! server sends.
 
-use load::drivers::{redis::Redis, smtp::Smtp, sql::Mysql, sql::Postgres};
+use load::drivers::{http::Http, redis::Redis, smtp::Smtp, sql::Mysql, sql::Postgres};
 
 use crate::server::{HostileServer, talk};
 
@@ -39,6 +40,43 @@ pub fn redis(server: HostileServer<'_>) -> u64 {
         }}"#
     );
     talk::<Redis>(&spec, server)
+}
+
+/// Lets users of HTTP log in: cookies, captures of each kind, a redirect, a repetition.
+pub fn http_users(server: HostileServer<'_>) -> u64 {
+    let spec = r#"{
+        "authority": "shop",
+        "operations": [],
+        "scenario": {
+            "cookies": { "slots": 2, "bytes": 24 },
+            "values": { "token": 8, "item": 4, "place": 16 },
+            "operations": [{ "name": "login", "steps": [
+                {
+                    "path": "/",
+                    "expect": { "absent": "error", "count": { "text": "id=", "value": "..20" } },
+                    "capture": {
+                        "token": { "between": ["token=\"", "\""], "pick": "last" },
+                        "item": { "between": ["id=", ";"], "pick": "random", "optional": true }
+                    },
+                    "repeat": { "while": "item", "most": 3 }
+                },
+                {
+                    "path": "/login",
+                    "form": { "token": "{{ token }}", "user": "{{ user }}" },
+                    "capture": { "place": { "header": "Location" } },
+                    "set": { "member": true }
+                },
+                {
+                    "path": "{{ place }}",
+                    "headers": { "X-Token": "{{ token }}" },
+                    "when": { "member": true },
+                    "capture": { "item": { "json": "/items/*/id", "pick": 2, "optional": true } },
+                    "set": { "member": false, "user": "new" }
+                }
+            ] }]
+        }
+    }"#;
+    talk::<Http>(spec, server)
 }
 
 /// Lets SMTP's driver send messages.

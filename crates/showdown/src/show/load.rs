@@ -1,5 +1,7 @@
 //! The answer of `showdown load` as text: a sentence, the tables, and whether the measurement is valid.
 
+mod users;
+
 use std::fmt::Write;
 
 use load::capacity::Capacity;
@@ -46,6 +48,10 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
     if summary.operations.len() > 1 {
         out.push('\n');
         out.push_str(&operations(summary));
+    }
+    if let Some(of_users) = &summary.users {
+        out.push('\n');
+        out.push_str(&users::lines(of_users));
     }
     if !summary.clients.is_empty() {
         out.push('\n');

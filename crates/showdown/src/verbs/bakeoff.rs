@@ -114,7 +114,7 @@ pub struct SweepArgs {
     pub question: QuestionArgs,
 
     /// Vary a knob, connections or rate: give values (threads=1,2,4) or a range that doubles at each step
-    /// (connections=1..1024); may be repeated
+    /// (connections=1..1024); the connections of a load of users are its users (users=10..80); may be repeated
     #[arg(long, required = true, value_name = "NAME=VALUES")]
     pub vary: Vec<String>,
 

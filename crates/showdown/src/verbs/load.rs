@@ -116,6 +116,7 @@ fn populate_stage(
         .with_connections(connections)
         .with_workers(spec.workers.min(connections))
         .with_shape(Shape::closed())
+        .with_users(None)
         .with_warmup(std::time::Duration::ZERO)
         .with_duration(None)
         .with_requests(operations)

@@ -33,7 +33,8 @@ pub enum WorkloadsVerb {
 Examples:
   showdown workloads new my-api
   showdown compare my-api:cache=off my-api:cache=on --quick
-  showdown workloads new my-cache --protocol redis")]
+  showdown workloads new my-cache --protocol redis
+  showdown workloads new my-shop --scenario")]
     New {
         /// Use this name for the workload, its server and its folder
         name: String,
@@ -48,15 +49,22 @@ Examples:
                 .try_map(|name| name.parse::<ScaffoldProtocol>())
         )]
         protocol: ScaffoldProtocol,
+        /// Use the example of users with sessions, who log in to a shop (see docs/SCENARIOS.md)
+        #[arg(long, conflicts_with = "protocol")]
+        scenario: bool,
     },
 }
 
 /// Runs the verb.
 pub fn run(args: &WorkloadsArgs) -> anyhow::Result<CommandStatus> {
     match &args.verb {
-        Some(WorkloadsVerb::New { name, dir, protocol }) => {
-            let path = workload::scaffold::create(dir, name, *protocol).map_err(usage)?;
-            let [first, second] = protocol.example_variants(name);
+        Some(WorkloadsVerb::New { name, dir, protocol, scenario }) => {
+            let (path, [first, second]) = if *scenario {
+                workload::scaffold::create_scenario(dir, name).map_err(usage)?
+            } else {
+                let path = workload::scaffold::create(dir, name, *protocol).map_err(usage)?;
+                (path, protocol.example_variants(name))
+            };
             print(&format!(
                 "{path}\n\nedit it, then for example:\n  showdown compare {first} {second} --quick\n",
                 path = path.display()

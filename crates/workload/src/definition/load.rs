@@ -8,9 +8,10 @@ use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, RegisteredProtocol};
 use load::inputs::slo::Slo;
 use load::inputs::units::parse_duration;
+use load::users::{RawUsers, UserPlan};
 use toml::Spanned;
 
-use super::mix::RawMix;
+use super::mix::{RawMix, of_users};
 use super::raw::RawLoad;
 use super::source_text::{DefinitionError, SourceText};
 use crate::names::available;
@@ -40,6 +41,8 @@ pub struct LoadDefinition {
     pub default_operation: Option<String>,
     /// The operations.
     pub mix: OperationMix,
+    /// The users who carry them out, one a connection; none where each is independent.
+    pub users: Option<UserPlan>,
     /// The names of the operations, in the order of the mix.
     pub names: Vec<String>,
     /// The names of the driver's counters.
@@ -58,7 +61,7 @@ impl LoadDefinition {
         let refuse = |what: String| source.error(&span, format!("load: {what}"));
         let protocol = raw.protocol;
         check_fields(&raw, source)?;
-        let mix = mix.parse(protocol, &span, source)?;
+        let (mix, users) = mix.parse(protocol, &span, source)?;
         let access = ServerAccess { authority: "localhost".to_owned(), ..ServerAccess::default() };
         let spec = protocol.spec(&mix, &access).expect("the protocol has parsed this mix");
         let (names, counters) = spec.names().map_err(|e| refuse(e.to_string()))?;
@@ -73,6 +76,20 @@ impl LoadDefinition {
             return Err(source.error(&alone.span(), what));
         }
         let is_runner = protocol.makes_own_load();
+        if let Some(own) = raw.connections.as_ref().filter(|_| users.is_some()) {
+            let what = "connections: each user has one: give [load.users] its count, and leave this out";
+            return Err(source.error(&own.span(), what));
+        }
+        let has_visits = |users: &RawUsers| users.visits().is_ok_and(|visits| visits.is_some());
+        if users.as_ref().is_some_and(has_visits) {
+            return Err(refuse(
+                "users: arrivals are for `showdown load --scenario` only: give a count".to_owned(),
+            ));
+        }
+        let count = users.as_ref().map(RawUsers::count);
+        let users = users
+            .map(|users| users.plan(&names, counters).map_err(|error| of_users(error, source)))
+            .transpose()?;
         let slo = match &raw.slo {
             Some(slo) => {
                 Some(slo.get_ref().parse().map_err(|e| source.error(&slo.span(), format!("slo: {e}")))?)
@@ -85,7 +102,7 @@ impl LoadDefinition {
         let timeout = raw.timeout.as_ref().map(|text| {
             parse_duration(text.get_ref()).map_err(|e| source.error(&text.span(), format!("timeout: {e}")))
         });
-        let connections = raw.connections.as_ref().map(|connections| *connections.get_ref());
+        let connections = count.or(raw.connections.as_ref().map(|connections| *connections.get_ref()));
         Ok(Self {
             protocol,
             slo,
@@ -96,6 +113,7 @@ impl LoadDefinition {
             is_tls: raw.tls.as_ref().is_some_and(|is_tls| *is_tls.get_ref()),
             default_operation: raw.alone.as_ref().map(|name| name.get_ref().clone()),
             mix,
+            users,
             names,
             counters,
         })

@@ -6,6 +6,7 @@ use std::ops::Range;
 use load::drivers::mix::{MixError, OperationMix};
 use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, RegisteredProtocol};
+use load::users::{RawUsers, ScenarioError};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -15,6 +16,8 @@ use crate::names::available;
 /// The parts of a mix as the file has them.
 pub struct RawMix<'t> {
     section: Option<Spanned<DeValue<'t>>>,
+    /// The users who carry it out, and the keys of theirs that are of the protocol.
+    users: Option<(RawUsers, DeTable<'t>)>,
     operations: Vec<Spanned<DeValue<'t>>>,
 }
 
@@ -25,7 +28,7 @@ impl<'t> RawMix<'t> {
         protocol: RegisteredProtocol,
         source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
-        let mut mix = Self { section: None, operations: Vec::new() };
+        let mut mix = Self { section: None, users: None, operations: Vec::new() };
         let Some(DeValue::Table(load)) = file.get_mut("load").map(Spanned::get_mut) else { return Ok(mix) };
         if let Some(operations) = load.remove("op") {
             let span = operations.span();
@@ -36,6 +39,10 @@ impl<'t> RawMix<'t> {
         }
         let own = protocol.mix_section().map(|section| section.name);
         mix.section = own.and_then(|name| load.remove(name));
+        if let Some(users) = load.remove("users") {
+            let taken = RawUsers::take(users, &mut mix.operations, protocol.user_keys());
+            mix.users = Some(taken.map_err(|error| of_users(error, source))?);
+        }
         let sections = section_names();
         let tables = load.iter().filter(|(_, value)| matches!(value.get_ref(), DeValue::Table(_)));
         if let Some((name, table)) = tables.into_iter().next() {
@@ -43,28 +50,39 @@ impl<'t> RawMix<'t> {
             let what = if sections.contains(&name.as_ref()) {
                 format!("{name}: it is for {}", protocols_with(name))
             } else {
-                format!("load: there is no table {name:?}{}", available(name, &sections))
+                let known: Vec<&str> = sections.iter().copied().chain(["users"]).collect();
+                format!("load: there is no table {name:?}{}", available(name, &known))
             };
             return Err(source.error(&table.span(), what));
         }
         Ok(mix)
     }
 
-    /// Parses and checks the mix. `load` is the span of `[load]`.
+    /// Parses and checks the mix. `load` is the span of `[load]`. Returns the users as well, whose plan needs the names.
     pub fn parse(
         self,
         protocol: RegisteredProtocol,
         load: &Range<usize>,
         source: SourceText<'_>,
-    ) -> Result<OperationMix, DefinitionError> {
+    ) -> Result<(OperationMix, Option<RawUsers>), DefinitionError> {
         if self.operations.is_empty() {
             return Err(source.error(load, "load: give at least one [[load.op]]"));
         }
-        protocol.parse_mix(self.section, self.operations).map_err(|error| match error {
+        let (users, own) = self.users.unzip();
+        let mix = protocol.parse_mix(self.section, own, self.operations).map_err(|error| match error {
             MixError::Toml(error) => source.toml_error(&error),
             MixError::Operation { span, error } => source.error(&span, error.to_string()),
             MixError::NoSection(missing) => source.error(load, format!("load: {missing}")),
-        })
+        })?;
+        Ok((mix, users))
+    }
+}
+
+/// An error of users, at its place.
+pub fn of_users(error: ScenarioError, source: SourceText<'_>) -> DefinitionError {
+    match error {
+        ScenarioError::Toml(error) => source.toml_error(&error),
+        ScenarioError::At { span, what } => source.error(&span, what),
     }
 }
 

@@ -11,6 +11,7 @@ use load::drivers::{POPULATE_TIMEOUT, ProtocolSpec};
 use load::engine::{self, LoadOutcome, RunContext};
 use load::record::Errors;
 use load::spec::LoadSpec;
+use load::users::UserPlan;
 
 use super::error::InstanceError;
 use super::running::Instance;
@@ -18,6 +19,8 @@ use super::running::Instance;
 /// The connections that store the keys: enough to hide the round trips.
 const POPULATE_CONNECTIONS: u32 = 32;
 const POPULATE_WORKERS: u32 = 4;
+/// Operations of the user who tries a scenario, for each of its kinds: enough to come to those that are rare.
+const OPERATIONS_OF_WALK: u64 = 20;
 /// How often it is looked whether the server still runs.
 const WATCH_PERIOD: Duration = Duration::from_millis(100);
 
@@ -40,6 +43,7 @@ impl Instance {
         let spec = self
             .load_spec(None)?
             .with_protocol(protocol)
+            .with_users(None)
             .with_connections(connections)
             .with_workers(threads.min(POPULATE_WORKERS).min(connections))
             .with_requests(operations)
@@ -92,6 +96,10 @@ impl Instance {
         if self.workload.load.is_runner() {
             return self.check_counters();
         }
+        if let Some(users) = &self.workload.load.users {
+            self.check_walk(users, context)?;
+            return self.check_counters();
+        }
         for operation in &self.workload.load.names {
             let spec = self.load_spec(Some(operation))?.with_connections(1).with_requests(1);
             let outcome = run(&spec, context)?;
@@ -117,6 +125,23 @@ impl Instance {
             }
         }
         self.check_counters()
+    }
+
+    /// One user walks without delays. Its operations cannot be tried alone: one uses what another has captured.
+    fn check_walk(&self, users: &UserPlan, context: &RunContext) -> Result<(), InstanceError> {
+        let operations = OPERATIONS_OF_WALK * users.operations() as u64;
+        let spec = self.load_spec(None)?.with_users(Some(users.without_delays()));
+        let outcome = run(&spec.with_connections(1).with_requests(operations), context)?;
+        let by_name = outcome.operations.iter().zip(&outcome.total.operations);
+        match by_name.into_iter().find(|(_, stats)| stats.errors.total() > 0) {
+            None => Ok(()),
+            Some((operation, stats)) => Err(InstanceError::Check {
+                server: self.server.name.clone(),
+                operation: operation.clone(),
+                error: first_error(&stats.errors),
+                log: Box::new(self.log_tail()),
+            }),
+        }
     }
 }
 

@@ -108,6 +108,24 @@ pub fn create(
     Ok(catalogue.resolve(None, &protocol.example_variants("shop"))?)
 }
 
+/// Users log in to the shop that the example of a scenario starts.
+pub fn scenario() -> Result<(), Failed> {
+    let directory = TestDirectory::new()?;
+    let (_, variants) = workload::scaffold::create_scenario(directory.path(), "shop")?;
+    let (workload, variants) = Catalogue::with(directory.path()).resolve(None, &variants)?;
+    cycle(&TestDirectory::new()?, &workload, &variants[0], |server| {
+        let outcome = engine::run(
+            &server.load_spec(None)?.with_requests(OPERATIONS),
+            &RunContext::default(),
+            &mut |_| {},
+        )?;
+        let errors = outcome.total.errors();
+        assert_eq!(errors.total(), 0, "{:?}", errors.examples);
+        assert!(outcome.total.operations.iter().all(|operation| !operation.response_time.is_empty()));
+        Ok(())
+    })
+}
+
 /// The count of operations is exact whether the server counts the queries of its statistics or not.
 pub fn uncounted_queries() -> Result<(), Failed> {
     let directory = TestDirectory::new()?;

@@ -96,6 +96,7 @@ fn test() -> ExitCode {
         trials.push(Trial::test(name, hostile::traps));
     }
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
+    named("the example for a scenario runs unchanged", cycles::scenario);
     named("a command may probe whether a server is ready", cycles::ready_by_command);
     named("tools have the limit of open files that showdown was started with", cycles::tools_have_own_limit);
     named("servers and tools have a temporary directory of their own", cycles::own_temporary_directory);

@@ -51,6 +51,7 @@ impl TrialMember<'_> {
         self.trial.cpu_time.clone_from(&result.cpu_time);
         self.trial.gates = gates::check(&GateInput {
             client_reasons: (!self.makes_own_load).then_some(result.client_reasons.as_slice()),
+            user_reasons: result.user_reasons.as_deref(),
             has_other_measure: !self.makes_own_load && has_alternative(setup.plan),
             why_no_warm_up: match setup.plan.measure {
                 Measure::OneByOne { .. } if result.warm_up.is_none() => {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rand_pcg::Pcg64Mcg;
 use wire::http1::{Event, ResponseDecoder};
 
 use super::coding::ContentCoding;
@@ -78,18 +79,22 @@ impl Driver for HttpDriver {
         statuses::COUNTERS
     }
 
-    fn dialogue(&mut self) -> HttpDialogue {
+    fn dialogue(&mut self, _slot: u32) -> HttpDialogue {
         HttpDialogue { decoder: ResponseDecoder::new(), operation: 0, reply: HttpReply::default() }
     }
 
-    fn begin(&mut self, dialogue: &mut HttpDialogue, turn: Turn<'_>) -> OperationId {
-        let id = self.choice.draw(turn.rng);
-        let operation = &mut self.operations[id as usize];
-        dialogue.operation = id;
+    #[inline]
+    fn choose(&mut self, rng: &mut Pcg64Mcg) -> OperationId {
+        self.choice.draw(rng)
+    }
+
+    #[inline]
+    fn begin(&mut self, dialogue: &mut HttpDialogue, operation: OperationId, turn: Turn<'_>) {
+        dialogue.operation = operation;
+        let operation = &mut self.operations[usize::from(operation)];
         dialogue.reply.clear();
         dialogue.decoder.expect(operation.is_head);
         operation.render(turn.rng, &mut self.values, &mut self.scratch, turn.out);
-        id
     }
 
     #[inline]
@@ -128,17 +133,7 @@ impl Driver for HttpDriver {
     #[inline]
     fn demand(&self, dialogue: &HttpDialogue) -> Demand {
         let operation = &self.operations[dialogue.operation as usize];
-        let left = dialogue.decoder.body_left();
-        if operation.finder.is_some() {
-            Demand::All
-        } else if left >= WORTH_SKIPPING {
-            // All but the last byte, so that bytes after the body are noticed.
-            Demand::Skip(left - 1)
-        } else if dialogue.decoder.is_in_head() && operation.usual_body >= WORTH_SKIPPING {
-            Demand::Front
-        } else {
-            Demand::All
-        }
+        demand_of(&dialogue.decoder, operation.finder.is_some(), operation.usual_body)
     }
 
     #[inline]
@@ -147,11 +142,27 @@ impl Driver for HttpDriver {
         dialogue.reply.body_bytes += bytes;
     }
 
-    fn closed(&mut self, dialogue: &mut HttpDialogue) -> Step {
+    fn closed(&mut self, dialogue: &mut HttpDialogue, _turn: Turn<'_>) -> Step {
         match dialogue.decoder.eof() {
             Ok(_) => self.operations[dialogue.operation as usize].check(&dialogue.reply, false),
             Err(error) => Step::Failed(Fault::closed(error.to_string())),
         }
+    }
+}
+
+/// Which of the next bytes of a reply are needed, whose body is searched or not, and usually has this length.
+#[inline]
+pub(super) fn demand_of(decoder: &ResponseDecoder, is_searched: bool, usual_body: u64) -> Demand {
+    let left = decoder.body_left();
+    if is_searched {
+        Demand::All
+    } else if left >= WORTH_SKIPPING {
+        // All but the last byte, so that bytes after the body are noticed.
+        Demand::Skip(left - 1)
+    } else if decoder.is_in_head() && usual_body >= WORTH_SKIPPING {
+        Demand::Front
+    } else {
+        Demand::All
     }
 }
 
@@ -171,6 +182,7 @@ mod tests {
         let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
         driver.begin(
             dialogue,
+            0,
             Turn { out: &mut out, rng: &mut rng, counters: &mut [0; statuses::COUNTERS.len()] },
         );
         out
@@ -189,14 +201,16 @@ mod tests {
     fn converse(operation: HttpOperation, pieces: &[&[u8]]) -> (String, Step) {
         let spec = HttpSpec::new("box", vec![operation]);
         let mut driver = HttpDriver::new(&spec, ALONE).expect("a driver");
-        let mut dialogue = driver.dialogue();
+        let mut dialogue = driver.dialogue(0);
         let request = String::from_utf8(begin(&mut driver, &mut dialogue)).expect("ASCII");
         let mut step = Step::Wait;
         for piece in pieces {
             step = receive(&mut driver, &mut dialogue, piece);
         }
         if step == Step::Wait {
-            step = driver.closed(&mut dialogue);
+            let (mut out, mut rng) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
+            let turn = Turn { out: &mut out, rng: &mut rng, counters: &mut [0; statuses::COUNTERS.len()] };
+            step = driver.closed(&mut dialogue, turn);
         }
         (request, step)
     }
@@ -245,7 +259,7 @@ mod tests {
             let operation = HttpOperation { expect, ..HttpOperation::get("/") };
             let spec = HttpSpec::new("box", vec![operation]);
             let mut driver = HttpDriver::new(&spec, ALONE).expect("a driver");
-            let mut dialogue = driver.dialogue();
+            let mut dialogue = driver.dialogue(0);
             begin(&mut driver, &mut dialogue);
             assert_eq!(driver.demand(&dialogue), Demand::All, "the size is not known yet");
             receive(&mut driver, &mut dialogue, head);
@@ -305,11 +319,12 @@ mod tests {
         let spec = HttpSpec::new("box", vec![operation]);
         let (mut driver, mut rng) =
             (HttpDriver::new(&spec, ALONE).expect("a driver"), Pcg64Mcg::seed_from_u64(1));
-        let mut dialogue = driver.dialogue();
+        let mut dialogue = driver.dialogue(0);
         let mut request = || {
             let mut out = Vec::new();
             driver.begin(
                 &mut dialogue,
+                0,
                 Turn { out: &mut out, rng: &mut rng, counters: &mut [0; statuses::COUNTERS.len()] },
             );
             String::from_utf8(out).expect("ASCII")
@@ -328,7 +343,7 @@ mod tests {
             let body = Some(body.to_owned());
             let operation = HttpOperation { headers, body, expect, ..HttpOperation::get("/") };
             let mut driver = HttpDriver::new(&HttpSpec::new("box", vec![operation]), ALONE)?;
-            let mut dialogue = driver.dialogue();
+            let mut dialogue = driver.dialogue(0);
             Ok::<_, OperationError>(String::from_utf8(begin(&mut driver, &mut dialogue)).expect("ASCII"))
         };
         let escaped = r#"{{ "{{" }}name}}"#;
@@ -352,7 +367,7 @@ mod tests {
         for worker in 0..2 {
             let share = WorkerShare { worker, workers: 2, ..ALONE };
             let mut driver = HttpDriver::new(&spec, share).expect("a driver");
-            let mut dialogue = driver.dialogue();
+            let mut dialogue = driver.dialogue(0);
             while driver.operations_left() > 0 {
                 let request = String::from_utf8(begin(&mut driver, &mut dialogue)).expect("ASCII");
                 sent.push(request[..6].to_owned());

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use wire::http1::{HeadCache, HeaderValues, PreparedRequest, Request};
 
 use super::reply::HttpReply;
-use super::spec::{HttpOperation, Statuses};
+use super::spec::HttpOperation;
 use crate::driver::{Fault, Step};
 use crate::drivers::error::OperationError;
 use crate::drivers::protocol::WorkerShare;
@@ -111,11 +111,7 @@ impl HttpRequest {
     pub fn check(&self, reply: &HttpReply, reuse: bool) -> Step {
         let expected = &self.spec.expect;
         let reason: Cow<'static, str> = if !expected.accepts(reply.status) {
-            let wanted = match &expected.status {
-                None => "200 to 399".to_owned(),
-                Some(Statuses::One(status)) => status.to_string(),
-                Some(Statuses::Several(several)) => format!("one of {several:?}"),
-            };
+            let wanted = expected.wanted_status();
             format!("{}: status {} where {wanted} is expected", self.name, reply.status).into()
         } else if let Some(bytes) = expected.bytes.filter(|b| *b != reply.body_bytes) {
             format!("{}: a body of {} bytes where {bytes} are expected", self.name, reply.body_bytes).into()

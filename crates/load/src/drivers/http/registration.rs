@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
 use super::driver::HttpDriver;
 use super::operation;
+use super::scenario::{self, HttpScenario, HttpUserDriver};
 use super::spec::{HttpOperation, HttpSpec};
 use crate::drivers::error::OperationError;
-use crate::drivers::mix::{Mix, MixSection};
+use crate::drivers::mix::{Mix, MixError, MixSection};
 use crate::drivers::mix_file;
 use crate::drivers::options::{DriverOption, GivenOptions, OptionError, OptionValueError, any_text};
 use crate::drivers::protocol::{
@@ -30,6 +34,8 @@ fn is_secret(header: &str) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpMix {
     operations: Vec<HttpOperation>,
+    /// What users do instead.
+    scenario: Option<HttpScenario>,
     /// The folder of the file that they come from, for the names of other files in it.
     folder: Option<PathBuf>,
 }
@@ -71,13 +77,19 @@ impl Mix for HttpMix {
     type Section = ();
     const SECTION: Option<MixSection> = None;
     const OPTIONS: &'static [DriverOption] = &[METHOD, HEADER, BODY];
+    const USER_KEYS: &'static [&'static str] = scenario::USER_KEYS;
 
     fn check_operation(operation: &HttpOperation) -> Result<(), OperationError> {
         operation::HttpRequest::new(operation, "localhost", ALONE, &mut DeclaredValues::default()).map(drop)
     }
 
     fn of_workload((): (), operations: Vec<HttpOperation>) -> Self {
-        Self { operations, folder: None }
+        Self { operations, scenario: None, folder: None }
+    }
+
+    fn of_users((): (), own: DeTable<'_>, operations: Vec<Spanned<DeValue<'_>>>) -> Result<Self, MixError> {
+        let scenario = Some(scenario::parse(own, operations)?);
+        Ok(Self { operations: Vec::new(), scenario, folder: None })
     }
 
     fn of_options(given: &GivenOptions) -> Result<Self, OptionError> {
@@ -85,7 +97,7 @@ impl Mix for HttpMix {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder =
                 folder.map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
-            return Ok(Self { operations: mix_file::read(path)?, folder });
+            return Ok(Self { operations: mix_file::read(path)?, scenario: None, folder });
         }
         let get = HttpOperation::get(&given.path_and_query);
         let operation = HttpOperation {
@@ -94,12 +106,17 @@ impl Mix for HttpMix {
             body: given.text(&BODY).map(str::to_owned),
             ..get
         };
-        Ok(Self { operations: vec![operation], folder: None })
+        Ok(Self { operations: vec![operation], scenario: None, folder: None })
     }
 
     fn only(&self, at: usize) -> Self {
+        if let Some(scenario) = &self.scenario {
+            let operations = vec![scenario.operations[at].clone()];
+            let scenario = Some(HttpScenario { operations, ..scenario.clone() });
+            return Self { operations: Vec::new(), scenario, folder: self.folder.clone() };
+        }
         let operation = HttpOperation { weight: 1.0, ..self.operations[at].clone() };
-        Self { operations: vec![operation], folder: self.folder.clone() }
+        Self { operations: vec![operation], scenario: None, folder: self.folder.clone() }
     }
 }
 
@@ -118,17 +135,29 @@ impl Protocol for Http {
 
     fn spec(mix: HttpMix, access: &ServerAccess) -> HttpSpec {
         let folder = mix.folder.or_else(|| access.folder.clone());
-        let spec = HttpSpec { folder, ..HttpSpec::new(&access.authority, mix.operations) };
-        if spec.declared_values().is_empty() { HttpSpec { folder: None, ..spec } } else { spec }
+        let has_files = mix.scenario.as_ref().is_some_and(HttpScenario::has_files);
+        let spec =
+            HttpSpec { scenario: mix.scenario, folder, ..HttpSpec::new(&access.authority, mix.operations) };
+        let uses_folder = has_files || !spec.declared_values().is_empty();
+        if uses_folder { spec } else { HttpSpec { folder: None, ..spec } }
     }
 
     fn names(spec: &HttpSpec) -> Result<DriverNames, OperationError> {
-        HttpDriver::names(spec)
+        match &spec.scenario {
+            Some(scenario) => HttpUserDriver::names(spec, scenario),
+            None => HttpDriver::names(spec),
+        }
     }
 
     fn published(spec: &HttpSpec) -> HttpSpec {
         let mut published = spec.clone();
         let headers = published.operations.iter_mut().flat_map(|operation| &mut operation.headers);
+        for (_, value) in headers.filter(|(name, _)| is_secret(name)) {
+            MASKED.clone_into(value);
+        }
+        let operations = published.scenario.iter_mut().flat_map(|scenario| &mut scenario.operations);
+        let headers =
+            operations.flat_map(|operation| &mut operation.steps).flat_map(|step| &mut step.headers);
         for (_, value) in headers.filter(|(name, _)| is_secret(name)) {
             MASKED.clone_into(value);
         }
@@ -140,6 +169,9 @@ impl Protocol for Http {
         share: WorkerShare,
         user: U,
     ) -> Result<U::Output, OperationError> {
-        Ok(user.driver(HttpDriver::new(spec, share)?))
+        match &spec.scenario {
+            Some(scenario) => Ok(user.driver(HttpUserDriver::new(spec, scenario, share)?)),
+            None => Ok(user.driver(HttpDriver::new(spec, share)?)),
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::expected::Expected;
+use super::scenario::HttpScenario;
 use crate::inputs::template::Template;
 use crate::inputs::values::{DeclaredValues, ValuePlace};
 
@@ -15,6 +17,9 @@ pub struct HttpSpec {
     pub authority: String,
     /// The requests.
     pub operations: Vec<HttpOperation>,
+    /// What users do, instead of the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<HttpScenario>,
     /// The folder of the files with values, where their names are relative; by default the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
@@ -23,7 +28,7 @@ pub struct HttpSpec {
 impl HttpSpec {
     /// A mix for a host.
     pub fn new(authority: &str, operations: Vec<HttpOperation>) -> Self {
-        Self { authority: authority.to_owned(), operations, folder: None }
+        Self { authority: authority.to_owned(), operations, scenario: None, folder: None }
     }
 
     /// The values of files that its operations use.
@@ -35,6 +40,9 @@ impl HttpSpec {
                 // What does not parse is refused where the requests are made.
                 let _ = Template::parse_with(text, &mut declared, ValuePlace::Body);
             }
+        }
+        if let Some(scenario) = &self.scenario {
+            scenario.declare_values(&mut declared);
         }
         declared
     }
@@ -85,42 +93,6 @@ impl HttpOperation {
             headers: Vec::new(),
             body: None,
             expect: Expected::default(),
-        }
-    }
-}
-
-/// What a reply must have to count as a success.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Expected {
-    /// The status, or one of several; by default any from 200 to 399.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Statuses>,
-    /// The length of the body in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<u64>,
-    /// A text that the body contains; no template.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contains: Option<String>,
-}
-
-/// One status or several.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Statuses {
-    /// Only this one.
-    One(u16),
-    /// Any of these.
-    Several(Vec<u16>),
-}
-
-impl Expected {
-    /// Whether this status is expected.
-    pub(crate) fn accepts(&self, status: u16) -> bool {
-        match &self.status {
-            None => (200..400).contains(&status),
-            Some(Statuses::One(one)) => *one == status,
-            Some(Statuses::Several(several)) => several.contains(&status),
         }
     }
 }

@@ -65,10 +65,15 @@ impl Keyspace {
         })
     }
 
-    /// Draws the next command and its key; [`Self::key`] then returns the key.
+    /// Draws the next command.
     #[inline]
-    pub fn begin(&mut self, rng: &mut impl Rng) -> KeyExchange {
-        let operation = self.choice.draw(rng);
+    pub fn choose(&self, rng: &mut impl Rng) -> OperationId {
+        self.choice.draw(rng)
+    }
+
+    /// Draws the key of a command; [`Self::key`] then returns it.
+    #[inline]
+    pub fn begin(&mut self, operation: OperationId, rng: &mut impl Rng) -> KeyExchange {
         let key_number = self.sampler.sample(rng);
         let mixed = mix_seed(self.spec.seed, key_number);
         // Each value has a generator of its own, so that it follows from its key alone. The generator needs no
@@ -195,10 +200,10 @@ pub(in crate::drivers) mod tests {
     fn keys_have_one_length_and_fixed_values() {
         let mut keyspace = Keyspace::new(&sample(KeyCommand::Set), 0, 1).expect("a key space");
         let mut rng = Pcg64Mcg::seed_from_u64(1);
-        let first = keyspace.begin(&mut rng);
+        let first = keyspace.begin(0, &mut rng);
         assert_eq!(keyspace.key(), b"key-000");
         let value = keyspace.value(&first).to_vec();
-        let second = keyspace.begin(&mut rng);
+        let second = keyspace.begin(0, &mut rng);
         assert_eq!((keyspace.key(), keyspace.value(&first)), (&b"key-001"[..], &value[..]));
         assert_ne!(keyspace.value(&second), value);
         assert!(keyspace.is_key(&first, b"key-000") && keyspace.is_key(&second, b"key-001"));
@@ -215,7 +220,7 @@ pub(in crate::drivers) mod tests {
                 let mut keyspace = Keyspace::new(&populate, worker, 3).expect("a key space");
                 let mut rng = Pcg64Mcg::seed_from_u64(1);
                 (0..share(1_000, worker, 3))
-                    .map(move |_| keyspace.begin(&mut rng).key_number)
+                    .map(move |_| keyspace.begin(0, &mut rng).key_number)
                     .collect::<Vec<_>>()
             })
             .collect();
@@ -226,7 +231,7 @@ pub(in crate::drivers) mod tests {
     #[test]
     fn a_value_is_compared_with_the_stored_one_piece_by_piece() {
         let mut keyspace = Keyspace::new(&sample(KeyCommand::Get), 0, 1).expect("a key space");
-        let mut exchange = keyspace.begin(&mut Pcg64Mcg::seed_from_u64(1));
+        let mut exchange = keyspace.begin(0, &mut Pcg64Mcg::seed_from_u64(1));
         let stored = keyspace.value(&exchange).to_vec();
         keyspace.check_length(&mut exchange, 5);
         keyspace.check_data(&mut exchange, &stored[..2]);

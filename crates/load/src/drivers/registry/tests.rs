@@ -28,12 +28,12 @@ fn example(protocol: &str) -> &'static str {
 }
 
 fn mix_of(protocol: RegisteredProtocol) -> OperationMix {
-    let mut table = toml::de::DeTable::parse(example(protocol.name())).expect("TOML").into_inner();
+    let mut table = DeTable::parse(example(protocol.name())).expect("TOML").into_inner();
     let DeValue::Array(operations) = table.remove("op").expect("operations").into_inner() else {
         panic!("op is no array")
     };
     let section = protocol.mix_section().and_then(|section| table.remove(section.name));
-    protocol.parse_mix(section, operations.into_iter().collect()).expect("a mix")
+    protocol.parse_mix(section, None, operations.into_iter().collect()).expect("a mix")
 }
 
 fn access() -> ServerAccess {

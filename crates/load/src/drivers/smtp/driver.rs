@@ -1,5 +1,6 @@
 //! The driver of SMTP: the order of a session (greeting, `EHLO`, TLS, messages, `QUIT`), and what follows a refusal.
 
+use rand_pcg::Pcg64Mcg;
 use wire::smtp::{Event, Extensions, ReplyLine, request};
 
 use super::dialogue::{Awaited, MessageProgress, SmtpDialogue};
@@ -49,7 +50,7 @@ impl SmtpDriver {
         Ok(driver)
     }
 
-    fn rcpt(&mut self, out: &mut Vec<u8>, rng: &mut rand_pcg::Pcg64Mcg) -> Result<(), RecipientError> {
+    fn rcpt(&mut self, out: &mut Vec<u8>, rng: &mut Pcg64Mcg) -> Result<(), RecipientError> {
         self.address.clear();
         self.recipient.render(rng, &mut self.address);
         let address = std::str::from_utf8(&self.address)?;
@@ -213,7 +214,7 @@ impl Driver for SmtpDriver {
         COUNTERS
     }
 
-    fn dialogue(&mut self) -> SmtpDialogue {
+    fn dialogue(&mut self, _slot: u32) -> SmtpDialogue {
         SmtpDialogue::default()
     }
 
@@ -226,8 +227,11 @@ impl Driver for SmtpDriver {
         self.hello(dialogue, turn.out)
     }
 
-    fn begin(&mut self, dialogue: &mut SmtpDialogue, turn: Turn<'_>) -> OperationId {
-        let operation = self.choice.draw(turn.rng);
+    fn choose(&mut self, rng: &mut Pcg64Mcg) -> OperationId {
+        self.choice.draw(rng)
+    }
+
+    fn begin(&mut self, dialogue: &mut SmtpDialogue, operation: OperationId, turn: Turn<'_>) {
         let kind = &self.spec.mix[usize::from(operation)];
         let (bytes, recipients) = (kind.size.sample(turn.rng), kind.recipients.sample(turn.rng));
         let recipients = u16::try_from(recipients).expect("the spec has been checked: at most 1,000");
@@ -245,7 +249,6 @@ impl Driver for SmtpDriver {
             request::data(turn.out);
             dialogue.decoder.expect();
         }
-        operation
     }
 
     fn receive(&mut self, dialogue: &mut SmtpDialogue, mut input: &[u8], mut turn: Turn<'_>) -> Step {
@@ -276,7 +279,7 @@ impl Driver for SmtpDriver {
         }
     }
 
-    fn closed(&mut self, dialogue: &mut SmtpDialogue) -> Step {
+    fn closed(&mut self, dialogue: &mut SmtpDialogue, _turn: Turn<'_>) -> Step {
         Step::Failed(Fault::closed(dialogue.decoder.eof().to_string()))
     }
 }

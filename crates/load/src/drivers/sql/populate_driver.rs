@@ -1,5 +1,7 @@
 //! The driver of a populate run: creates the tables, fills them over many connections, indexes and counts them.
 
+use rand_pcg::Pcg64Mcg;
+
 use super::dialect::SqlDialect;
 use super::login::DatabaseCredentials;
 use super::reply::FailureKind;
@@ -113,7 +115,7 @@ impl<S: SqlSession> Driver for PopulateDriver<S> {
         vec![self.stage.name().to_owned()]
     }
 
-    fn dialogue(&mut self) -> Self::Dialogue {
+    fn dialogue(&mut self, _slot: u32) -> Self::Dialogue {
         PopulateDialogue { session: S::new(), is_logged_in: false, table: 0, left: Vec::new() }
     }
 
@@ -122,7 +124,11 @@ impl<S: SqlSession> Driver for PopulateDriver<S> {
         Step::Wait
     }
 
-    fn begin(&mut self, dialogue: &mut Self::Dialogue, turn: Turn<'_>) -> OperationId {
+    fn choose(&mut self, _rng: &mut Pcg64Mcg) -> OperationId {
+        0
+    }
+
+    fn begin(&mut self, dialogue: &mut Self::Dialogue, _operation: OperationId, turn: Turn<'_>) {
         let number = self.next % self.stage.operations(&self.tables);
         self.next += 1;
         if self.stage == PopulateStage::Load {
@@ -136,7 +142,6 @@ impl<S: SqlSession> Driver for PopulateDriver<S> {
             let first = dialogue.left.pop().expect("every stage but Load has statements");
             dialogue.session.query(&first, turn.out);
         }
-        0
     }
 
     fn receive(&mut self, dialogue: &mut Self::Dialogue, input: &[u8], turn: Turn<'_>) -> Step {
@@ -161,7 +166,7 @@ impl<S: SqlSession> Driver for PopulateDriver<S> {
         }
     }
 
-    fn closed(&mut self, dialogue: &mut Self::Dialogue) -> Step {
+    fn closed(&mut self, dialogue: &mut Self::Dialogue, _turn: Turn<'_>) -> Step {
         Step::Failed(Fault::closed(dialogue.session.closed()))
     }
 }

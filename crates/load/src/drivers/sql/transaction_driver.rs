@@ -279,7 +279,7 @@ impl<S: SqlSession> Driver for TransactionDriver<S> {
         COUNTERS
     }
 
-    fn dialogue(&mut self) -> Self::Dialogue {
+    fn dialogue(&mut self, _slot: u32) -> Self::Dialogue {
         TransactionDialogue {
             session: S::new(),
             state: TransactionState::LoggingIn,
@@ -294,10 +294,14 @@ impl<S: SqlSession> Driver for TransactionDriver<S> {
     }
 
     #[inline]
-    fn begin(&mut self, dialogue: &mut Self::Dialogue, turn: Turn<'_>) -> OperationId {
-        dialogue.operation = self.choice.draw(turn.rng);
+    fn choose(&mut self, rng: &mut Pcg64Mcg) -> OperationId {
+        self.choice.draw(rng)
+    }
+
+    #[inline]
+    fn begin(&mut self, dialogue: &mut Self::Dialogue, operation: OperationId, turn: Turn<'_>) {
+        dialogue.operation = operation;
         self.begin_transaction(dialogue, turn.rng, turn.out);
-        dialogue.operation
     }
 
     #[inline]
@@ -309,7 +313,7 @@ impl<S: SqlSession> Driver for TransactionDriver<S> {
         }
     }
 
-    fn closed(&mut self, dialogue: &mut Self::Dialogue) -> Step {
+    fn closed(&mut self, dialogue: &mut Self::Dialogue, _turn: Turn<'_>) -> Step {
         Step::Failed(Fault::closed(dialogue.session.closed()))
     }
 }

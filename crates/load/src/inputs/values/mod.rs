@@ -13,5 +13,5 @@ mod record;
 mod rows;
 
 pub use self::file::ValueFileError;
-pub(crate) use self::place::ValuePlace;
+pub(crate) use self::place::{ValuePlace, push_percent};
 pub(crate) use self::rows::{Column, DeclaredValues, LineOrder, ValueRef, ValueRows};

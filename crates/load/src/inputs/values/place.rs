@@ -26,7 +26,7 @@ impl ValuePlace {
             Self::Header => byte.is_ascii_control() && **byte != b'\t',
             Self::Body => false,
         };
-        if self == Self::TargetStart && !value.starts_with(b"/") && !value.starts_with(b"http") {
+        if self == Self::TargetStart && !begins_target(value) {
             return Err(format!("{:?} is not a path: begin it with /", shown()));
         }
         if self == Self::Host && value.is_empty() {
@@ -48,10 +48,45 @@ impl ValuePlace {
         }
     }
 
+    /// Appends a value that comes from a server, so that it can stand here: bytes that cannot are percent-encoded in a target,
+    /// and replaced in a header.
+    pub fn write(self, value: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Body => out.extend_from_slice(value),
+            Self::Header | Self::Host => {
+                let fits = |byte: u8| matches!(byte, b' '..=b'~');
+                out.extend(value.iter().map(|byte| if fits(*byte) { *byte } else { b'?' }));
+            }
+            Self::TargetStart | Self::Target => {
+                if self == Self::TargetStart && !begins_target(value) {
+                    out.push(b'/');
+                }
+                for byte in value {
+                    if byte.is_ascii_graphic() && *byte != b'#' {
+                        out.push(*byte);
+                    } else {
+                        push_percent(*byte, out);
+                    }
+                }
+            }
+        }
+    }
+
     /// A value that can stand here, to check the rest of a request with.
     pub fn example(self) -> &'static [u8] {
         if self == Self::TargetStart { b"/" } else { b"0" }
     }
+}
+
+/// Whether a request's target may begin so.
+fn begins_target(value: &[u8]) -> bool {
+    ["/", "http://", "https://"].iter().any(|start| value.starts_with(start.as_bytes()))
+}
+
+/// Appends a byte as `%XX`.
+pub(crate) fn push_percent(byte: u8, out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.extend_from_slice(&[b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
 }
 
 #[cfg(test)]
@@ -63,6 +98,7 @@ mod tests {
         for (place, value, fits) in [
             (ValuePlace::TargetStart, "/a?b=c%20d", true),
             (ValuePlace::TargetStart, "a", false),
+            (ValuePlace::TargetStart, "http:/a", false),
             (ValuePlace::Target, "a", true),
             (ValuePlace::Target, "a b", false),
             (ValuePlace::Target, "ü", false),
@@ -75,6 +111,18 @@ mod tests {
         ] {
             assert_eq!(place.check(value.as_bytes()).is_ok(), fits, "{place:?} {value:?}");
             assert_eq!(place.check(place.example()), Ok(()));
+        }
+        for (place, value, written) in [
+            (ValuePlace::TargetStart, "events/1 2", "/events/1%202"),
+            (ValuePlace::TargetStart, "http:/a", "/http:/a"),
+            (ValuePlace::Target, "a#b\r\n", "a%23b%0D%0A"),
+            (ValuePlace::Header, "a\r\nEvil: ü", "a??Evil: ??"),
+            (ValuePlace::Body, "a\r\n", "a\r\n"),
+        ] {
+            let mut out = Vec::new();
+            place.write(value.as_bytes(), &mut out);
+            assert_eq!(out, written.as_bytes());
+            assert_eq!(place.check(&out), Ok(()), "{place:?}");
         }
         assert_eq!(ValuePlace::Target.check(b"a b"), Err(r#""a b" has ' ': percent-encode it"#.to_owned()));
     }

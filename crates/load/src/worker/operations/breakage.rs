@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::connection::ConnectionPhase;
-use super::super::pacing::ConnectionId;
+use super::super::connection_id::ConnectionId;
 use super::Operations;
 use crate::clock::Nanos;
 use crate::connecting::ConnectionError;
@@ -24,7 +24,7 @@ impl<D: Driver> Operations<D> {
         let connection = &mut self.connections[id as usize];
         let detail = match (connection.phase, connection.dialogue.as_mut()) {
             (ConnectionPhase::Busy | ConnectionPhase::Greeting, Some(dialogue)) => {
-                let step = self.session.closed(dialogue);
+                let step = self.session.closed(dialogue, &mut self.meter.stats.counters);
                 return self.follow(id, step, arrival);
             }
             (ConnectionPhase::Idle, _) => "the server closed the connection before it was used",
@@ -54,6 +54,11 @@ impl<D: Driver> Operations<D> {
         let now = self.tick();
         let connection = &mut self.connections[id as usize];
         match connection.phase {
+            ConnectionPhase::Opening if connection.is_continuing => {
+                connection.is_continuing = false;
+                self.counts.shift(&mut connection.phase, ConnectionPhase::Busy);
+                self.broken(id, error);
+            }
             ConnectionPhase::Busy => {
                 let fault = Fault { kind: error.kind, detail: error.detail.clone().into(), reuse: false };
                 self.fail(id, &fault);

@@ -1,7 +1,7 @@
 //! From an open connection to one that is ready for operations: the handshake of TLS, and the driver's greeting.
 
 use super::super::connection::ConnectionPhase;
-use super::super::pacing::ConnectionId;
+use super::super::connection_id::ConnectionId;
 use super::super::wall_clock::Arrival;
 use super::Operations;
 use crate::clock::Nanos;
@@ -32,10 +32,31 @@ impl<D: Driver> Operations<D> {
     #[cold]
     fn greet(&mut self, id: ConnectionId) {
         let connection = &mut self.connections[id as usize];
+        if std::mem::take(&mut connection.is_continuing) {
+            self.counts.shift(&mut connection.phase, ConnectionPhase::Busy);
+            let dialogue = connection.dialogue.as_mut().expect("an operation that continues has a dialogue");
+            let step = self.session.reconnected(dialogue, &mut self.meter.stats.counters);
+            return self.begin_greeting(id, step);
+        }
         self.counts.shift(&mut connection.phase, ConnectionPhase::Greeting);
-        let dialogue = connection.dialogue.insert(self.session.dialogue());
+        let dialogue = connection.dialogue.insert(self.session.dialogue(id));
         let step = self.session.greet(dialogue, &mut self.meter.stats.counters);
         self.begin_greeting(id, step);
+    }
+
+    /// The operation in flight continues on a new connection; its wait for the server begins anew.
+    #[cold]
+    pub(super) fn reopen(&mut self, id: ConnectionId) {
+        let now = self.tick();
+        let connection = &mut self.connections[id as usize];
+        connection.transport.close();
+        connection.is_continuing = true;
+        connection.uses = 0;
+        self.counts.shift(&mut connection.phase, ConnectionPhase::Opening);
+        self.deadlines[id as usize] = now.after(self.timeout);
+        if let Err(error) = connection.transport.open(id, &self.dialer, &self.poller, now) {
+            self.broken(id, &error);
+        }
     }
 
     /// Follows a step of the greeting that no bytes of the server led to.

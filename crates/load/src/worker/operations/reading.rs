@@ -1,8 +1,8 @@
 //! A connection's turn to read: as much as the driver needs, and no longer than is fair to the other connections.
 
 use super::super::connection::ConnectionPhase;
+use super::super::connection_id::ConnectionId;
 use super::super::link::Received;
-use super::super::pacing::ConnectionId;
 use super::super::stamp::Stamp;
 use super::Operations;
 use crate::clock::Nanos;

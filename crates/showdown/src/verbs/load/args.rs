@@ -27,6 +27,7 @@ Examples:
   MYSQL_PWD=... showdown load mysql://me@127.0.0.1:3306/test --transaction point-select --rows 100k --populate
   showdown load smtp://127.0.0.1:2525 -c 16 --message-size 2k..20k:90,100k..1m:10 --recipients 1:80,2..5:20
   showdown load http://127.0.0.1:8080 --ops mix.toml --find-capacity 'p99<5ms'
+  showdown load http://127.0.0.1:8080 --scenario shop.toml --warmup 30s -d 5m
   showdown load http://10.1.0.5/ -c 60000 -r 400000 --clients c1,c2,c3 --hosts hosts.toml
 
 Response time counts from the intended start of an operation, service time from the actual send. A closed loop sends \
@@ -46,6 +47,10 @@ pub struct LoadArgs {
     /// Open this number of connections, over all threads
     #[arg(short, long, default_value = "64", value_parser = parse_connections, help_heading = "Load")]
     pub connections: u32,
+
+    /// Let this number of users carry out the scenario, instead of the number in its file
+    #[arg(long, value_parser = parse_connections, requires = "scenario", conflicts_with = "connections", help_heading = "Load")]
+    pub users: Option<u32>,
 
     /// Start this number of worker threads, on each client if there are several; each needs a CPU of its own
     #[arg(short, long, default_value = "1", value_parser = parse_threads, help_heading = "Load")]
@@ -117,6 +122,15 @@ pub struct LoadArgs {
     /// Read a mix of operations from a TOML file of [[op]] tables (see docs/FORMATS.md)
     #[arg(long, value_name = "FILE", help_heading = "Operations")]
     pub ops: Option<PathBuf>,
+
+    /// Let users carry out a scenario: a TOML file with [load.users] and [[load.op]], such as a workload (see docs/SCENARIOS.md)
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["ops", "rate", "think", "find_capacity", "connections", "requests_per_connection"],
+        help_heading = "Operations"
+    )]
+    pub scenario: Option<PathBuf>,
 
     /// The options of the protocols.
     #[command(flatten)]

@@ -25,7 +25,7 @@ fn argument(option: &'static DriverOption) -> Arg {
         argument = argument.short(short);
     }
     if option.is_operation {
-        argument = argument.conflicts_with("ops");
+        argument = argument.conflicts_with_all(["ops", "scenario"]);
     }
     let Some(value) = option.value else { return argument.action(ArgAction::SetTrue) };
     let action = if option.is_repeated { ArgAction::Append } else { ArgAction::Set };

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use load::drivers::options::GivenOptions;
-use load::drivers::protocol::{UrlPath, UrlScheme};
+use load::drivers::protocol::{ServerAccess, UrlPath, UrlScheme};
 use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, ProtocolSpec, RegisteredProtocol};
-use load::inputs::rate::RateProfile;
 use load::inputs::target::{Target, TargetError};
 use load::sources;
 use load::spec::{ClientIdentity, KeyProof, LoadSpec, PemSource, Shape, TlsSpec, Trust};
+use load::users::Scenario;
 
 use super::args::LoadArgs;
 use crate::exit::usage;
@@ -39,17 +39,28 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     let target = Target::parse(&args.target).map_err(usage)?.through(args.unix_socket.as_ref());
     refuse_foreign_options(args, &target)?;
     let number = clients.map_or(1, NamedClients::count);
-    let (connections, workers) = (args.connections, args.threads.saturating_mul(number));
+    let scenario = args.scenario.as_ref().map(|path| Scenario::read(path, target.protocol).map_err(usage));
+    let scenario = scenario.transpose()?;
+    let users = scenario.as_ref().map(|scenario| args.users.unwrap_or(scenario.count));
+    let (connections, workers) = (users.unwrap_or(args.connections), args.threads.saturating_mul(number));
     if workers > connections {
         let each = if number == 1 { "" } else { " on all clients" };
+        let of = if users.is_some() { "user" } else { "connection" };
         return Err(usage(format!(
-            "{}{each} for {}: give each thread one connection at least",
+            "{}{each} for {}: give each thread one {of} at least",
             plural(workers.into(), "thread"),
-            plural(args.connections.into(), "connection")
+            plural(connections.into(), of)
         )));
     }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one("a new seed"));
-    let protocol = protocol(args, &target, seed)?;
+    let protocol = match &scenario {
+        None => protocol(args, &target, seed)?,
+        Some(scenario) => {
+            let access =
+                ServerAccess { folder: Some(scenario.folder.clone()), ..target.access(seed).map_err(usage)? };
+            target.protocol.spec(&scenario.mix, &access).expect("the scenario was read for this protocol")
+        }
+    };
     // Operations that cannot be carried out are refused before anything is sent.
     let (names, _) = protocol.names().map_err(usage)?;
     let mut known = BTreeSet::new();
@@ -58,13 +69,18 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     }
     let arrivals = args.arrivals.unwrap_or_default();
     let searching = args.find_capacity.is_some();
-    let shape = match &args.rate {
-        Some(rate) => Shape::Open { rate: rate.clone(), arrivals },
+    let visits = scenario.as_ref().and_then(|scenario| scenario.visits.clone());
+    let shape = match (&args.rate, visits) {
+        (_, Some(visits)) => Shape::Open { rate: visits.rate, arrivals: visits.arrivals },
+        (Some(rate), None) => Shape::Open { rate: rate.clone(), arrivals },
         // A search sets its own rates.
-        None if searching => Shape::open(1.0, arrivals),
-        None => Shape::Closed { think: args.think },
+        (None, None) if searching => Shape::open(1.0, arrivals),
+        (None, None) => Shape::Closed { think: args.think },
     };
-    let own_length = args.rate.as_ref().and_then(RateProfile::length);
+    let own_length = match &shape {
+        Shape::Open { rate, .. } => rate.length(),
+        Shape::Closed { .. } => None,
+    };
     let duration = match (args.duration, args.requests) {
         (Some(duration), _) => Some(duration),
         (None, Some(_)) => None,
@@ -93,6 +109,7 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         .with_sockets(socket.into_iter().collect())
         .with_tls(tls)
         .with_workers(workers)
+        .with_users(scenario.map(|scenario| scenario.plan))
         .with_shape(shape)
         .with_warmup(warmup)
         .with_duration(duration)
@@ -144,6 +161,7 @@ fn refuse_foreign_options(args: &LoadArgs, target: &Target) -> anyhow::Result<()
     }
     let reason = match target.protocol.url_path() {
         UrlPath::Request if args.ops.is_some() => "the paths come from --ops",
+        UrlPath::Request if args.scenario.is_some() => "the paths come from --scenario",
         UrlPath::Unused(reason) => reason,
         UrlPath::Request | UrlPath::Account => return Ok(()),
     };
@@ -214,6 +232,23 @@ fn sources(
 }
 
 fn title(args: &LoadArgs, spec: &LoadSpec, clients: Option<&NamedClients>) -> String {
+    let threads = plural(args.threads.into(), "thread");
+    if spec.users.is_some() {
+        let who = match &spec.part.shape {
+            Shape::Closed { .. } => plural(spec.connections.into(), "user"),
+            Shape::Open { rate, arrivals } => {
+                let rate = rate.to_string();
+                let rate = rate.trim_end_matches("/s");
+                format!("visits at {rate}/s, {arrivals} arrivals, at most {} at once", spec.connections)
+            }
+        };
+        return format!(
+            "{}: {who}, {threads}{}, seed {}",
+            args.target,
+            clients.map_or(String::new(), |clients| format!(" on each of {} clients", clients.count())),
+            spec.part.seed
+        );
+    }
     let shape = match (&args.find_capacity, &spec.part.shape) {
         (Some(slo), _) => format!("capacity at {slo}"),
         (None, Shape::Closed { think }) if think.is_zero() => "closed loop".to_owned(),
@@ -226,10 +261,9 @@ fn title(args: &LoadArgs, spec: &LoadSpec, clients: Option<&NamedClients>) -> St
         (None, Shape::Open { rate, arrivals }) => format!("open loop, rate {rate}, {arrivals} arrivals"),
     };
     format!(
-        "{}: {shape}, {}, {}{}, seed {}",
+        "{}: {shape}, {}, {threads}{}, seed {}",
         args.target,
         plural(args.connections.into(), "connection"),
-        plural(args.threads.into(), "thread"),
         clients.map_or(String::new(), |clients| format!(" on each of {} clients", clients.count())),
         spec.part.seed
     )

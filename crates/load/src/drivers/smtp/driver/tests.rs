@@ -43,7 +43,7 @@ struct SmtpTestClient {
 impl SmtpTestClient {
     fn new(spec: &SmtpSpec) -> Self {
         let mut driver = SmtpDriver::new(spec, ALONE).expect("a driver");
-        let dialogue = driver.dialogue();
+        let dialogue = driver.dialogue(0);
         let (rng, counters) = (Pcg64Mcg::seed_from_u64(1), vec![0; COUNTERS.len()]);
         let mut client = Self { driver, dialogue, rng, counters };
         let step = client.turn(Driver::greet);
@@ -71,7 +71,8 @@ impl SmtpTestClient {
     }
 
     fn begin(&mut self) -> String {
-        self.turn(Driver::begin).1
+        let operation = self.driver.choose(&mut self.rng);
+        self.turn(|driver, dialogue, turn| driver.begin(dialogue, operation, turn)).1
     }
 
     fn receive(&mut self, reply: &str) -> (Step, String) {

@@ -1,0 +1,30 @@
+//! Users of HTTP: operations of several requests, with cookies and values that come from replies.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`spec`](HttpScenario) | a scenario as plain data |
+//! | `parse` | how it is read from the tables of a workload |
+//! | `prepare` | its checks, and the steps with numbers for names |
+//! | `request` | a request, ready to be rendered for any user |
+//! | `search` over `needle` and `json` | what is looked for in a body, piece by piece |
+//! | `sessions` over `cookies` | what users keep, in a slab |
+//! | [`driver`](HttpUserDriver) | the state machine for the engine |
+
+mod cookies;
+mod driver;
+mod json;
+mod needle;
+mod parse;
+mod prepare;
+mod request;
+mod search;
+mod sessions;
+mod spec;
+
+pub use driver::{HttpUserDialogue, HttpUserDriver};
+pub use spec::{
+    Capture, Condition, CookieSlots, CountRange, FormFile, FormPart, HttpScenario, HttpStep, Pick, Repeat,
+    RepeatWhile, ScenarioOperation, Setting, StepExpected, TextCount,
+};
+
+pub(super) use parse::{USER_KEYS, parse};

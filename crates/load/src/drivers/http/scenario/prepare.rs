@@ -1,0 +1,448 @@
+//! A scenario ready to be carried out: names became numbers, texts became searches, and everything that can be wrong before the
+//! load was refused.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use wire::http1::HeadCache;
+
+use super::json::Pointer;
+use super::needle::Needle;
+use super::request::{StepRequest, TemplateContext};
+use super::search::BodySearch;
+use super::sessions::{MOST_FLAGS, Sessions};
+use super::spec::{Capture, Condition, CountRange, HttpScenario, HttpStep, Pick, Repeat, Setting};
+use crate::drivers::error::OperationError;
+use crate::drivers::http::expected::Expected;
+use crate::drivers::http::statuses;
+use crate::drivers::protocol::WorkerShare;
+use crate::inputs::template::{Template, USER_NUMBER, parse_literal};
+use crate::inputs::values::{DeclaredValues, ValuePlace};
+
+/// The key of a condition by chance.
+const CHANCE: &str = "chance";
+/// The value of the key `user` that ends a session.
+const NEW_USER: &str = "new";
+/// Most steps of an operation, and most searches of a step.
+const MOST_STEPS: usize = 1_000;
+const MOST_SEARCHES: usize = 16;
+/// Largest memory of a user that a scenario may declare.
+const MOST_USER_BYTES: usize = 64 << 10;
+
+/// A step that is refused: its operation, its number from 0, and why. None for what is of all steps.
+#[derive(Debug)]
+pub(crate) struct StepError {
+    pub step: Option<(usize, usize)>,
+    pub error: OperationError,
+}
+
+/// A condition with numbers for names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum PreparedCondition {
+    Flag(u8, bool),
+    Value(u16, bool),
+    /// A share, 0 to 1.
+    Chance(f64),
+}
+
+impl PreparedCondition {
+    pub fn holds(self, sessions: &Sessions, slot: u32, rng: &mut Pcg64Mcg) -> bool {
+        match self {
+            Self::Flag(flag, is_set) => sessions.flag(slot, flag) == is_set,
+            Self::Value(value, is_there) => sessions.has_value(slot, value) == is_there,
+            Self::Chance(share) => rng.random::<f64>() < share,
+        }
+    }
+}
+
+/// Where a captured value comes from.
+#[derive(Clone, Debug)]
+pub(super) enum CaptureSource {
+    /// A search of the step.
+    Body(usize),
+    /// A header field.
+    Header { name: String, pick: Pick },
+}
+
+/// A value that a step captures.
+#[derive(Clone, Debug)]
+pub(super) struct PreparedCapture {
+    pub value: u16,
+    pub name: String,
+    pub source: CaptureSource,
+    pub is_optional: bool,
+    /// What is searched for, in words.
+    pub wanted: String,
+    /// Bytes of its slot.
+    pub bytes: u16,
+}
+
+/// A step that is ready to be sent.
+#[derive(Debug)]
+pub(super) struct PreparedStep {
+    /// Operation and step, for messages.
+    pub name: String,
+    pub request: StepRequest,
+    pub expected: Expected,
+    pub bytes: Option<CountRange>,
+    pub searches: Vec<BodySearch>,
+    /// Texts by their searches, with the numbers that are expected.
+    pub counted: Vec<(usize, CountRange)>,
+    pub captures: Vec<PreparedCapture>,
+    pub conditions: Vec<PreparedCondition>,
+    /// Values that are set before the request.
+    pub texts: Vec<(u16, Template)>,
+    pub flags: Vec<(u8, bool)>,
+    /// Whether the session ends with it.
+    pub ends_session: bool,
+    pub most: u16,
+    pub repeat_while: Option<PreparedCondition>,
+    pub counter: Option<usize>,
+    pub sources: Vec<usize>,
+    pub cache: HeadCache,
+    /// Length of the body of its last complete reply.
+    pub usual_body: u64,
+}
+
+/// All operations of a scenario.
+#[derive(Debug)]
+pub(super) struct PreparedScenario {
+    pub names: Vec<String>,
+    pub steps: Vec<Vec<PreparedStep>>,
+    pub sessions: Sessions,
+    pub counters: &'static [&'static str],
+    pub most_searches: usize,
+    /// The names of the values of a session, with their bytes.
+    pub values: Vec<(String, u16)>,
+}
+
+/// The names of a scenario.
+struct Names {
+    values: Vec<String>,
+    sizes: Vec<u16>,
+    flags: Vec<String>,
+    counters: Vec<String>,
+}
+
+impl Names {
+    fn value(&self, name: &str) -> Option<u16> {
+        self.values.iter().position(|known| known == name).and_then(|at| u16::try_from(at).ok())
+    }
+
+    fn condition(&self, key: &str, name: &str, is: bool) -> Result<PreparedCondition, OperationError> {
+        if let Some(value) = self.value(name) {
+            return Ok(PreparedCondition::Value(value, is));
+        }
+        let flag = self.flags.iter().position(|known| known == name).and_then(|at| u8::try_from(at).ok());
+        let flag = flag.ok_or_else(|| {
+            OperationError(format!(
+                "{key}: nothing sets {name:?}: set it in a step, or capture a value of this name"
+            ))
+        })?;
+        Ok(PreparedCondition::Flag(flag, is))
+    }
+}
+
+impl PreparedScenario {
+    /// Checks a scenario. Without a folder, the files of forms are not read.
+    pub fn new(
+        spec: &HttpScenario,
+        authority: &str,
+        share: WorkerShare,
+        folder: Option<&Path>,
+        declared: &mut DeclaredValues,
+    ) -> Result<Self, StepError> {
+        let of_all = |error: OperationError| StepError { step: None, error };
+        let names = names_of(spec).map_err(of_all)?;
+        let mut context = TemplateContext { names: &names.values, declared, share, folder, authority };
+        let mut all = Vec::new();
+        let mut ends = vec![0; names.values.len()];
+        for (at, operation) in spec.operations.iter().enumerate() {
+            if operation.steps.len() > MOST_STEPS {
+                let what = format!("{}: at most {MOST_STEPS} steps", operation.name);
+                return Err(StepError { step: Some((at, 0)), error: OperationError(what) });
+            }
+            let mut steps = Vec::new();
+            for (number, step) in operation.steps.iter().enumerate() {
+                let name = if operation.steps.len() == 1 {
+                    operation.name.clone()
+                } else {
+                    format!("{}, step {}", operation.name, number + 1)
+                };
+                let prepared = PreparedStep::new(step, &name, &names, &mut context);
+                let prepared = prepared.map_err(|error| StepError {
+                    step: Some((at, number)),
+                    error: OperationError::about(&name, error),
+                })?;
+                for search in &prepared.searches {
+                    if let BodySearch::Between { end, value, .. } = search {
+                        let longest = &mut ends[usize::from(*value)];
+                        *longest = end.len().max(*longest);
+                    }
+                }
+                steps.push(prepared);
+            }
+            if steps.iter().all(|step| !step.conditions.is_empty()) {
+                let what = format!(
+                    "{}: each of its steps has a condition, so that it may send nothing: give one step without `when`",
+                    operation.name
+                );
+                return Err(StepError { step: Some((at, 0)), error: OperationError(what) });
+            }
+            all.push(steps);
+        }
+        let sizes: Vec<(u16, usize)> = names.sizes.iter().copied().zip(ends).collect();
+        let sessions = Sessions::new(&sizes, spec.cookies, share.worker, share.workers);
+        if sessions.bytes_of_user() > MOST_USER_BYTES {
+            let what =
+                format!("a user would take {} bytes: at most {MOST_USER_BYTES}", sessions.bytes_of_user());
+            return Err(of_all(OperationError(what)));
+        }
+        Ok(Self {
+            names: spec.operations.iter().map(|operation| operation.name.clone()).collect(),
+            most_searches: all.iter().flatten().map(|step| step.searches.len()).max().unwrap_or(0),
+            steps: all,
+            sessions,
+            counters: interned(&names.counters),
+            values: names.values.into_iter().zip(names.sizes).collect(),
+        })
+    }
+}
+
+fn names_of(spec: &HttpScenario) -> Result<Names, OperationError> {
+    let steps = || spec.operations.iter().flat_map(|operation| &operation.steps);
+    let is_word = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    for name in spec.values.keys() {
+        if !is_word(name) || [USER_NUMBER, CHANCE].contains(&name.as_str()) {
+            let what = format!(
+                "values: {name:?} is no name of a value: use letters, digits and _, and not user or chance"
+            );
+            return Err(OperationError(what));
+        }
+    }
+    if let Some((name, _)) = spec.values.iter().find(|(_, bytes)| **bytes == 0 || **bytes > 16_384) {
+        return Err(OperationError(format!("values: {name}: give it from 1 to 16,384 bytes")));
+    }
+    if spec.cookies.bytes == 0 || spec.cookies.bytes > 4_096 || spec.cookies.slots > 64 {
+        let what = "cookies: give at most 64 slots of 1 to 4,096 bytes";
+        return Err(OperationError(what.to_owned()));
+    }
+    let flags: BTreeSet<&String> = steps()
+        .flat_map(|step| &step.set)
+        .filter(|(_, setting)| matches!(setting, Setting::Flag(_)))
+        .map(|(name, _)| name)
+        .collect();
+    if flags.len() > MOST_FLAGS {
+        return Err(OperationError(format!("set: {} flags: at most {MOST_FLAGS}", flags.len())));
+    }
+    let counters: BTreeSet<&String> = steps().filter_map(|step| step.count.as_ref()).collect();
+    Ok(Names {
+        values: spec.values.keys().cloned().collect(),
+        sizes: spec.values.values().copied().collect(),
+        flags: flags.into_iter().cloned().collect(),
+        counters: counters.into_iter().cloned().collect(),
+    })
+}
+
+/// The counters of a scenario: those of all HTTP loads, and its own. Lists of one content are kept once for the life of the
+/// program, as those of other protocols are.
+fn interned(own: &[String]) -> &'static [&'static str] {
+    static KNOWN: Mutex<Vec<&'static [&'static str]>> = Mutex::new(Vec::new());
+    let wanted = || statuses::COUNTERS.iter().copied().chain(own.iter().map(String::as_str));
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = known.iter().find(|list| list.iter().copied().eq(wanted())) {
+        return same;
+    }
+    let list = wanted().map(|name| &*Box::leak(name.to_owned().into_boxed_str())).collect::<Vec<_>>();
+    let list: &'static [&'static str] = Box::leak(list.into_boxed_slice());
+    known.push(list);
+    list
+}
+
+impl PreparedStep {
+    fn new(
+        step: &HttpStep,
+        name: &str,
+        names: &Names,
+        context: &mut TemplateContext<'_>,
+    ) -> Result<Self, OperationError> {
+        let refused = |what: String| Err(OperationError(what));
+        let request = StepRequest::new(step, context)?;
+        let (mut searches, mut counted) = (Vec::new(), Vec::new());
+        let expect = &step.expect;
+        let never = CountRange { from: 0, to: 0 };
+        let some = CountRange { from: 1, to: u64::MAX };
+        let texts = [
+            ("contains", expect.contains.as_ref(), some),
+            ("absent", expect.absent.as_ref(), never),
+            (
+                "count",
+                expect.count.as_ref().map(|count| &count.text),
+                expect.count.as_ref().map_or(some, |count| count.value),
+            ),
+        ];
+        for (key, text, range) in texts {
+            if let Some(text) = text {
+                counted.push((searches.len(), range));
+                searches.push(BodySearch::Text(needle(&format!("expect.{key}"), text)?));
+            }
+        }
+        let mut captures = Vec::new();
+        for (name, capture) in &step.capture {
+            let Some(value) = names.value(name) else {
+                return refused(format!(
+                    "capture: there is no value {name:?}: give it bytes in [load.users], such as values = {{ {name} = 64 }}"
+                ));
+            };
+            captures.push(prepare_capture(name, value, capture, names, &mut searches)?);
+        }
+        if searches.len() > MOST_SEARCHES {
+            return refused(format!(
+                "{} texts are searched in its reply: at most {MOST_SEARCHES}",
+                searches.len()
+            ));
+        }
+        let mut conditions = Vec::new();
+        for (name, condition) in &step.when {
+            conditions.push(match condition {
+                Condition::Chance(percent) if name == CHANCE && (0.0..=100.0).contains(percent) => {
+                    PreparedCondition::Chance(percent / 100.0)
+                }
+                Condition::Is(is) if name != CHANCE => names.condition("when", name, *is)?,
+                _ => {
+                    return refused(format!(
+                        "when: {name}: write a chance in per cent, such as chance = 10, or whether a flag or a value is there, such as logged_in = true"
+                    ));
+                }
+            });
+        }
+        // A chance is drawn only where the other conditions hold.
+        conditions.sort_by_key(|condition| matches!(condition, PreparedCondition::Chance(_)));
+        let Settings { flags, texts, ends_session } = Settings::of(step, names, context)?;
+        let (most, repeat_while) = match &step.repeat {
+            None => (1, None),
+            Some(Repeat::Times(times)) => (*times, None),
+            Some(Repeat::While(repeat)) => {
+                (repeat.most, Some(names.condition("repeat", &repeat.condition, true)?))
+            }
+        };
+        if most == 0 || usize::from(most) > MOST_STEPS {
+            return refused(format!("repeat: give a number from 1 to {MOST_STEPS}"));
+        }
+        let mut sources = request.sources.clone();
+        sources.extend(texts.iter().flat_map(|(_, template)| template.sources()));
+        let own = |name: &String| names.counters.iter().position(|known| known == name);
+        Ok(Self {
+            name: name.to_owned(),
+            request,
+            expected: Expected { status: expect.status.clone(), ..Expected::default() },
+            bytes: expect.bytes,
+            searches,
+            counted,
+            captures,
+            conditions,
+            texts,
+            flags,
+            ends_session,
+            most,
+            repeat_while,
+            counter: step.count.as_ref().and_then(own).map(|at| statuses::COUNTERS.len() + at),
+            sources: sources.into_iter().collect(),
+            cache: HeadCache::new(),
+            usual_body: 0,
+        })
+    }
+}
+
+/// What a step sets.
+#[derive(Default)]
+struct Settings {
+    flags: Vec<(u8, bool)>,
+    texts: Vec<(u16, Template)>,
+    ends_session: bool,
+}
+
+impl Settings {
+    fn of(step: &HttpStep, names: &Names, context: &mut TemplateContext<'_>) -> Result<Self, OperationError> {
+        let refused = |what: String| Err(OperationError(what));
+        let mut settings = Self::default();
+        for (name, setting) in &step.set {
+            match setting {
+                Setting::Flag(is_set) => match names.condition("set", name, true)? {
+                    PreparedCondition::Flag(flag, _) => settings.flags.push((flag, *is_set)),
+                    _ => return refused(format!("set: {name} is a value: give it a text")),
+                },
+                Setting::Text(text) if name == USER_NUMBER && text == NEW_USER => {
+                    settings.ends_session = true;
+                }
+                Setting::Text(text) => {
+                    let Some(value) = names.value(name) else {
+                        return refused(format!(
+                            "set: there is no value {name:?}: give it bytes in [load.users], such as values = {{ {name} = 64 }}"
+                        ));
+                    };
+                    settings.texts.push((value, context.parse(text, ValuePlace::Body)?));
+                }
+            }
+        }
+        Ok(settings)
+    }
+}
+
+fn needle(key: &str, text: &str) -> Result<Needle, OperationError> {
+    let text = parse_literal(text).map_err(|error| OperationError::about(key, error))?;
+    if text.is_empty() || text.len() > Needle::LONGEST {
+        return Err(OperationError(format!("{key}: give a text of 1 to {} bytes", Needle::LONGEST)));
+    }
+    Ok(Needle::new(&text))
+}
+
+fn prepare_capture(
+    name: &str,
+    value: u16,
+    capture: &Capture,
+    names: &Names,
+    searches: &mut Vec<BodySearch>,
+) -> Result<PreparedCapture, OperationError> {
+    let pick = capture.pick;
+    let key = format!("capture.{name}");
+    let (source, wanted) = match (&capture.between, &capture.header, &capture.json) {
+        (Some((begin, end)), None, None) => {
+            let wanted = format!("text between {begin:?} and {end:?}");
+            let (begin, end) = (needle(&key, begin)?, needle(&key, end)?);
+            searches.push(BodySearch::Between { begin, end, value, pick });
+            (CaptureSource::Body(searches.len() - 1), wanted)
+        }
+        (None, Some(header), None) => {
+            (CaptureSource::Header { name: header.to_ascii_lowercase(), pick }, format!("header {header}"))
+        }
+        (None, None, Some(pointer)) => {
+            let wanted = format!("scalar at {pointer}");
+            let pointer = Pointer::parse(pointer).map_err(|error| OperationError::about(&key, error))?;
+            searches.push(BodySearch::Json { pointer, value, pick });
+            (CaptureSource::Body(searches.len() - 1), wanted)
+        }
+        _ => {
+            return Err(OperationError(format!(
+                "{key}: give one of between = [\"…\", \"…\"], header = \"…\" and json = \"/…\""
+            )));
+        }
+    };
+    let is_optional = capture.optional;
+    Ok(PreparedCapture {
+        value,
+        name: name.to_owned(),
+        source,
+        is_optional,
+        wanted,
+        bytes: names.sizes[usize::from(value)],
+    })
+}
+
+#[cfg(test)]
+mod tests;

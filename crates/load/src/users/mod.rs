@@ -1,0 +1,27 @@
+//! Users: in which order each carries out operations, and how long it waits between them. Decision 0035 has the reasons.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`delay`] | how long a user waits |
+//! | [`plan`] | a population as plain data, and the mix that follows from it |
+//! | [`ratio`](RatioRule) | figures that must reach a bound |
+//! | [`visits`](VisitArrivals) | when users arrive who do not stay |
+//! | [`parse`] | how it is written: `[load.users]`, and the keys of users in `[[load.op]]` |
+//! | [`file`](Scenario) | a scenario in a file of its own |
+//! | [`summary`] | the walk and the pacing of a load, as measured beside the declared, and the rules that it breaks |
+//!
+//! The engine walks them in `worker/walks.rs`. What a user keeps between its operations is a matter of the protocol.
+
+pub mod delay;
+mod file;
+pub mod parse;
+pub mod plan;
+mod ratio;
+pub mod summary;
+mod visits;
+
+pub use file::{Scenario, ScenarioFileError};
+pub use parse::{RawUsers, ScenarioError};
+pub use plan::{NextOperation, PassCriteria, UserPlan};
+pub use ratio::RatioRule;
+pub use visits::VisitArrivals;

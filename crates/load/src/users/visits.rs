@@ -1,0 +1,13 @@
+//! When visits arrive, as plain data.
+
+use crate::inputs::rate::RateProfile;
+use crate::spec::Arrivals;
+
+/// Visits that arrive from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VisitArrivals {
+    /// Visits a second over time.
+    pub rate: RateProfile,
+    /// Gaps between them.
+    pub arrivals: Arrivals,
+}
