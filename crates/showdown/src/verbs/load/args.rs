@@ -48,7 +48,7 @@ pub struct LoadArgs {
     #[arg(short, long, default_value = "64", value_parser = parse_connections, help_heading = "Load")]
     pub connections: u32,
 
-    /// Let this number of users carry out the scenario, instead of the number in its file
+    /// Load with this number of users, instead of the number in the file of the scenario
     #[arg(long, value_parser = parse_connections, requires = "scenario", conflicts_with = "connections", help_heading = "Load")]
     pub users: Option<u32>,
 
@@ -123,7 +123,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "FILE", help_heading = "Operations")]
     pub ops: Option<PathBuf>,
 
-    /// Let users carry out a scenario: a TOML file with [load.users] and [[load.op]], such as a workload (see docs/SCENARIOS.md)
+    /// Load with users who carry out a scenario: a TOML file with [load.users] and [[load.op]], such as a workload (see docs/SCENARIOS.md)
     #[arg(
         long,
         value_name = "FILE",
