@@ -69,10 +69,9 @@ def _compare(showdown: Path, case: Case) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as runs:
         arguments = ["compare", SLOWER, case.knobs, "-w", str(KNOWN / "workload.toml"), "--slo", OBJECTIVE, "--quick"]
         answer = json.loads(ask(showdown, [*arguments, "--seed", str(seed), "--runs", runs, "--format", "json"], Path(runs)))
-    (comparison,) = answer["verdict"]["comparisons"]
+    (comparison,) = answer["comparisons"]
     estimate, verdict = comparison["estimate"] or {}, comparison["verdict"]
-    # The numerator of the ratio is the one that carries more.
-    is_right = verdict["kind"] == "difference" and "pause" not in comparison["a"]
+    is_right = verdict["outcome"] == "difference" and "pause" not in comparison[verdict["higher"]]
     return {"seed": seed, "sentence": comparison["sentence"], "is_right": "yes" if is_right else "no"} | {key: estimate.get(key, "") for key in ("ratio", "low", "high")}
 
 
