@@ -16,6 +16,7 @@ import peers_io.report
 import peers_mail.report
 import precision.page
 import selftest.page
+import sustained.page
 import truth.cases
 import truth.report
 import tune.page
@@ -33,6 +34,11 @@ def _precision_rows() -> Ledger:
 def _aa() -> str:
     ledgers = [Ledger(RESULTS / "aa" / f"{name}.csv", aa.page.COLUMNS[name]) for name in ("comparisons", "naive")]
     return aa.page.write(*ledgers, _precision_rows())
+
+
+def _sustained() -> str:
+    columns = {"held": sustained.page.HELD, "winners": sustained.page.WINNERS}
+    return sustained.page.write(*(Ledger(RESULTS / "sustained" / f"{name}.csv", of) for name, of in columns.items()))
 
 
 def _tune() -> str:
@@ -57,6 +63,7 @@ PAGES = {
     "peers-mail": lambda: peers_mail.report.PAGE.text(RESULTS),
     "precision": lambda: precision.page.write(_precision_rows()),
     "selftest": lambda: selftest.page.write(Ledger(RESULTS / "selftest" / "tests.csv", selftest.page.COLUMNS)),
+    "sustained": _sustained,
     "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
     "tune": _tune,
     "turns": lambda: turns.page.write(Ledger(RESULTS / "turns" / "comparisons.csv", turns.page.COLUMNS)),
