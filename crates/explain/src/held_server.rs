@@ -130,7 +130,7 @@ impl Perturbation {
         }
     }
 
-    /// Half as much of it, where that needs no other server; none where there is none, or it would be the same.
+    /// The same perturbation with half of its dose. None where half of the dose needs another server, or is the same.
     pub(crate) fn half(&self, connections: u32) -> Option<Self> {
         match self {
             Self::Burn { cpus, share } => Some(Self::Burn { cpus: cpus.clone(), share: share / 2.0 }),

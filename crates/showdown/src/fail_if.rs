@@ -73,7 +73,7 @@ impl FromStr for Missed {
         if text.contains('<') {
             return Err(wrong("it says when the load fails, with >".to_owned()));
         }
-        let objective: Slo = text.replace(['>'], "<").parse().map_err(|error| wrong(format!("{error}")))?;
+        let objective: Slo = text.replace('>', "<").parse().map_err(|error| wrong(format!("{error}")))?;
         Ok(Self { text: text.to_owned(), objective })
     }
 }

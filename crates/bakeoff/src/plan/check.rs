@@ -35,7 +35,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     let needs_rates = !plan.measure.is_closed_loop()
         || plan.background.is_some()
         || plan.power.as_ref().is_some_and(|power| power.levels.iter().any(|share| *share < 1.0));
-    if workload.load.users.is_some() && plan.on_op.is_none() && needs_rates {
+    if workload.load.has_users(plan.on_op.as_deref()) && needs_rates {
         return Err(PlanError::UsersAtRate(workload.name));
     }
     check_measure(plan)?;

@@ -297,7 +297,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// The number of users is that of connections: each has one.
+/// Each user has one connection, so the number of users is that of connections.
 fn vary_users(sweep: &mut [Axis], workload: &Workload) {
     for axis in sweep.iter_mut().filter(|_| workload.load.users.is_some()) {
         if axis.vary == Vary::Knob(USERS.to_owned()) {
@@ -357,7 +357,7 @@ fn measure(
     let slo = request.slo.clone().or_else(|| workload.slo().map(ToString::to_string));
     let slo = || slo.clone().ok_or_else(|| own_load(workload, "has no capacity"));
     let has_slo = request.slo.is_some();
-    let has_users = workload.load.users.is_some() && on_op.is_none();
+    let has_users = workload.load.has_users(on_op);
     let measure = match &request.measure {
         Asked::Default | Asked::DefaultInClosedLoop if workload.load.is_one_by_one => {
             Measure::OneByOne { operations }

@@ -200,7 +200,7 @@ pub fn mixes_turns(trials: &[&Trial]) -> bool {
 /// Whether the measure may be replaced by CPU time an operation: not where there is no load of this program, where a second
 /// load has operations of its own, or where the question is about time.
 pub fn may_fall_back(plan: &Plan, workload: &Workload) -> bool {
-    let has_users = workload.load.users.is_some() && plan.on_op.is_none();
+    let has_users = workload.load.has_users(plan.on_op.as_deref());
     plan.kind == RunKind::Compare && !workload.load.is_runner() && !has_users && has_alternative(plan)
 }
 

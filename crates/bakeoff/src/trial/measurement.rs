@@ -175,9 +175,15 @@ impl TrialMeasurement {
         if !matches!(measure, Measure::Capacity { .. } | Measure::CpuTime { .. }) {
             let is_of_times = matches!(measure, Measure::LatencyCurve { .. });
             let of_client = |rule: &&BrokenRule| match rule.kind() {
-                _ if rule.is_of_users() => false,
-                // Failures have their own gate, a smaller load is above, and a clock that drifted is below.
-                BrokenRule::Errors { .. }
+                // Failures and users have their own gates, a smaller load is above, and a clock that drifted is below.
+                BrokenRule::Mix { .. }
+                | BrokenRule::Delay { .. }
+                | BrokenRule::DrawnDelay { .. }
+                | BrokenRule::OperationLimit { .. }
+                | BrokenRule::Ratio { .. }
+                | BrokenRule::RefusedVisits { .. }
+                | BrokenRule::LittlesLaw { .. }
+                | BrokenRule::Errors { .. }
                 | BrokenRule::NothingSucceeded
                 | BrokenRule::Connections { .. }
                 | BrokenRule::SilentConnections { .. }
@@ -185,7 +191,11 @@ impl TrialMeasurement {
                 // An unread reply makes times longer. It does not change throughput while the client has CPU to
                 // spare: the server's queue is shorter by as much as the client's is longer.
                 BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
-                _ => true,
+                BrokenRule::ClientCpu { .. }
+                | BrokenRule::Starved { .. }
+                | BrokenRule::Achieved { .. }
+                | BrokenRule::OfClient { .. }
+                | BrokenRule::ClientLost { .. } => true,
             };
             self.client_reasons
                 .extend(summary.rules_broken.iter().filter(of_client).map(ToString::to_string));

@@ -18,18 +18,29 @@ pub enum MixFileError {
         source: std::io::Error,
     },
     /// A mistake in it.
-    #[error("{}:{line}: {reason}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// The parser's reason.
-        reason: String,
-    },
+    #[error(transparent)]
+    Mistake(#[from] MistakeInFile),
     /// It has no operation.
     #[error("{}: the mix is empty: give at least one [[op]]", .0.display())]
     Empty(PathBuf),
+}
+
+/// A mistake in a file, with its line.
+#[derive(Debug, thiserror::Error)]
+#[error("{}:{line}: {reason}", path.display())]
+pub struct MistakeInFile {
+    path: PathBuf,
+    /// Counted from 1.
+    line: usize,
+    reason: String,
+}
+
+impl MistakeInFile {
+    /// A mistake after this many bytes of the file's text. A reason of several lines becomes one.
+    pub(crate) fn after(bytes: usize, (path, text): (&Path, &str), reason: &str) -> Self {
+        let line = 1 + text.get(..bytes).unwrap_or(text).matches('\n').count();
+        Self { path: path.to_owned(), line, reason: reason.replace('\n', " ") }
+    }
 }
 
 #[derive(Deserialize)]
@@ -43,10 +54,9 @@ struct MixFile<T> {
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, MixFileError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| MixFileError::Read { path: path.to_owned(), source })?;
-    let mix: MixFile<T> = toml::from_str(&text).map_err(|error| MixFileError::Line {
-        path: path.to_owned(),
-        line: error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count()),
-        reason: error.message().replace('\n', " "),
+    let mix: MixFile<T> = toml::from_str(&text).map_err(|error| {
+        let begin = error.span().map_or(0, |span| span.start);
+        MistakeInFile::after(begin, (path, &text), error.message())
     })?;
     if mix.op.is_empty() { Err(MixFileError::Empty(path.to_owned())) } else { Ok(mix.op) }
 }

@@ -9,9 +9,9 @@ use toml::de::{DeTable, DeValue};
 use super::parse::{RawUsers, ScenarioError};
 use super::plan::UserPlan;
 use super::visits::VisitArrivals;
-use crate::drivers::RegisteredProtocol;
 use crate::drivers::mix::{MixError, OperationMix};
 use crate::drivers::protocol::ServerAccess;
+use crate::drivers::{MistakeInFile, RegisteredProtocol};
 
 /// Users and what they do.
 #[derive(Clone, Debug)]
@@ -40,15 +40,8 @@ pub enum ScenarioFileError {
         source: std::io::Error,
     },
     /// A mistake in it.
-    #[error("{}:{line}: {reason}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong, and the remedy.
-        reason: String,
-    },
+    #[error(transparent)]
+    Mistake(#[from] MistakeInFile),
 }
 
 impl Scenario {
@@ -58,11 +51,8 @@ impl Scenario {
             .map_err(|source| ScenarioFileError::Read { path: path.to_owned(), source })?;
         let folder = std::path::absolute(path).ok().and_then(|path| path.parent().map(Path::to_owned));
         let folder = folder.unwrap_or_else(|| PathBuf::from("."));
-        parse(&text, protocol, folder).map_err(|(at, reason)| ScenarioFileError::Line {
-            path: path.to_owned(),
-            line: 1 + text.get(..at).unwrap_or(&text).matches('\n').count(),
-            reason: reason.replace('\n', " "),
-        })
+        parse(&text, protocol, folder)
+            .map_err(|(at, reason)| MistakeInFile::after(at, (path, &text), &reason).into())
     }
 }
 

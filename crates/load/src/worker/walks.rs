@@ -1,10 +1,12 @@
 //! The users of one worker: where each is in its walk, and when its next operation is due.
 //!
 //! It has no clock and no socket; callers pass the time. So a test runs hours of a population in milliseconds. A user has the
-//! connection slot of its number, and 24 bytes here: nothing grows while users walk.
+//! connection slot of its number, and 16 bytes here: nothing grows while users walk.
 
 use std::ops::Range;
 
+use rand::distr::Distribution;
+use rand::distr::weighted::WeightedIndex;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -52,8 +54,8 @@ pub(super) struct PlannedOperation {
 #[derive(Debug)]
 pub(super) struct Walks {
     plan: UserPlan,
-    /// For each place: the sums of the shares up to each next place. One row for all where the next is independent.
-    rows: Vec<Vec<f64>>,
+    /// For each place: the shares of the next places; none where every user leaves. One row for all where the next is independent.
+    rows: Vec<Option<WeightedIndex<f64>>>,
     rng: Pcg64Mcg,
     users: Vec<User>,
     /// What they did since this was taken last.
@@ -65,18 +67,10 @@ pub(super) struct Walks {
 impl Walks {
     /// Users of this plan, none of whom has come yet.
     pub fn new(plan: &UserPlan, slots: u32, seed: u64) -> Self {
-        let sums = |row: &Vec<f64>| {
-            let mut sum = 0.0;
-            row.iter()
-                .map(|share| {
-                    sum += share;
-                    sum
-                })
-                .collect()
-        };
+        let shares = |row: &Vec<f64>| WeightedIndex::new(row).ok();
         let rows = match &plan.next {
-            NextOperation::Matrix(rows) => rows.iter().map(sums).collect(),
-            NextOperation::Weights(weights) => vec![sums(weights)],
+            NextOperation::Matrix(rows) => rows.iter().map(shares).collect(),
+            NextOperation::Weights(weights) => vec![shares(weights)],
             NextOperation::Sequence(_) => Vec::new(),
         };
         let away = User { due: Nanos(0), place: 0, state: UserState::Away, is_new: true };
@@ -242,10 +236,9 @@ impl Walks {
 
     /// Draws a place by a row of shares.
     fn draw(&mut self, row: usize) -> u16 {
-        let sums = &self.rows[row];
-        let drawn = self.rng.random::<f64>() * sums.last().copied().unwrap_or(1.0);
-        let place = sums.partition_point(|sum| *sum <= drawn);
-        u16::try_from(place.min(sums.len() - 1)).expect("as many places as there are operations, or fewer")
+        let shares =
+            self.rows[row].as_ref().expect("an operation that is not the last of every user has a next one");
+        u16::try_from(shares.sample(&mut self.rng)).expect("as many places as there are operations, or fewer")
     }
 }
 

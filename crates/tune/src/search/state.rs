@@ -57,7 +57,7 @@ impl<'l> Search<'l> {
         {
             let learnt =
                 format!("two equal servers seem to differ: {}; measured again", decide::in_words(&differing));
-            self.learnt("equal servers", &trials, learnt);
+            self.learnt(stage, &trials, learnt);
             trials.append(self.run_until_valid(stage, &both, blocks, following, decide::is_estimable)?);
         }
         let gains = trials.gains(0, 1);
@@ -72,7 +72,7 @@ impl<'l> Search<'l> {
         } else {
             format!("two equal servers seem to differ by {:.1} %", noise * 100.0)
         };
-        self.learnt("equal servers", &trials, learnt);
+        self.learnt(stage, &trials, learnt);
         Ok(trials)
     }
 

@@ -50,6 +50,11 @@ pub struct LoadDefinition {
 }
 
 impl LoadDefinition {
+    /// Whether users carry out the mix. One operation alone has none: it is repeated.
+    pub fn has_users(&self, on_op: Option<&str>) -> bool {
+        self.users.is_some() && on_op.is_none()
+    }
+
     /// Checks the load as it is written in the file.
     pub(super) fn check(
         raw: Spanned<RawLoad>,

@@ -116,10 +116,7 @@ impl Driver for HttpDriver {
                 Ok(Some(Event::Body(data))) => dialogue.reply.take(data, operation.finder.as_ref()),
                 Ok(Some(Event::End { keep_alive })) => {
                     if !input.is_empty() {
-                        let extra = input.len();
-                        return Step::Failed(Fault::protocol(format!(
-                            "{extra} bytes after the end of the reply: the body is longer than announced"
-                        )));
+                        return Step::Failed(longer_than_announced(input));
                     }
                     operation.usual_body = dialogue.reply.body_bytes;
                     return operation.check(&dialogue.reply, keep_alive);
@@ -148,6 +145,13 @@ impl Driver for HttpDriver {
             Err(error) => Step::Failed(Fault::closed(error.to_string())),
         }
     }
+}
+
+/// The fault of a reply that these bytes follow.
+#[cold]
+pub(super) fn longer_than_announced(rest: &[u8]) -> Fault {
+    let extra = rest.len();
+    Fault::protocol(format!("{extra} bytes after the end of the reply: the body is longer than announced"))
 }
 
 /// Which of the next bytes of a reply are needed, whose body is searched or not, and usually has this length.

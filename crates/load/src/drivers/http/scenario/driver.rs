@@ -14,7 +14,7 @@ use super::spec::{HttpScenario, Pick};
 use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
 use crate::drivers::error::OperationError;
 use crate::drivers::http::coding::ContentCoding;
-use crate::drivers::http::driver::demand_of;
+use crate::drivers::http::driver::{demand_of, longer_than_announced};
 use crate::drivers::http::spec::HttpSpec;
 use crate::drivers::http::statuses;
 use crate::drivers::protocol::{ALONE, DriverNames, WorkerShare};
@@ -288,10 +288,7 @@ impl Driver for HttpUserDriver {
                 Ok(Some(Event::Body(data))) => self.take_body(dialogue, data, turn.rng),
                 Ok(Some(Event::End { keep_alive })) => {
                     if !input.is_empty() {
-                        let extra = input.len();
-                        return Step::Failed(Fault::protocol(format!(
-                            "{extra} bytes after the end of the reply: the body is longer than announced"
-                        )));
+                        return Step::Failed(longer_than_announced(input));
                     }
                     return self.finish(dialogue, keep_alive, &mut turn);
                 }
