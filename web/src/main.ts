@@ -22,6 +22,7 @@ import { render, type Section } from "./sections/section";
 import { sweepSection } from "./sections/sweep";
 import { timelineSection } from "./sections/timeline";
 import { tuningSection } from "./sections/tuning";
+import { usersSection } from "./sections/users";
 import { trialsSection } from "./sections/trials";
 import { validitySection } from "./sections/validity";
 import { verdictSection } from "./sections/verdict";
@@ -49,6 +50,7 @@ function sections(report: Report): Section[] {
     trialsSection(report, groups, (cell) => groupOf(cell, axis), styleOf),
     loadSection(report, groups, style),
     percentileSection(report, groups, style),
+    usersSection(groups),
     timelineSection(report, groups, style),
     resourceSection(groups, style),
     validitySection(report),

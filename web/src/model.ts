@@ -92,6 +92,8 @@ export type Measure =
   | { metric: "capacity"; slo: string }
   | { metric: "latency_curve"; rates_per_s: number[]; slo?: string | null }
   | { metric: "cpu_time"; rate_per_s?: number | null }
+  | { metric: "user_cpu_time" }
+  | { metric: "user_latency" }
   | { metric: "breaking_point" };
 
 export interface Facts {
@@ -188,11 +190,39 @@ export interface VariantSummary {
   counters_per_s?: Record<string, number>;
   /** CPU time an operation by mode: the median of the valid trials, divided as the ticks of all of them are. */
   cpu_time_us?: { user: number; system: number } | null;
+  /** Users whose operations take one second of CPU time a second. */
+  users_per_core?: number | null;
+  users?: UserWalk | null;
   /** What one copy of the server carried alone, and beside the others. */
   neighbours?: { alone_per_s: number; beside_per_s: number; slowed: number; alone_p99_us: number | null; beside_p99_us: number | null; gave_up_from_us?: number | null; client_limited: number } | null;
   response_time_curve_us?: QuantileCurve;
   /** From this response time on, the curve is a lower bound. */
   gave_up_from_us?: number | null;
+}
+
+/** The walk and the pacing of users, as measured beside the declared. */
+export interface UserWalk {
+  count: number;
+  count_by_littles_law: number | null;
+  begun: number;
+  declared_delay_s: number;
+  drawn_delay_s: number | null;
+  actual_delay_s: number | null;
+  operations: WalkedOperation[];
+}
+
+export interface WalkedOperation {
+  name: string;
+  begun: number;
+  declared_percent: number;
+  /** What came after it, per cent, in the order of the operations. */
+  next_percent?: number[];
+  declared_next_percent?: number[];
+  delay: string;
+  declared_delay_s: number;
+  actual_delay_s: number | null;
+  limit?: string;
+  meets_limit?: boolean;
 }
 
 /** Pairs: the share of values at or below, 0 to 1, and the value in microseconds. */
@@ -309,6 +339,8 @@ export interface Phase {
   gave_up_from_us?: number | null;
   service_time_us: Times;
   response_time_curve_us?: QuantileCurve;
+  /** Where there are several operations. */
+  operations?: OperationTimes[];
   tls?: { handshakes: number; resumed: number; handshake_us: Times };
   client: { utilisation: number; delay_p99_us: number; delay_us?: Times; stamped?: number };
   meets_slo: boolean | null;
@@ -316,6 +348,13 @@ export interface Phase {
   spent?: { rate_per_s: number; late_share: number | null };
   valid: boolean;
   reasons: string[];
+}
+
+export interface OperationTimes {
+  name: string;
+  requests: number;
+  failed: number;
+  response_time_us: Times;
 }
 
 export interface Times {

@@ -51,6 +51,7 @@ pub(crate) fn render(run: &Run) -> String {
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
         cpu_time(&mut out, verdict);
+        users(&mut out, verdict);
         neighbours(&mut out, verdict);
         counters(&mut out, verdict);
         comparisons(&mut out, verdict);
@@ -168,6 +169,46 @@ fn cpu_time(out: &mut String, verdict: &Verdict) {
             "| CPU time an operation | in user mode | in the kernel |\n|---|--:|--:|\n{}\n",
             rows.join("\n")
         );
+    }
+}
+
+/// How many users would use a core, and their walk, where the load has users.
+fn users(out: &mut String, verdict: &Verdict) {
+    let of_core = |variant: &VariantSummary| {
+        let name = format!("{}{}", plain(&variant.name), at_suffix(&variant.point));
+        Some(format!("- {name}: {} users would use one core", words::quantity(variant.users_per_core?, "")))
+    };
+    let lines: Vec<String> = verdict.variants.iter().take(MAX_ROWS).filter_map(of_core).collect();
+    if !lines.is_empty() {
+        line!(out, "{}\n", lines.join("\n"));
+    }
+    // The scenario is that of all variants; what it did with each of them is in verdict.json.
+    for variant in verdict.variants.iter().filter(|variant| variant.point.is_empty()).take(MAX_ROWS) {
+        let Some(walk) = &variant.users else { continue };
+        line!(
+            out,
+            "| {}: {} users | share | declared | delay | mean, declared | mean, actual | limit |\n|---|--:|--:|---|--:|--:|---|",
+            plain(&variant.name),
+            walk.count
+        );
+        for operation in &walk.operations {
+            let share = walk.percent(operation).map_or("–".to_owned(), |percent| format!("{percent:.1} %"));
+            let actual = operation.actual_delay_s.map_or("–".to_owned(), |s| format!("{s:.2} s"));
+            let limit = match (&operation.limit, operation.meets_limit) {
+                (Some(limit), Some(true)) => format!("{} met", plain(limit)),
+                (Some(limit), _) => format!("{} **missed**", plain(limit)),
+                (None, _) => String::new(),
+            };
+            line!(
+                out,
+                "| {} | {share} | {:.1} % | {} | {:.2} s | {actual} | {limit} |",
+                plain(&operation.name),
+                operation.declared_percent,
+                plain(&operation.delay),
+                operation.declared_delay_s
+            );
+        }
+        out.push('\n');
     }
 }
 

@@ -64,6 +64,8 @@ export function question(plan: Plan | null): string | null {
     capacity: "capacity",
     latency_curve: "response time over offered load",
     cpu_time: "CPU time an operation",
+    user_cpu_time: "CPU time an operation of the users",
+    user_latency: "response time of the users",
     breaking_point: "downloads in progress at the breaking point",
   };
   // What is measured then follows from the question.

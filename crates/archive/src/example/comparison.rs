@@ -235,6 +235,8 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
         modes: Vec::new(),
         counters_per_s: BTreeMap::new(),
         cpu_time_us: None,
+        users_per_core: None,
+        users: None,
         neighbours: None,
         response_time_curve_us: Vec::new(),
         gave_up_from_us: None,

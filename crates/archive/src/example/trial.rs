@@ -185,6 +185,7 @@ impl<'a> TrialBuilder<'a> {
                 descriptors: 214,
             }),
             cpu_time: None,
+            users: None,
             neighbours: None,
             saturated: Some(saturated()),
             power: None,

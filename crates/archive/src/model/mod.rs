@@ -37,6 +37,7 @@ mod trial;
 mod tuning;
 mod unit;
 mod usage;
+mod user_walk;
 mod verdict;
 mod waits;
 
@@ -83,6 +84,7 @@ pub use tuning::{
 };
 pub use unit::{or_more, plural, readable, thousands, with_unit, work_of};
 pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource, ServerUsage};
+pub use user_walk::{UserWalk, WalkedOperation};
 pub use verdict::{
     Comparison, CpuTimeModes, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict,
 };

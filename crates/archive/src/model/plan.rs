@@ -290,6 +290,10 @@ pub enum Measure {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate_per_s: Option<f64>,
     },
+    /// CPU time of the server for each operation of users who stay: their delays give the rate.
+    UserCpuTime,
+    /// The p99 response time of users who stay.
+    UserLatency,
     /// Downloads in progress at once with which availability falls under a limit, by the steps of [`Plan::concurrency`].
     BreakingPoint,
 }
@@ -313,7 +317,17 @@ pub struct ReplacedMeasure {
 }
 
 impl Measure {
-    /// Whether a closed loop gives the value.
+    /// Whether the value is a CPU time an operation.
+    pub fn is_cpu_time(&self) -> bool {
+        matches!(self, Self::CpuTime { .. } | Self::UserCpuTime)
+    }
+
+    /// Whether the value is one of users, whose delays give the rate.
+    pub fn is_of_users(&self) -> bool {
+        matches!(self, Self::UserCpuTime | Self::UserLatency)
+    }
+
+    /// Whether a closed loop gives the value, as fast as it goes.
     pub fn is_closed_loop(&self) -> bool {
         matches!(self, Self::MaxThroughput | Self::MaxBytes)
     }
@@ -325,6 +339,8 @@ impl Measure {
             | Self::MaxBytes
             | Self::OneByOne { .. }
             | Self::CpuTime { .. }
+            | Self::UserCpuTime
+            | Self::UserLatency
             | Self::BreakingPoint => None,
             Self::Capacity { slo } => Some(slo),
             Self::LatencyCurve { slo, .. } => slo.as_deref(),

@@ -4,7 +4,7 @@ use super::requests::is_false;
 use super::usage::is_zero;
 use super::{
     CountCheck, CpuTimePerOperation, Gate, KnobValue, Neighbours, SaturatedResource, ServerUsage,
-    SteadyState, TrialPhase, TrialPower,
+    SteadyState, TrialPhase, TrialPower, UserWalk,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,6 +72,9 @@ pub struct Trial {
     /// What an operation cost the server's CPUs, where the plan measures that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_time: Option<CpuTimePerOperation>,
+    /// The walk and the pacing of its users, where the load has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<UserWalk>,
     /// How much the copies of the server disturb each other, where the variant says whether they are isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<Neighbours>,

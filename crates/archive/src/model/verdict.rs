@@ -2,7 +2,7 @@
 
 use super::{
     Caveat, ComparisonVerdict, ConfidenceInterval, Difference, MethodError, NeighbourEffect, OddStarts,
-    QuantileCurve, RatioDrift, RatioEstimate, RatioOfMeans, Scalability, SweepPoint,
+    QuantileCurve, RatioDrift, RatioEstimate, RatioOfMeans, Scalability, SweepPoint, UserWalk,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -122,6 +122,13 @@ pub struct VariantSummary {
     /// CPU time an operation in user mode and in the kernel, where that is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_time_us: Option<CpuTimeModes>,
+    /// Users whose operations take one second of CPU time a second, by the CPU time an operation; of loads of users only. Other limits of
+    /// a server may come first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users_per_core: Option<f64>,
+    /// The walk and the pacing of the users in the valid trials, where the load has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<UserWalk>,
     /// How much the copies of the server disturb each other, where that is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<NeighbourEffect>,

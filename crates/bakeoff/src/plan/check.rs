@@ -31,11 +31,15 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.kind == RunKind::Explain {
         check_explanation(plan, &workload)?;
     }
+    let has_users = workload.load.has_users(plan.on_op.as_deref());
+    if plan.measure.is_of_users() && !has_users {
+        return Err(PlanError::NoUsers(workload.name));
+    }
     // Rates of other loads, and shares of a throughput, would be visits of users who do not leave.
-    let needs_rates = !plan.measure.is_closed_loop()
+    let needs_rates = !(plan.measure.is_closed_loop() || plan.measure.is_of_users())
         || plan.background.is_some()
         || plan.power.as_ref().is_some_and(|power| power.levels.iter().any(|share| *share < 1.0));
-    if workload.load.has_users(plan.on_op.as_deref()) && needs_rates {
+    if has_users && needs_rates {
         return Err(PlanError::UsersAtRate(workload.name));
     }
     check_measure(plan)?;
@@ -161,10 +165,17 @@ fn check_measure(plan: &Plan) -> Result<(), PlanError> {
         | Measure::MaxBytes
         | Measure::OneByOne { .. }
         | Measure::Capacity { .. }
+        | Measure::UserCpuTime
+        | Measure::UserLatency
         | Measure::BreakingPoint => false,
     };
     if varies && !is_at_rates {
         return Err(PlanError::SweptRate);
+    }
+    let has_no_rates =
+        matches!(&plan.measure, Measure::LatencyCurve { rates_per_s, .. } if rates_per_s.is_empty());
+    if has_no_rates && !varies {
+        return Err(PlanError::NoRates);
     }
     if let Measure::CpuTime { rate_per_s } = plan.measure {
         if plan.background.is_some() {

@@ -142,6 +142,9 @@ pub enum PlanError {
         "a sweep over the rate measures at its rates: pass --measure latency without --rates, or --measure cpu"
     )]
     SweptRate,
+    /// Response times at no rate.
+    #[error("--measure latency needs --rates: give operations per second, such as --rates 10k,20k")]
+    NoRates,
     /// A sweep of CPU time without a rate, or with two.
     #[error(
         "a sweep of CPU time needs one rate, or varies it: pass either --rate 10k or --vary rate=5k..40k"
@@ -152,9 +155,12 @@ pub enum PlanError {
     BreakingPoint(&'static str),
     /// A measure at rates of a load of users.
     #[error(
-        "{0} has users who stay, a closed loop without rates: measure throughput, without a background load or levels of power, and compare the response times; or pass --on-op for one operation"
+        "{0} has users, whose delays give the rate: measure cpu, latency or throughput, without rates, a background load or levels of power; or pass --on-op for one operation"
     )]
     UsersAtRate(String),
+    /// A measure of users of a load without any.
+    #[error("{0} has no users: choose another measure")]
+    NoUsers(String),
     /// A fallback where CPU time is no answer.
     #[error(
         "fallback: only a comparison of capacity, throughput or bytes has one, without a background load or a runner: remove it"

@@ -358,6 +358,7 @@ fn measure(
     let slo = || slo.clone().ok_or_else(|| own_load(workload, "has no capacity"));
     let has_slo = request.slo.is_some();
     let has_users = workload.load.has_users(on_op);
+    let is_paced = has_users && workload.load.users.as_ref().is_some_and(|users| users.mean_delay() > 0.0);
     let measure = match &request.measure {
         Asked::Default | Asked::DefaultInClosedLoop if workload.load.is_one_by_one => {
             Measure::OneByOne { operations }
@@ -368,8 +369,11 @@ fn measure(
         }
         Asked::Bytes => Measure::MaxBytes,
         Asked::Default if workload.load.is_runner() && !has_slo => Measure::MaxThroughput,
-        // Users who stay are a closed loop.
+        // The throughput of users who wait between operations is that of their delays, whatever the server can.
+        Asked::Default | Asked::DefaultInClosedLoop if is_paced && !has_slo => Measure::UserCpuTime,
         Asked::Default if has_users && !has_slo => Measure::MaxThroughput,
+        Asked::CpuTime(None) if has_users => Measure::UserCpuTime,
+        Asked::Latency(rates) if has_users && rates.is_empty() && !has_slo => Measure::UserLatency,
         Asked::Default | Asked::Capacity => Measure::Capacity { slo: slo()? },
         Asked::Throughput | Asked::DefaultInClosedLoop => Measure::MaxThroughput,
         Asked::CpuTime(rate_per_s) => Measure::CpuTime { rate_per_s: *rate_per_s },

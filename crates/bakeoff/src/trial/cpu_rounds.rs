@@ -8,6 +8,7 @@ use super::load_phases::MeasuredRun;
 use super::measurement::TrialMeasurement;
 use super::rounds::{Rounds, in_words};
 use super::turn_taker::TurnTaker;
+use super::user_rounds::NO_CPU_TIME;
 use crate::cpu_rate;
 use crate::run::event::Observer;
 
@@ -63,7 +64,7 @@ impl TrialMeasurement {
         let measure = Measure::CpuTime { rate_per_s: (!varies).then_some(rate) };
         let offered = thousands(summary.offered_per_s);
         let Some(each_us) = self.cpu_time.as_ref().map(CpuTimePerOperation::each_us) else {
-            self.reasons.push("the kernel counted no CPU time of the server in its slices".to_owned());
+            self.reasons.push(NO_CPU_TIME.to_owned());
             return;
         };
         let achieved = thousands(achieved);

@@ -1,5 +1,5 @@
 //! Whether servers that are up together leave each other alone: what one does while another is loaded disturbs the
-//! comparison, and what it keeps in memory may push the other out.
+//! comparison, what it keeps in memory may push the other out, and a fixed port that it has is not the other's.
 
 use std::thread;
 use std::time::Duration;
@@ -71,6 +71,24 @@ pub fn why_one_at_a_time<'n>(
     })
 }
 
+/// Why two servers must run one at a time, where one did not start beside another: it wants an address that is in use. None where
+/// the start failed for another reason, which is a result. `reasons` is what the start said.
+pub fn why_not_beside(name: &str, reasons: &[String], other: &str) -> Option<String> {
+    let is_of_address = reasons.iter().any(|reason| {
+        let reason = reason.to_lowercase();
+        IN_USE.iter().any(|words| reason.contains(words))
+    });
+    is_of_address.then(|| {
+        format!(
+            "{name} wants an address that is in use while {other} is up; each server has {{{{ port + 1 }}}} for itself"
+        )
+    })
+}
+
+/// What servers write of an address that is in use: `strerror(EADDRINUSE)` of the C library, the name of the error in Node.js, and
+/// Spring Boot's sentence.
+const IN_USE: [&str; 3] = ["address already in use", "eaddrinuse", "was already in use"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +125,24 @@ mod tests {
         let why = why_one_at_a_time(Some(0.04), [("nginx", 0.0)]).unwrap_or_default();
         assert!(why.contains("4 % of the memory was available"), "{why}");
         assert_eq!(why_one_at_a_time(None, [("nginx", 0.0)]), None, "not known");
+    }
+
+    #[test]
+    fn a_server_that_wants_a_port_of_another_runs_alone_and_every_other_failed_start_is_a_result() {
+        let why = |reason: &str| why_not_beside("api:delay=8", &[reason.to_owned()], "api:delay=5");
+        for reason in [
+            "its log ends with: OSError: [Errno 98] Address already in use",
+            "Error: listen EADDRINUSE: address already in use 127.0.0.1:9000",
+            "Web server failed to start. Port 8081 was already in use.",
+            "listen tcp 127.0.0.1:9000: bind: address already in use",
+        ] {
+            let why = why(reason).unwrap_or_default();
+            assert!(
+                why.starts_with("api:delay=8 wants an address that is in use while api:delay=5 is up"),
+                "{why}"
+            );
+        }
+        assert_eq!(why("it ended with exit code 1"), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{CpuTimePerOperation, Measure, MeasuredValue, Plan, WarmUpOutcome, thousands};
+use archive::model::{CpuTimePerOperation, Measure, MeasuredValue, Plan, UserWalk, WarmUpOutcome, thousands};
 use load::capacity::NothingSucceeds;
 use load::engine::LoadOutcome;
 use load::record::{Interval, Micros, RecordedTimes};
@@ -13,6 +13,7 @@ use load::validity::{BrokenRule, MAX_STARVATION};
 
 use super::drains::Drains;
 use super::load_phases::MeasuredRun;
+use super::phases::user_walk;
 use super::steadiness::SteadyQuantity;
 use super::warm_up::WarmedUp;
 use crate::verdict::wording::wording;
@@ -35,6 +36,8 @@ pub struct TrialMeasurement {
     pub nothing_succeeds: Option<NothingSucceeds>,
     /// CPU time of the server for each operation, where it was loaded in slices at one rate or in a closed loop.
     pub cpu_time: Option<CpuTimePerOperation>,
+    /// The walk and the pacing of the users in the measurement; none where the load has none.
+    pub users: Option<UserWalk>,
     /// When the slices that gave the value ran; none if it does not come from slices.
     pub loaded: Option<LoadedTime>,
     /// How long it answered what was left when slices ended.
@@ -76,6 +79,7 @@ impl TrialMeasurement {
             closed_loop_per_s: 0.0,
             nothing_succeeds: None,
             cpu_time: None,
+            users: None,
             loaded: None,
             drains: Drains::default(),
             client_reasons: Vec::new(),
@@ -164,16 +168,16 @@ impl TrialMeasurement {
         }
         // What is only known to be longer is no value of a comparison.
         let from = summary.gave_up_from_us.filter(|from| value >= *from as f64);
-        if let (Measure::LatencyCurve { .. }, Some(from)) = (measure, from) {
+        if let (Measure::LatencyCurve { .. } | Measure::UserLatency, Some(from)) = (measure, from) {
             self.measured = None;
             self.reasons.push(format!(
-                "the 99th percentile is not known: from {:.1} s on operations were given up without an answer: lower the rate",
+                "the 99th percentile is not known: from {:.1} s on operations were given up without an answer: lower the load",
                 from as f64 / 1e6
             ));
         }
         // Late sends do not change what an operation costs the server: its rate has a check of its own.
-        if !matches!(measure, Measure::Capacity { .. } | Measure::CpuTime { .. }) {
-            let is_of_times = matches!(measure, Measure::LatencyCurve { .. });
+        if !(matches!(measure, Measure::Capacity { .. }) || measure.is_cpu_time()) {
+            let is_of_times = matches!(measure, Measure::LatencyCurve { .. } | Measure::UserLatency);
             let of_client = |rule: &&BrokenRule| match rule.kind() {
                 // Failures and users have their own gates, a smaller load is above, and a clock that drifted is below.
                 BrokenRule::Mix { .. }
@@ -203,6 +207,7 @@ impl TrialMeasurement {
         // Which intervals are merged is a question of every measure.
         let is_of_clock = |rule: &&BrokenRule| matches!(rule.kind(), BrokenRule::ClockDrift { .. });
         self.client_reasons.extend(summary.rules_broken.iter().filter(is_of_clock).map(ToString::to_string));
+        self.users = summary.users.as_ref().map(user_walk);
         self.user_reasons = outcome.spec.users.as_ref().map(|_| {
             let rules = summary.rules_broken.iter().filter(|rule| rule.is_of_users());
             rules.map(ToString::to_string).collect()

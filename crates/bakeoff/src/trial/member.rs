@@ -129,8 +129,10 @@ impl<'a> TrialMember<'a> {
         let loads = LoadPhases::new(spec, self.setup.context, self.began);
         // What an operation costs is the measure, or explains it; what a server does between its slices decides about turns.
         let measure = &self.setup.plan.measure;
-        let is_metered =
-            matches!(measure, Measure::CpuTime { .. } | Measure::Capacity { .. }) || measure.is_closed_loop();
+        let is_metered = matches!(measure, Measure::Capacity { .. })
+            || measure.is_cpu_time()
+            || measure.is_of_users()
+            || measure.is_closed_loop();
         Ok(if is_metered { loads.metering(self.sut.cpu_meter()) } else { loads })
     }
 

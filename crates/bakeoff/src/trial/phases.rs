@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use archive::model::{
     ClientHealth, Handshakes, OperationTimes, PhaseKind, QuantileCurve, SpentBound, SpentBudget, Tick,
-    TrialPhase,
+    TrialPhase, UserWalk, WalkedOperation,
 };
 use load::TimedInterval;
 use load::capacity::RatedSlices;
@@ -14,6 +14,7 @@ use load::inputs::slo::Slo;
 use load::record::{CompactInterval, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
+use load::users::summary::UserSummary;
 
 /// Points of a percentile line for each halving of the distance to 100 %.
 const CURVE_STEPS: u32 = 5;
@@ -21,6 +22,31 @@ const CURVE_STEPS: u32 = 5;
 const CURVE_END: f64 = 0.9999;
 /// Shortest step of a time line: a chart is some hundreds of pixels wide.
 const FINEST_TICK: Duration = Duration::from_millis(100);
+
+/// The record of what users did.
+pub fn user_walk(users: &UserSummary) -> UserWalk {
+    let operations = users.operations.iter().map(|operation| WalkedOperation {
+        name: operation.name.clone(),
+        begun: operation.begun,
+        declared_percent: operation.declared_percent,
+        next_percent: operation.next_percent.clone(),
+        declared_next_percent: operation.declared_next_percent.clone(),
+        delay: operation.delay.clone(),
+        declared_delay_s: operation.declared_delay_s,
+        actual_delay_s: operation.actual_delay_s,
+        limit: operation.limit.clone(),
+        meets_limit: operation.meets_limit,
+    });
+    UserWalk {
+        count: users.count,
+        count_by_littles_law: users.count_by_littles_law,
+        begun: users.begun,
+        declared_delay_s: users.declared_delay_s,
+        drawn_delay_s: users.drawn_delay_s,
+        actual_delay_s: users.actual_delay_s,
+        operations: operations.collect(),
+    }
+}
 
 /// The record of one phase; `start` is from the trial's beginning.
 pub fn phase(

@@ -59,7 +59,11 @@ impl FullLoad {
             return open(rate);
         }
         match &plan.measure {
-            Measure::OneByOne { .. } | Measure::BreakingPoint => None,
+            // The plan of a load of users has no levels: a share of them would be another population.
+            Measure::OneByOne { .. }
+            | Measure::BreakingPoint
+            | Measure::UserCpuTime
+            | Measure::UserLatency => None,
             Measure::Capacity { .. } => open(measured.value),
             Measure::LatencyCurve { rates_per_s, .. } => rates_per_s.last().copied().and_then(open),
             Measure::CpuTime { .. } => result.cpu_time.as_ref().and_then(|cpu| open(cpu.rate_per_s)),

@@ -53,6 +53,9 @@ impl<'r> Rounds<'r> {
         if let Measure::CpuTime { rate_per_s } = self.plan.measure {
             return self.cpu_time(rate_per_s, servers, observe);
         }
+        if self.plan.measure.is_of_users() {
+            return self.of_users(servers, observe);
+        }
         if servers.iter().any(|server| server.rate.is_some()) {
             return self.at_rates(1, |server, _| server.rate, servers, observe);
         }
@@ -65,7 +68,11 @@ impl<'r> Rounds<'r> {
                 let slo = slo.parse().expect("the plan's objective was checked when it was made");
                 self.capacity(&slo, servers, observe)
             }
-            Measure::OneByOne { .. } | Measure::CpuTime { .. } | Measure::BreakingPoint => 0,
+            Measure::OneByOne { .. }
+            | Measure::CpuTime { .. }
+            | Measure::UserCpuTime
+            | Measure::UserLatency
+            | Measure::BreakingPoint => 0,
         }
     }
 

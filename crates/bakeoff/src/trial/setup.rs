@@ -128,6 +128,7 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         counts: Vec::new(),
         server: None,
         cpu_time: None,
+        users: None,
         neighbours: None,
         saturated: None,
         power: None,

@@ -13,7 +13,7 @@ use load::engine::RunError;
 use machine::MachineError;
 
 use super::drains::LOOP_OVER_DRAIN;
-use super::idle::{idle_cores, why_each_time, why_one_at_a_time};
+use super::idle::{idle_cores, why_each_time, why_not_beside, why_one_at_a_time};
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
 use super::member::{LoadEnd, TrialMember};
@@ -54,8 +54,21 @@ pub fn run_in_turns<'a>(
 ) -> TurnsEnd {
     let block = starts.first().map_or(0, |start| start.scheduled.block);
     // A trial whose server does not start has ended.
-    let mut turns: Vec<Result<Turn<'a>, Box<FinishedTrial>>> =
-        starts.into_iter().map(|start| Turn::begin(setup, start, observe)).collect();
+    let mut turns: Vec<Result<Turn<'a>, Box<FinishedTrial>>> = Vec::new();
+    for start in starts {
+        let (name, machine) = (start.variant_point.name(setup.plan), start.machine);
+        let turn = Turn::begin(setup, start, observe);
+        // The first block decides for the run.
+        if block == 1
+            && let Err(ended) = &turn
+            && let Some(other) = turns.iter().flatten().find(|other| other.member.machine() == machine)
+            && let Some(why) = why_not_beside(&name, &ended.trial.reasons, &other.name)
+        {
+            turns.into_iter().flatten().for_each(|turn| turn.member.discard());
+            return TurnsEnd::OneAtATime(OneAtATime { why, rate_per_s: None, least_load: Duration::ZERO });
+        }
+        turns.push(turn);
+    }
     let servers = turns.iter().enumerate().filter_map(|(index, turn)| {
         let member = &turn.as_ref().ok()?.member;
         Some((member.machine(), member.recorded(watch_one_of(index))))
@@ -296,8 +309,7 @@ impl<'a> Turn<'a> {
     fn why_alone(&self, measure: &Measure, least: f64) -> Option<OneAtATime> {
         let TurnState::Loaded(load) = &self.state else { return None };
         let (loads, result) = load.as_ref();
-        let is_of_cpu = matches!(measure, Measure::CpuTime { .. });
-        let pauses = if is_of_cpu { None } else { result.drains.why_alone(&self.name) };
+        let pauses = if measure.is_cpu_time() { None } else { result.drains.why_alone(&self.name) };
         let why = pauses.or_else(|| loads.cpu.why_alone(&self.name, least))?;
         let rate_per_s = cpu_rate::for_closed_loops([result.closed_loop_per_s]);
         Some(OneAtATime { why, rate_per_s, least_load: result.drains.longest() * LOOP_OVER_DRAIN })

@@ -70,7 +70,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "cpu-time",
         text: "CPU time is what the kernel charges to the server's processes. Over loopback, the sender's CPU also does the receiver's protocol work: a part of the server's network cost is charged to the client, and the other way round. What kernel threads do is charged to nobody.",
-        applies: |plan, _, _| matches!(plan.measure, Measure::CpuTime { .. }),
+        applies: |plan, _, _| plan.measure.is_cpu_time(),
     },
     CaveatRule {
         id: "shared-cpus",

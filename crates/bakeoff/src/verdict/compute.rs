@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use archive::model::{
     CarriedLoad, Comparison, CpuTimeModes, CpuTimePerOperation, FORMAT, InstanceLoads, Mode, NeighbourEffect,
-    PhaseKind, Trial, TrialStatus, TrialValue, VariantSummary, Verdict,
+    PhaseKind, Trial, TrialStatus, TrialValue, UserWalk, VariantSummary, Verdict,
 };
 use stats::confidence::Confidence;
 use stats::describe::Sample;
@@ -117,6 +117,20 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         modes,
         counters_per_s: counters::per_s(&trials),
         cpu_time_us: cpu_time_modes(&valid_cpu_times(&trials)),
+        users_per_core: input
+            .plan
+            .measure
+            .is_of_users()
+            .then(|| {
+                users_per_core(input.variant_points[index].connections(input.plan), &valid_cpu_times(&trials))
+            })
+            .flatten(),
+        users: UserWalk::merged(
+            trials
+                .iter()
+                .filter(|trial| trial.valid_value().is_some())
+                .filter_map(|trial| trial.users.as_ref()),
+        ),
         neighbours: neighbour_effect(&trials),
         response_time_curve_us: input.curves.get(index).cloned().unwrap_or_default(),
         gave_up_from_us: gave_up_from(&trials),
@@ -145,6 +159,13 @@ fn cpu_time_modes(trials: &[&CpuTimePerOperation]) -> Option<CpuTimeModes> {
     let (user, system) = (sum(|cpu| cpu.user_us), sum(|cpu| cpu.system_us));
     let user = median * user / (user + system).max(f64::MIN_POSITIVE);
     Some(CpuTimeModes { user, system: median - user })
+}
+
+/// The users of whom a core would carry as many: the median, over these trials of so many users, of users ÷ cores that they used.
+fn users_per_core(users: u32, trials: &[&CpuTimePerOperation]) -> Option<f64> {
+    let of_trial = |cpu: &&CpuTimePerOperation| f64::from(users) / (cpu.rate_per_s * cpu.each_us() / 1e6);
+    let each: Vec<f64> = trials.iter().map(of_trial).filter(|users| users.is_finite()).collect();
+    Some(Sample::new(&each).ok()?.median())
 }
 
 /// What copies lose to their neighbours, over the valid trials.

@@ -52,13 +52,14 @@ fn values_of_rounds(measure: &Measure, trial: &Trial) -> Option<Vec<f64>> {
             let values: Vec<f64> = ticks.map(|tick| tick.throughput_per_s).collect();
             (values.len() == slices.count as usize).then_some(values)
         }
-        Measure::CpuTime { .. } => {
+        Measure::CpuTime { .. } | Measure::UserCpuTime => {
             let cpu_time = trial.cpu_time.as_ref()?;
             (!cpu_time.slices_us.is_empty()).then(|| cpu_time.slices_us.clone())
         }
         Measure::OneByOne { .. }
         | Measure::Capacity { .. }
         | Measure::LatencyCurve { .. }
+        | Measure::UserLatency
         | Measure::BreakingPoint => None,
     }
 }

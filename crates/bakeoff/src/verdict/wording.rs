@@ -42,6 +42,16 @@ pub fn wording(measure: &Measure) -> MeasureWording {
             unit: "µs",
             higher_is_better: false,
         },
+        Measure::UserCpuTime => MeasureWording {
+            what: "CPU time an operation of the users".to_owned(),
+            unit: "µs",
+            higher_is_better: false,
+        },
+        Measure::UserLatency => MeasureWording {
+            what: "p99 response time of the users".to_owned(),
+            unit: "µs",
+            higher_is_better: false,
+        },
         Measure::BreakingPoint => MeasureWording {
             what: "downloads in progress at the breaking point".to_owned(),
             unit: "",
@@ -150,8 +160,13 @@ pub fn claim(measure: &Measure, (a, b): (&str, &str), times: &str) -> String {
         Measure::CpuTime { rate_per_s } => {
             format!("{a} needs {times} × {b}'s CPU time an operation{}", at_rate(*rate_per_s))
         }
+        Measure::UserCpuTime => {
+            format!("{a} needs {times} × {b}'s CPU time an operation with the same users")
+        }
         Measure::BreakingPoint => format!("{a} has {times} × {b}'s downloads in progress when it breaks"),
-        Measure::LatencyCurve { .. } => format!("{a}'s {} is {times} × {b}'s", wording(measure).what),
+        Measure::LatencyCurve { .. } | Measure::UserLatency => {
+            format!("{a}'s {} is {times} × {b}'s", wording(measure).what)
+        }
     }
 }
 

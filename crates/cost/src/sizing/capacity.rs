@@ -42,7 +42,12 @@ pub(super) fn capacity(
         Measure::Capacity { slo } => slo.as_str(),
         Measure::LatencyCurve { .. } => return of_curve(run, variant, objective, "none"),
         Measure::CpuTime { .. } => return Err(is_cpu_time(run, objective)),
-        Measure::MaxThroughput | Measure::MaxBytes | Measure::OneByOne { .. } | Measure::BreakingPoint => {
+        Measure::MaxThroughput
+        | Measure::MaxBytes
+        | Measure::OneByOne { .. }
+        | Measure::UserCpuTime
+        | Measure::UserLatency
+        | Measure::BreakingPoint => {
             return Err(format!(
                 "{} measured {} without an objective: compare with --slo '{}'",
                 run.id, run.verdict.metric, objective.text

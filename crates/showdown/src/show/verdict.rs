@@ -51,6 +51,9 @@ pub fn answer(
                 "  {name}: {user} of CPU time an operation in user mode, {system} in the kernel"
             );
         }
+        if let Some(users) = variant.users_per_core {
+            let _ = writeln!(out, "  {}: {} users would use one core", variant.name, rate(users));
+        }
     }
     for variant in &verdict.variants {
         if let Some(effect) = &variant.neighbours {

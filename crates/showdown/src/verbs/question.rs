@@ -49,7 +49,7 @@ pub struct QuestionArgs {
     pub like_with_like: bool,
 
     /// Choose what each trial measures [default: capacity; throughput with --quick, in a sweep and for workloads with a
-    /// runner; CPU time an operation if the client would be the limit, or other programs use the CPUs]
+    /// runner; CPU time an operation with users who wait, and if the client would be the limit, or other programs use the CPUs]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureOption>,
 
@@ -75,8 +75,8 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "OPERATION")]
     pub on_op: Option<String>,
 
-    /// Open this number of client connections [default: the workload's]
-    #[arg(short, long, value_parser = parse_connections)]
+    /// Open this number of client connections; where the workload has users, one for each [default: the workload's]
+    #[arg(short, long, visible_alias = "users", value_parser = parse_connections)]
     pub connections: Option<u32>,
 
     /// Add a fixed background load, which is not counted in the results, such as 40/s,connections=300
@@ -192,12 +192,9 @@ pub fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::Latency) | None, rates) if !rates.is_empty() => {
             MeasureRequest::Latency(rates.to_vec())
         }
-        (Some(MeasureOption::Latency) | None, _) if varies_rate => MeasureRequest::Latency(Vec::new()),
-        (Some(MeasureOption::Latency), _) => {
-            return Err(usage(
-                "--measure latency needs --rates: give operations per second, such as --rates 10k,20k",
-            ));
-        }
+        (None, _) if varies_rate => MeasureRequest::Latency(Vec::new()),
+        // The rates may be an axis, or those of users.
+        (Some(MeasureOption::Latency), _) => MeasureRequest::Latency(Vec::new()),
         (_, rates) if !rates.is_empty() => {
             return Err(usage("--rates is for --measure latency: leave it out, or pass --measure latency"));
         }

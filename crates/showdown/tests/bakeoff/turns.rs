@@ -116,23 +116,72 @@ path = "/"
 expect = { status = 200 }
 "#;
 
-#[test]
-fn servers_that_work_while_they_are_not_loaded_run_one_at_a_time_and_the_run_says_why() {
-    let home = TestHome::new();
-    let folder = home.path("restless");
+/// Compares two of a server, which is this program of a workload of its own, and returns why its trials ran one at a time.
+fn whys_of_trials_one_at_a_time(
+    home: &TestHome,
+    workload: &str,
+    program: &str,
+    variants: [&str; 2],
+) -> Vec<String> {
+    let folder = home.path("service");
     fs::create_dir(&folder).expect("a directory");
-    fs::write(folder.join("workload.toml"), WORKLOAD).expect("a workload");
-    fs::write(folder.join("server.py"), RESTLESS).expect("a server");
+    fs::write(folder.join("workload.toml"), workload).expect("a workload");
+    fs::write(folder.join("server.py"), program).expect("a server");
     let folder = folder.display().to_string();
-    let compare =
-        ["compare", "restless", "restless", "-w", &folder, "--measure", "throughput", "--blocks", "3"];
+    let [a, b] = variants;
+    let compare = ["compare", a, b, "-w", &folder, "--measure", "throughput", "--blocks", "3"];
     let output = home.run(&["run", &home.plan(&compare, SHORT)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
-    for record in records(&home) {
-        let why = record["turns"]["one_at_a_time"]["why"].as_str().unwrap_or_else(|| panic!("{record}"));
+    let why = |record: Value| {
+        assert!(number(&record["measured"]["value"]) > 0.0, "{record}");
+        record["turns"]["one_at_a_time"]["why"].as_str().unwrap_or_else(|| panic!("{record}")).to_owned()
+    };
+    records(home).into_iter().map(why).collect()
+}
+
+#[test]
+fn servers_that_work_while_they_are_not_loaded_run_one_at_a_time_and_the_run_says_why() {
+    for why in whys_of_trials_one_at_a_time(&TestHome::new(), WORKLOAD, RESTLESS, ["restless", "restless"]) {
         assert!(why.contains("of a core while it was not loaded"), "{why}");
-        assert!(number(&record["measured"]["value"]) > 0.0);
+    }
+}
+
+/// A service on one port, its metrics on another that is always the same.
+const WITH_METRICS: &str = r#"
+import http.server, sys, threading
+served = 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 65536
+    def reply(self, body):
+        self.send_response(200); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    def do_GET(self):
+        global served
+        served += 1
+        self.reply(b"hi")
+    def log_message(self, *args): pass
+class Metrics(Handler):
+    def do_GET(self): self.reply(b"requests_total %d\n" % served)
+metrics = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Metrics)
+threading.Thread(target=metrics.serve_forever, daemon=True).start()
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"#;
+
+#[test]
+fn servers_with_the_same_fixed_port_run_one_at_a_time_and_the_run_says_why() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port")
+        .port();
+    let start = r#"start = ["python3", "{{ here }}/server.py", "{{ port }}"#;
+    let metrics = format!(r#"statistics = {{ http = ":{port}/metrics", counters = ["requests_total"] }}"#);
+    let workload = WORKLOAD
+        .replace(&format!("{start}\"]"), &format!("{start}\", \"{port}\", \"{{{{ delay }}}}\"]\n{metrics}"))
+        .replace("[load]", "[server.restless.knobs.delay]\ndefault = 5\nrange = \"1..100\"\n\n[load]");
+    let variants = ["restless:delay=5", "restless:delay=8"];
+    for why in whys_of_trials_one_at_a_time(&TestHome::new(), &workload, WITH_METRICS, variants) {
+        assert!(why.contains("wants an address that is in use while restless:delay="), "{why}");
     }
 }
 

@@ -12,7 +12,7 @@ use archive::model::{
     SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate, SessionRun, Sessions,
     SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial,
     TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason,
-    VariantFacts, VariantSummary, Verdict, WarmUpOutcome,
+    UserWalk, VariantFacts, VariantSummary, Verdict, WalkedOperation, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -160,6 +160,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             between_s: 0.5,
             slices_us: vec![1.5],
         }),
+        users: Some(user_walk()),
         neighbours: Some(Neighbours {
             connections: 1,
             rounds: 1,
@@ -207,6 +208,29 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             logs: texts(),
             logs_left_out_bytes: 1,
         },
+    }
+}
+
+fn user_walk() -> UserWalk {
+    UserWalk {
+        count: 1,
+        count_by_littles_law: Some(1.5),
+        begun: 1,
+        declared_delay_s: 1.5,
+        drawn_delay_s: Some(1.5),
+        actual_delay_s: Some(1.5),
+        operations: vec![WalkedOperation {
+            name: text(),
+            begun: 1,
+            declared_percent: 100.0,
+            next_percent: vec![100.0],
+            declared_next_percent: vec![100.0],
+            delay: text(),
+            declared_delay_s: 1.5,
+            actual_delay_s: Some(1.5),
+            limit: Some(text()),
+            meets_limit: Some(true),
+        }],
     }
 }
 
@@ -289,6 +313,8 @@ pub fn verdict() -> Verdict {
             modes: vec![Mode { centre: 1.5, trials: vec![1] }],
             counters_per_s: map(1.5),
             cpu_time_us: Some(CpuTimeModes { user: 1.5, system: 2.5 }),
+            users_per_core: Some(1.5),
+            users: Some(user_walk()),
             neighbours: Some(NeighbourEffect {
                 alone_per_s: 2.5,
                 beside_per_s: 1.5,

@@ -17,6 +17,8 @@ pub fn plans() -> Vec<Plan> {
         (Measure::MaxBytes, RunKind::Compare, RunLength::Default),
         (Measure::CpuTime { rate_per_s: Some(1.0) }, RunKind::Compare, RunLength::Default),
         (Measure::OneByOne { operations: 3 }, RunKind::Compare, RunLength::Thorough),
+        (Measure::UserCpuTime, RunKind::Compare, RunLength::Default),
+        (Measure::UserLatency, RunKind::Compare, RunLength::Default),
         (Measure::BreakingPoint, RunKind::Compare, RunLength::Default),
         (Measure::Capacity { slo: slo.clone() }, RunKind::Sweep, RunLength::Quick),
         (

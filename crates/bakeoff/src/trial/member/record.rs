@@ -49,6 +49,7 @@ impl TrialMember<'_> {
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
         self.trial.cpu_time.clone_from(&result.cpu_time);
+        self.trial.users.clone_from(&result.users);
         self.trial.gates = gates::check(&GateInput {
             client_reasons: (!self.makes_own_load).then_some(result.client_reasons.as_slice()),
             user_reasons: result.user_reasons.as_deref(),

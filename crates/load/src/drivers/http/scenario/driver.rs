@@ -10,7 +10,7 @@ use super::prepare::{CaptureSource, PreparedScenario, PreparedStep, StepError};
 use super::request::Scratch;
 use super::search::{BodySearch, SearchState};
 use super::sessions::Sessions;
-use super::spec::{HttpScenario, Pick};
+use super::spec::{HttpScenario, Pick, ValueSlot};
 use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
 use crate::drivers::error::OperationError;
 use crate::drivers::http::coding::ContentCoding;
@@ -76,15 +76,25 @@ impl HttpUserDriver {
             .map_err(|error| error.error)
     }
 
-    /// The first step from `from` on whose conditions hold.
-    fn next_step(&self, dialogue: &HttpUserDialogue, from: usize, rng: &mut Pcg64Mcg) -> Option<u16> {
-        let steps = &self.scenario.steps[usize::from(dialogue.operation)];
-        let holds = |step: &PreparedStep, rng: &mut Pcg64Mcg| {
-            let mut conditions = step.conditions.iter();
-            conditions.all(|condition| condition.holds(&self.scenario.sessions, dialogue.slot, rng))
-        };
-        let next = (from..steps.len()).find(|at| holds(&steps[*at], rng))?;
-        Some(u16::try_from(next).expect("an operation has at most 1,000 steps"))
+    /// The first step from `from` on that this user sends.
+    fn next_step(&mut self, dialogue: &HttpUserDialogue, from: usize, rng: &mut Pcg64Mcg) -> Option<u16> {
+        let PreparedScenario { steps, sessions, .. } = &mut self.scenario;
+        let (steps, slot) = (&steps[usize::from(dialogue.operation)], dialogue.slot);
+        // A page that is not sent needs no statics.
+        let mut has_page = true;
+        for (at, step) in steps.iter().enumerate().skip(from) {
+            let is_sent = if let Some(of_static) = &step.of_static {
+                has_page && sessions.browsers.wants_static(slot, of_static.number, rng)
+            } else {
+                has_page = step.conditions.iter().all(|condition| condition.holds(sessions, slot, rng))
+                    && step.each.is_none_or(|(list, once)| sessions.take_item(slot, list, once));
+                has_page
+            };
+            if is_sent {
+                return Some(u16::try_from(at).expect("an operation has at most 65,535 steps"));
+            }
+        }
+        None
     }
 
     /// Sends the dialogue's step.
@@ -100,15 +110,17 @@ impl HttpUserDriver {
             text.clear();
             template.render_in_session(rng, &self.rows, &sessions.of(dialogue.slot), text);
             if !sessions.set_value(dialogue.slot, *value, text) {
-                let (name, bytes) = &values[usize::from(*value)];
-                let length = text.len();
+                let (name, slot) = &values[usize::from(*value)];
+                let (length, bytes) = (text.len(), slot.bytes);
                 dialogue.note(|| {
                     format!("set.{name}: a text of {length} bytes: its slot has {bytes}: raise values.{name}")
                 });
             }
         }
+        let is_warm = sessions.browsers.is_warm(dialogue.slot);
+        let request = step.request_for(is_warm);
         let session = (&*sessions, dialogue.slot);
-        let missing = step.request.render(rng, &self.rows, session, &mut self.scratch, out);
+        let missing = request.render(rng, &self.rows, session, &mut self.scratch, out);
         if let Some(missing) = missing {
             let name = &values[usize::from(missing)].0;
             dialogue.note(|| {
@@ -121,7 +133,13 @@ impl HttpUserDriver {
     fn take_head(&mut self, dialogue: &mut HttpUserDialogue, status: u16, rng: &mut Pcg64Mcg) {
         dialogue.status = status;
         let PreparedScenario { steps, sessions, .. } = &mut self.scenario;
-        let step = &steps[usize::from(dialogue.operation)][usize::from(dialogue.step)];
+        let step = &mut steps[usize::from(dialogue.operation)][usize::from(dialogue.step)];
+        if let Some(of_static) = &mut step.of_static
+            && of_static.revalidation.is_none()
+            && let Some(last_modified) = step.cache.values("last-modified").next()
+        {
+            of_static.learn(last_modified, &String::from_utf8_lossy(&self.authority));
+        }
         for field in step.cache.values("set-cookie") {
             let Some(cookie) = SetCookie::parse(field) else { continue };
             if let Err(error) = sessions.set_cookie(dialogue.slot, &cookie) {
@@ -137,6 +155,8 @@ impl HttpUserDriver {
                 Pick::First => fields.next(),
                 Pick::Last => fields.last(),
                 Pick::Nth(number) => fields.nth(*number as usize - 1),
+                // Refused when the scenario was read.
+                Pick::All => None,
                 Pick::Random => rand::seq::IteratorRandom::choose(fields, rng),
             };
             let Some(mut value) = found else { continue };
@@ -153,7 +173,7 @@ impl HttpUserDriver {
                 }
             }
             if !sessions.set_value(dialogue.slot, capture.value, value) {
-                dialogue.note(|| too_long(&capture.name, capture.bytes));
+                dialogue.note(|| too_long(&capture.name, capture.slot));
             }
         }
         if !step.searches.is_empty() {
@@ -201,8 +221,18 @@ impl HttpUserDriver {
             sessions.reset(dialogue.slot);
             keep_alive = false;
         }
-        let is_repeated = dialogue.sent < step.most
-            && step.repeat_while.is_none_or(|condition| condition.holds(sessions, dialogue.slot, turn.rng));
+        if let Some(of_static) = &step.of_static {
+            sessions.browsers.keep_static(dialogue.slot, of_static.number);
+        }
+        let is_repeated = match step.each {
+            Some((list, once)) => sessions.take_item(dialogue.slot, list, once),
+            None => {
+                dialogue.sent < step.most
+                    && step
+                        .repeat_while
+                        .is_none_or(|condition| condition.holds(sessions, dialogue.slot, turn.rng))
+            }
+        };
         if !is_repeated {
             let Some(next) = self.next_step(dialogue, usize::from(dialogue.step) + 1, turn.rng) else {
                 return Step::Done { reuse: keep_alive };
@@ -371,9 +401,11 @@ impl HttpUserDialogue {
         }
         for capture in &step.captures {
             if let CaptureSource::Body(search) = &capture.source
-                && self.searches[*search].is_too_long
+                && (self.searches[*search].is_too_long || self.searches[*search].is_list_full)
             {
-                return Some(too_long(&capture.name, capture.bytes));
+                let is_full = self.searches[*search].is_list_full;
+                let why = if is_full { too_many } else { too_long };
+                return Some(why(&capture.name, capture.slot));
             }
             if !capture.is_optional && !sessions.has_value(self.slot, capture.value) {
                 let why = self.coding.why_not_found();
@@ -391,7 +423,15 @@ impl HttpUserDialogue {
     }
 }
 
-fn too_long(name: &str, bytes: u16) -> String {
+fn too_many(name: &str, slot: ValueSlot) -> String {
+    let list = slot.list;
+    format!(
+        "capture.{name}: the reply has more than the {list} values of its list: raise the list of values.{name}"
+    )
+}
+
+fn too_long(name: &str, slot: ValueSlot) -> String {
+    let bytes = slot.bytes;
     format!("capture.{name}: the value is longer than its slot of {bytes} bytes: raise values.{name}")
 }
 

@@ -7,9 +7,10 @@
 //! | `prepare` | its checks, and the steps with numbers for names |
 //! | `request` | a request, ready to be rendered for any user |
 //! | `search` over `needle` and `json` | what is looked for in a body, piece by piece |
-//! | `sessions` over `cookies` | what users keep, in a slab |
+//! | `sessions` over `cookies` and `browser` | what users keep, in a slab |
 //! | [`driver`](HttpUserDriver) | the state machine for the engine |
 
+mod browser;
 mod cookies;
 mod driver;
 mod json;
@@ -23,8 +24,8 @@ mod spec;
 
 pub use driver::{HttpUserDialogue, HttpUserDriver};
 pub use spec::{
-    Capture, Condition, CookieSlots, CountRange, FormFile, FormPart, HttpScenario, HttpStep, Pick, Repeat,
-    RepeatWhile, ScenarioOperation, Setting, StepExpected, TextCount,
+    BrowserCache, Capture, Condition, CookieSlots, CountRange, Each, FormFile, FormPart, HttpScenario,
+    HttpStep, Pick, Repeat, RepeatWhile, ScenarioOperation, Setting, StepExpected, TextCount, ValueSlot,
 };
 
 pub(super) use parse::{USER_KEYS, parse};

@@ -9,12 +9,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::driver::check;
-use super::spec::{CookieSlots, HttpScenario, HttpStep, ScenarioOperation};
+use super::spec::{BrowserCache, CookieSlots, HttpScenario, HttpStep, ScenarioOperation, ValueSlot};
 use crate::drivers::error::OperationError;
 use crate::drivers::mix::MixError;
 
 /// Keys of `[load.users]` that are of HTTP.
-pub(in crate::drivers::http) const USER_KEYS: &[&str] = &["cookies", "values"];
+pub(in crate::drivers::http) const USER_KEYS: &[&str] = &["cookies", "values", "cache"];
 
 /// Slots by their number, or with their length.
 #[derive(Deserialize)]
@@ -36,8 +36,14 @@ pub(in crate::drivers::http) fn parse(
         Some(RawCookies::Slots(slots)) => CookieSlots { slots, ..CookieSlots::default() },
         Some(RawCookies::Whole(cookies)) => cookies,
     };
-    let values: Option<BTreeMap<String, u16>> = own.remove("values").map(read).transpose()?;
-    let mut scenario = HttpScenario { cookies, values: values.unwrap_or_default(), operations: Vec::new() };
+    let values: Option<BTreeMap<String, ValueSlot>> = own.remove("values").map(read).transpose()?;
+    let cache: Option<BrowserCache> = own.remove("cache").map(read).transpose()?;
+    let mut scenario = HttpScenario {
+        cookies,
+        values: values.unwrap_or_default(),
+        cache: cache.unwrap_or_default(),
+        operations: Vec::new(),
+    };
     let mut spans = Vec::new();
     for operation in operations {
         let (operation, of_steps) = parse_operation(operation)?;

@@ -9,16 +9,19 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use wire::http1::HeadCache;
 
+use super::browser::Browsers;
 use super::json::Pointer;
 use super::needle::Needle;
 use super::request::{StepRequest, TemplateContext};
 use super::search::BodySearch;
 use super::sessions::{MOST_FLAGS, Sessions};
-use super::spec::{Capture, Condition, CountRange, HttpScenario, HttpStep, Pick, Repeat, Setting};
+use super::spec::{
+    Capture, Condition, CountRange, Each, HttpScenario, HttpStep, Pick, Repeat, Setting, ValueSlot,
+};
 use crate::drivers::error::OperationError;
 use crate::drivers::http::expected::Expected;
 use crate::drivers::http::statuses;
-use crate::drivers::protocol::WorkerShare;
+use crate::drivers::protocol::{ALONE, WorkerShare};
 use crate::inputs::template::{Template, USER_NUMBER, parse_literal};
 use crate::inputs::values::{DeclaredValues, ValuePlace};
 
@@ -29,6 +32,9 @@ const NEW_USER: &str = "new";
 /// Most steps of an operation, and most searches of a step.
 const MOST_STEPS: usize = 1_000;
 const MOST_SEARCHES: usize = 16;
+/// Most statics of a site, and most values of a list.
+const MOST_STATICS: usize = 256;
+const MOST_ITEMS: u16 = 1_024;
 /// Largest memory of a user that a scenario may declare.
 const MOST_USER_BYTES: usize = 64 << 10;
 
@@ -76,8 +82,8 @@ pub(super) struct PreparedCapture {
     pub is_optional: bool,
     /// What is searched for, in words.
     pub wanted: String,
-    /// Bytes of its slot.
-    pub bytes: u16,
+    /// The room for it.
+    pub slot: ValueSlot,
 }
 
 /// A step that is ready to be sent.
@@ -98,6 +104,10 @@ pub(super) struct PreparedStep {
     pub flags: Vec<(u8, bool)>,
     /// Whether the session ends with it.
     pub ends_session: bool,
+    /// The list for each of whose values it is sent, and whether each is sent once in a session.
+    pub each: Option<(u16, bool)>,
+    /// What it is, where it is a static that the browser asks for after the step before.
+    pub of_static: Option<StaticStep>,
     pub most: u16,
     pub repeat_while: Option<PreparedCondition>,
     pub counter: Option<usize>,
@@ -105,6 +115,34 @@ pub(super) struct PreparedStep {
     pub cache: HeadCache,
     /// Length of the body of its last complete reply.
     pub usual_body: u64,
+}
+
+/// The request of a browser for a static.
+#[derive(Debug)]
+pub(super) struct StaticStep {
+    /// The number of the static.
+    pub number: u16,
+    /// Its path.
+    path: String,
+    /// The request that asks whether it has changed; none until a reply had its `Last-Modified`.
+    pub revalidation: Option<StepRequest>,
+}
+
+impl StaticStep {
+    /// A reply has told when the static was modified last. From now on it can be asked for again by that (RFC 9110, section 13.1.3).
+    pub fn learn(&mut self, last_modified: &[u8], authority: &str) {
+        // A date, as it will be sent: nothing that a template or a header would take for something else.
+        let is_date = |byte: &u8| byte.is_ascii_alphanumeric() || b" ,:+-".contains(byte);
+        let date =
+            std::str::from_utf8(last_modified).ok().filter(|text| text.bytes().all(|byte| is_date(&byte)));
+        let Some(date) = date else { return };
+        let mut declared = DeclaredValues::default();
+        let mut context =
+            TemplateContext { names: &[], declared: &mut declared, share: ALONE, folder: None, authority };
+        let headers = [("If-Modified-Since".to_owned(), date.to_owned())].into();
+        let step = HttpStep { path: self.path.clone(), headers, ..HttpStep::default() };
+        self.revalidation = StepRequest::new(&step, &mut context).ok();
+    }
 }
 
 /// All operations of a scenario.
@@ -116,13 +154,13 @@ pub(super) struct PreparedScenario {
     pub counters: &'static [&'static str],
     pub most_searches: usize,
     /// The names of the values of a session, with their bytes.
-    pub values: Vec<(String, u16)>,
+    pub values: Vec<(String, ValueSlot)>,
 }
 
 /// The names of a scenario.
 struct Names {
     values: Vec<String>,
-    sizes: Vec<u16>,
+    slots: Vec<ValueSlot>,
     flags: Vec<String>,
     counters: Vec<String>,
 }
@@ -158,6 +196,7 @@ impl PreparedScenario {
         let of_all = |error: OperationError| StepError { step: None, error };
         let names = names_of(spec).map_err(of_all)?;
         let mut context = TemplateContext { names: &names.values, declared, share, folder, authority };
+        let mut statics: Vec<String> = Vec::new();
         let mut all = Vec::new();
         let mut ends = vec![0; names.values.len()];
         for (at, operation) in spec.operations.iter().enumerate() {
@@ -184,8 +223,22 @@ impl PreparedScenario {
                     }
                 }
                 steps.push(prepared);
+                for path in &step.statics {
+                    let prepared = PreparedStep::of_static(path, &name, &mut statics, &names, &mut context);
+                    steps.push(prepared.map_err(|error| StepError {
+                        step: Some((at, number)),
+                        error: OperationError::about(&name, error),
+                    })?);
+                }
             }
-            if steps.iter().all(|step| !step.conditions.is_empty()) {
+            if steps.len() > usize::from(u16::MAX) {
+                let what = format!("{}: at most {} steps with their statics", operation.name, u16::MAX);
+                return Err(StepError { step: Some((at, 0)), error: OperationError(what) });
+            }
+            let may_be_left_out = |step: &PreparedStep| {
+                !step.conditions.is_empty() || step.each.is_some() || step.of_static.is_some()
+            };
+            if steps.iter().all(may_be_left_out) {
                 let what = format!(
                     "{}: each of its steps has a condition, so that it may send nothing: give one step without `when`",
                     operation.name
@@ -194,8 +247,9 @@ impl PreparedScenario {
             }
             all.push(steps);
         }
-        let sizes: Vec<(u16, usize)> = names.sizes.iter().copied().zip(ends).collect();
-        let sessions = Sessions::new(&sizes, spec.cookies, share.worker, share.workers);
+        let slots: Vec<(ValueSlot, usize)> = names.slots.iter().copied().zip(ends).collect();
+        let browsers = Browsers::new(spec.cache, statics.len());
+        let sessions = Sessions::new(&slots, spec.cookies, browsers, share.worker, share.workers);
         if sessions.bytes_of_user() > MOST_USER_BYTES {
             let what =
                 format!("a user would take {} bytes: at most {MOST_USER_BYTES}", sessions.bytes_of_user());
@@ -207,7 +261,7 @@ impl PreparedScenario {
             steps: all,
             sessions,
             counters: interned(&names.counters),
-            values: names.values.into_iter().zip(names.sizes).collect(),
+            values: names.values.into_iter().zip(names.slots).collect(),
         })
     }
 }
@@ -225,8 +279,16 @@ fn names_of(spec: &HttpScenario) -> Result<Names, OperationError> {
             return Err(OperationError(what));
         }
     }
-    if let Some((name, _)) = spec.values.iter().find(|(_, bytes)| **bytes == 0 || **bytes > 16_384) {
+    if let Some((name, _)) = spec.values.iter().find(|(_, slot)| slot.bytes == 0 || slot.bytes > 16_384) {
         return Err(OperationError(format!("values: {name}: give it from 1 to 16,384 bytes")));
+    }
+    if let Some((name, _)) = spec.values.iter().find(|(_, slot)| slot.list > MOST_ITEMS) {
+        return Err(OperationError(format!("values: {name}: give its list at most {MOST_ITEMS} values")));
+    }
+    if !(0.0..=100.0).contains(&spec.cache.warm) {
+        return Err(OperationError(
+            "cache: warm: give a share of the sessions from 0 to 100 per cent".to_owned(),
+        ));
     }
     if spec.cookies.bytes == 0 || spec.cookies.bytes > 4_096 || spec.cookies.slots > 64 {
         let what = "cookies: give at most 64 slots of 1 to 4,096 bytes";
@@ -243,7 +305,7 @@ fn names_of(spec: &HttpScenario) -> Result<Names, OperationError> {
     let counters: BTreeSet<&String> = steps().filter_map(|step| step.count.as_ref()).collect();
     Ok(Names {
         values: spec.values.keys().cloned().collect(),
-        sizes: spec.values.values().copied().collect(),
+        slots: spec.values.values().copied().collect(),
         flags: flags.into_iter().cloned().collect(),
         counters: counters.into_iter().cloned().collect(),
     })
@@ -334,6 +396,10 @@ impl PreparedStep {
         if most == 0 || usize::from(most) > MOST_STEPS {
             return refused(format!("repeat: give a number from 1 to {MOST_STEPS}"));
         }
+        if step.repeat.is_some() && step.each.is_some() {
+            return refused("give one of repeat and each".to_owned());
+        }
+        let each = step.each.as_ref().map(|each| list_of(each, names)).transpose()?;
         let mut sources = request.sources.clone();
         sources.extend(texts.iter().flat_map(|(_, template)| template.sources()));
         let own = |name: &String| names.counters.iter().position(|known| known == name);
@@ -349,6 +415,8 @@ impl PreparedStep {
             texts,
             flags,
             ends_session,
+            each,
+            of_static: None,
             most,
             repeat_while,
             counter: step.count.as_ref().and_then(own).map(|at| statuses::COUNTERS.len() + at),
@@ -357,6 +425,52 @@ impl PreparedStep {
             usual_body: 0,
         })
     }
+
+    /// The step of a static of the page of `page`. `known` has those before.
+    fn of_static(
+        path: &str,
+        page: &str,
+        known: &mut Vec<String>,
+        names: &Names,
+        context: &mut TemplateContext<'_>,
+    ) -> Result<Self, OperationError> {
+        let about = |error: OperationError| OperationError::about("statics", error);
+        if context.parse(path, ValuePlace::TargetStart).map_err(about)?.as_literal().is_none() {
+            return Err(OperationError(format!(
+                "statics: {path:?} is a template: write a path that is always the same"
+            )));
+        }
+        let number = known.iter().position(|other| other == path).unwrap_or_else(|| {
+            known.push(path.to_owned());
+            known.len() - 1
+        });
+        if number >= MOST_STATICS {
+            return Err(OperationError(format!("statics: a site has at most {MOST_STATICS}")));
+        }
+        let number = u16::try_from(number).expect("at most 256");
+        let step = HttpStep { path: path.to_owned(), ..HttpStep::default() };
+        let mut prepared = Self::new(&step, &format!("{page}, {path}"), names, context).map_err(about)?;
+        prepared.of_static = Some(StaticStep { number, path: path.to_owned(), revalidation: None });
+        Ok(prepared)
+    }
+
+    /// The request for this user.
+    pub fn request_for(&mut self, is_warm: bool) -> &mut StepRequest {
+        let revalidation = self.of_static.as_mut().and_then(|of| of.revalidation.as_mut());
+        revalidation.filter(|_| is_warm).unwrap_or(&mut self.request)
+    }
+}
+
+/// The list of a step that is sent for each value.
+fn list_of(each: &Each, names: &Names) -> Result<(u16, bool), OperationError> {
+    let value = names.value(&each.value).filter(|value| names.slots[usize::from(*value)].list > 0);
+    let name = &each.value;
+    let value = value.ok_or_else(|| {
+        OperationError(format!(
+            "each: {name:?} is no list: give it room in [load.users], such as values = {{ {name} = {{ bytes = 64, list = 16 }} }}"
+        ))
+    })?;
+    Ok((value, each.once))
 }
 
 /// What a step sets.
@@ -411,6 +525,12 @@ fn prepare_capture(
 ) -> Result<PreparedCapture, OperationError> {
     let pick = capture.pick;
     let key = format!("capture.{name}");
+    let slot = names.slots[usize::from(value)];
+    if pick == Pick::All && (slot.list == 0 || capture.header.is_some()) {
+        return Err(OperationError(format!(
+            "{key}: all values of a body need a list: give it room in [load.users], such as values = {{ {name} = {{ bytes = 64, list = 16 }} }}"
+        )));
+    }
     let (source, wanted) = match (&capture.between, &capture.header, &capture.json) {
         (Some((begin, end)), None, None) => {
             let wanted = format!("text between {begin:?} and {end:?}");
@@ -434,14 +554,7 @@ fn prepare_capture(
         }
     };
     let is_optional = capture.optional;
-    Ok(PreparedCapture {
-        value,
-        name: name.to_owned(),
-        source,
-        is_optional,
-        wanted,
-        bytes: names.sizes[usize::from(value)],
-    })
+    Ok(PreparedCapture { value, name: name.to_owned(), source, is_optional, wanted, slot })
 }
 
 #[cfg(test)]

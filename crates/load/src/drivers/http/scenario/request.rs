@@ -290,7 +290,7 @@ mod tests {
             authority: "shop",
         };
         let mut request = StepRequest::new(&step, &mut context).expect("a request");
-        let mut sessions = Sessions::new(&[(16, 0), (16, 0)], CookieSlots::default(), 0, 1);
+        let mut sessions = Sessions::of_values(&[(16, 0, 0), (16, 0, 0)], CookieSlots::default(), 0, 1);
         sessions.make_room(0);
         assert!(sessions.set_value(0, 0, b"a&b \"c"));
         if has_cookie {

@@ -28,6 +28,8 @@ pub(super) struct SearchState {
     pub found: u32,
     /// Whether a value is longer than its slot.
     pub is_too_long: bool,
+    /// Whether a list has no place for a value.
+    pub is_list_full: bool,
     /// Whether a value was kept.
     pub has_value: bool,
     /// Whether the bytes that follow are of a value.
@@ -46,7 +48,7 @@ impl Pick {
     fn takes(self, number: u32, rng: &mut impl Rng) -> bool {
         match self {
             Self::First => number == 1,
-            Self::Last => true,
+            Self::Last | Self::All => true,
             Self::Nth(wanted) => number == wanted,
             Self::Random => rng.random_range(0..number) == 0,
         }
@@ -57,7 +59,7 @@ impl Pick {
         match self {
             Self::First => number >= 1,
             Self::Nth(wanted) => number >= wanted,
-            Self::Last | Self::Random => false,
+            Self::Last | Self::Random | Self::All => false,
         }
     }
 }
@@ -91,7 +93,7 @@ impl SearchState {
                     self.add(*value, inside, (sessions, slot));
                     piece = rest;
                     if at.is_some() {
-                        self.end(*value, end.len(), (sessions, slot));
+                        self.end(*value, end.len(), *pick, (sessions, slot));
                     }
                 }
             }
@@ -101,7 +103,7 @@ impl SearchState {
                     Found::Begin if pick.is_over(self.found) => self.is_picked = false,
                     Found::Begin => self.begin(*value, *pick, (sessions, slot), rng),
                     Found::Byte(byte) => self.add(*value, &[byte], (sessions, slot)),
-                    Found::End => self.end(*value, 0, (sessions, slot)),
+                    Found::End => self.end(*value, 0, *pick, (sessions, slot)),
                 });
                 self.json = json;
             }
@@ -124,11 +126,14 @@ impl SearchState {
         }
     }
 
-    fn end(&mut self, value: u16, without: usize, (sessions, slot): (&mut Sessions, u32)) {
+    fn end(&mut self, value: u16, without: usize, pick: Pick, (sessions, slot): (&mut Sessions, u32)) {
         self.is_inside = false;
         if std::mem::take(&mut self.is_picked) && !self.is_too_long {
             self.is_too_long = !sessions.end_value(slot, value, without);
             self.has_value |= !self.is_too_long;
+            if pick == Pick::All && !self.is_too_long {
+                self.is_list_full |= !sessions.add_item(slot, value);
+            }
         }
     }
 }
@@ -145,7 +150,7 @@ mod tests {
 
     /// The value that a search finds in a body that comes in pieces of this length, and whether one was too long.
     fn capture(search: &BodySearch, body: &str, length: usize, seed: u64) -> (Option<String>, bool) {
-        let mut sessions = Sessions::new(&[(8, 8)], CookieSlots::default(), 0, 1);
+        let mut sessions = Sessions::of_values(&[(8, 3, 8)], CookieSlots::default(), 0, 1);
         sessions.make_room(0);
         let (mut state, mut rng) = (SearchState::default(), Pcg64Mcg::seed_from_u64(seed));
         for piece in body.as_bytes().chunks(length) {
@@ -200,9 +205,28 @@ mod tests {
     }
 
     #[test]
+    fn all_values_become_a_list_and_one_too_many_is_noticed() {
+        let body = "id=\"1\">id=\"22\">id=\"333\">";
+        for (body, is_full) in [(body.to_owned(), false), (body.repeat(2), true)] {
+            let mut sessions = Sessions::of_values(&[(8, 3, 8)], CookieSlots::default(), 0, 1);
+            sessions.make_room(0);
+            let (mut state, mut rng) = (SearchState::default(), Pcg64Mcg::seed_from_u64(1));
+            for piece in body.as_bytes().chunks(4) {
+                state.advance(&between(Pick::All), piece, (&mut sessions, 0), &mut rng);
+            }
+            assert_eq!(state.is_list_full, is_full);
+            let mut taken = Vec::new();
+            while sessions.take_item(0, 0, false) {
+                taken.push(sessions.of(0).value(0).expect("a value").to_vec());
+            }
+            assert_eq!(taken, [&b"1"[..], b"22", b"333"]);
+        }
+    }
+
+    #[test]
     fn texts_are_counted() {
         let (mut state, mut rng) = (SearchState::default(), Pcg64Mcg::seed_from_u64(1));
-        let mut sessions = Sessions::new(&[], CookieSlots::default(), 0, 1);
+        let mut sessions = Sessions::of_values(&[], CookieSlots::default(), 0, 1);
         for piece in [&b"/media/a /med"[..], b"ia/b", b" /medi"] {
             state.advance(&BodySearch::Text(Needle::new("/media/")), piece, (&mut sessions, 0), &mut rng);
         }

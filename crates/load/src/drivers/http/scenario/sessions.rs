@@ -1,8 +1,9 @@
 //! What each user keeps between its operations: values, cookies and flags, in one slab. A user has the same bytes from the start
 //! to the end; what does not fit is refused.
 
+use super::browser::Browsers;
 use super::cookies::{Jar, JarError, SetCookie, jar_bytes, write_cookies};
-use super::spec::CookieSlots;
+use super::spec::{CookieSlots, ValueSlot};
 use crate::inputs::template::Session;
 
 /// Most flags of a scenario.
@@ -12,7 +13,8 @@ const LENGTH_BYTES: usize = 2;
 /// The length of a value that is not there.
 const NOT_THERE: u16 = u16::MAX;
 
-/// Where a value is in a user's memory: its length and its bytes, and the same for the one that is being received.
+/// Where a value is in a user's memory: its length and its bytes, the same for the one that is being received, and a list of such
+/// values with their number and the place of the next one to take.
 #[derive(Clone, Copy, Debug)]
 struct ValueField {
     at: usize,
@@ -20,12 +22,28 @@ struct ValueField {
     size: usize,
     /// Bytes of one that is being received, with the text after it.
     receiving: usize,
+    /// Values of a list.
+    list: usize,
 }
 
 impl ValueField {
     fn bytes(self) -> usize {
+        let list = if self.list > 0 { 2 * LENGTH_BYTES + self.list * self.item() } else { 0 };
+        self.list_at() + list
+    }
+
+    fn list_at(self) -> usize {
         2 * LENGTH_BYTES + self.size + self.receiving
     }
+
+    /// Bytes of a value in a list.
+    fn item(self) -> usize {
+        LENGTH_BYTES + self.size
+    }
+}
+
+fn number_of(bytes: &[u8]) -> usize {
+    usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
 fn bytes_of(length: usize) -> [u8; LENGTH_BYTES] {
@@ -41,17 +59,25 @@ pub(super) struct Sessions {
     bytes: usize,
     memory: Vec<u8>,
     flags: Vec<u32>,
+    /// What their browsers have.
+    pub browsers: Browsers,
     worker: u32,
     workers: u32,
 }
 
 impl Sessions {
     /// For values of these sizes and of these longest texts that end them.
-    pub fn new(values: &[(u16, usize)], cookies: CookieSlots, worker: u32, workers: u32) -> Self {
+    pub fn new(
+        values: &[(ValueSlot, usize)],
+        cookies: CookieSlots,
+        browsers: Browsers,
+        worker: u32,
+        workers: u32,
+    ) -> Self {
         let mut at = 0;
-        let fields = values.iter().map(|(size, end)| {
-            let size = usize::from(*size);
-            let field = ValueField { at, size, receiving: size + end };
+        let fields = values.iter().map(|(slot, end)| {
+            let size = usize::from(slot.bytes);
+            let field = ValueField { at, size, receiving: size + end, list: slot.list.into() };
             at += field.bytes();
             field
         });
@@ -64,6 +90,7 @@ impl Sessions {
             cookie_bytes: cookies.bytes.into(),
             memory: Vec::new(),
             flags: Vec::new(),
+            browsers,
             worker,
             workers,
         }
@@ -71,11 +98,12 @@ impl Sessions {
 
     /// Bytes of a user.
     pub fn bytes_of_user(&self) -> usize {
-        self.bytes + size_of::<u32>()
+        self.bytes + size_of::<u32>() + self.browsers.bytes_of_user()
     }
 
     /// Makes room for the users up to this slot; before the load.
     pub fn make_room(&mut self, slot: u32) {
+        self.browsers.make_room(slot);
         for slot in self.flags.len()..=slot as usize {
             self.memory.resize((slot + 1) * self.bytes, 0);
             self.flags.push(0);
@@ -86,6 +114,7 @@ impl Sessions {
     /// Nothing is left of a session.
     pub fn reset(&mut self, slot: u32) {
         self.flags[slot as usize] = 0;
+        self.browsers.reset(slot);
         let begin = slot as usize * self.bytes;
         let memory = &mut self.memory[begin..begin + self.bytes];
         memory.fill(0);
@@ -126,9 +155,51 @@ impl Sessions {
         self.of(slot).value(value).is_some()
     }
 
-    /// A value is not there any more.
+    /// A value is not there any more, nor a list of them.
     pub fn remove_value(&mut self, slot: u32, value: u16) {
-        self.field(slot, value).1[..LENGTH_BYTES].copy_from_slice(&NOT_THERE.to_le_bytes());
+        let (field, memory) = self.field(slot, value);
+        memory[..LENGTH_BYTES].copy_from_slice(&NOT_THERE.to_le_bytes());
+        if field.list > 0 {
+            memory[field.list_at()..][..2 * LENGTH_BYTES].fill(0);
+        }
+    }
+
+    /// Adds the value to its list. Whether there is a place for it.
+    pub fn add_item(&mut self, slot: u32, value: u16) -> bool {
+        let (field, memory) = self.field(slot, value);
+        let (own, list) = memory.split_at_mut(field.list_at());
+        let count = number_of(list);
+        if count == field.list {
+            return false;
+        }
+        let place = 2 * LENGTH_BYTES + count * field.item();
+        list[place..][..field.item()].copy_from_slice(&own[..field.item()]);
+        list[..LENGTH_BYTES].copy_from_slice(&bytes_of(count + 1));
+        true
+    }
+
+    /// Takes the next value of its list; with `once`, the next that the user's browser does not have. Whether there is one.
+    pub fn take_item(&mut self, slot: u32, value: u16, once: bool) -> bool {
+        loop {
+            let (field, memory) = self.field(slot, value);
+            let (own, list) = memory.split_at_mut(field.list_at());
+            let (count, next) = (number_of(list), number_of(&list[LENGTH_BYTES..]));
+            if next == count {
+                return false;
+            }
+            let item = &list[2 * LENGTH_BYTES + next * field.item()..][..field.item()];
+            own[..field.item()].copy_from_slice(item);
+            list[LENGTH_BYTES..][..LENGTH_BYTES].copy_from_slice(&bytes_of(next + 1));
+            if !once {
+                return true;
+            }
+            let begin = slot as usize * self.bytes + field.at;
+            let length = number_of(&self.memory[begin..]);
+            let text = &self.memory[begin + LENGTH_BYTES..][..length];
+            if self.browsers.wants_item(slot, text) {
+                return true;
+            }
+        }
     }
 
     /// Sets a value. Whether it fits.
@@ -198,11 +269,25 @@ impl Session for UserSession<'_> {
 }
 
 #[cfg(test)]
+impl Sessions {
+    /// For values with their bytes, the length of a list, and the length of the text that ends them.
+    pub fn of_values(values: &[(u16, u16, usize)], cookies: CookieSlots, worker: u32, workers: u32) -> Self {
+        let slots: Vec<_> = values
+            .iter()
+            .map(|(bytes, list, end)| (ValueSlot { bytes: *bytes, list: *list }, *end))
+            .collect();
+        let browsers = Browsers::new(super::spec::BrowserCache::default(), 0);
+        Self::new(&slots, cookies, browsers, worker, workers)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn sessions() -> Sessions {
-        let mut sessions = Sessions::new(&[(4, 2), (8, 0)], CookieSlots { slots: 1, bytes: 10 }, 1, 2);
+        let mut sessions =
+            Sessions::of_values(&[(4, 0, 2), (8, 3, 0)], CookieSlots { slots: 1, bytes: 10 }, 1, 2);
         sessions.make_room(2);
         sessions
     }
@@ -233,11 +318,32 @@ mod tests {
         assert_eq!(sessions.of(0).value(0), Some(&b"abcd"[..]));
     }
 
+    #[test]
+    fn the_values_of_a_list_are_taken_one_after_the_other() {
+        let mut sessions = sessions();
+        for item in [&b"a.jpg"[..], b"b.jpg", b"a.jpg"] {
+            assert!(sessions.set_value(1, 1, item) && sessions.add_item(1, 1));
+        }
+        assert!(!sessions.add_item(1, 1), "it has three places");
+        assert!(!sessions.take_item(0, 1, true), "the list of another user");
+        let mut taken = Vec::new();
+        while sessions.take_item(1, 1, true) {
+            taken.push(sessions.of(1).value(1).expect("a value").to_vec());
+        }
+        assert_eq!(taken, [&b"a.jpg"[..], b"b.jpg"], "each once");
+        sessions.remove_value(1, 1);
+        assert!(sessions.set_value(1, 1, b"a.jpg") && sessions.add_item(1, 1));
+        assert!(!sessions.take_item(1, 1, true), "the browser has it");
+        sessions.remove_value(1, 1);
+        assert!(sessions.set_value(1, 1, b"a.jpg") && sessions.add_item(1, 1));
+        assert!(sessions.take_item(1, 1, false) && !sessions.take_item(1, 1, false));
+    }
+
     /// Olio: an event, a tag, a token, a place, and two cookies.
     #[test]
     fn a_user_is_small() {
-        let values = [(12, 8), (16, 8), (64, 8), (96, 0)];
-        let sessions = Sessions::new(&values, CookieSlots::default(), 0, 1);
+        let values = [(12, 0, 8), (16, 0, 8), (64, 0, 8), (96, 0, 0)];
+        let sessions = Sessions::of_values(&values, CookieSlots::default(), 0, 1);
         assert!(sessions.bytes_of_user() <= 1_024, "{}", sessions.bytes_of_user());
     }
 }

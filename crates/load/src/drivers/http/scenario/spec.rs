@@ -15,7 +15,10 @@ pub struct HttpScenario {
     /// The cookies that each user has room for.
     pub cookies: CookieSlots,
     /// The values that each user has room for, with their bytes.
-    pub values: BTreeMap<String, u16>,
+    pub values: BTreeMap<String, ValueSlot>,
+    /// What the browser of a user keeps.
+    #[serde(default)]
+    pub cache: BrowserCache,
     /// The operations.
     pub operations: Vec<ScenarioOperation>,
 }
@@ -47,6 +50,68 @@ impl HttpScenario {
         let steps = self.operations.iter().flat_map(|operation| &operation.steps);
         let mut parts = steps.flat_map(|step| step.multipart.iter().flat_map(BTreeMap::values));
         parts.any(|part| matches!(part, FormPart::File(_)))
+    }
+}
+
+/// The room for a value: its bytes, or also the length of a list of such values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RawValueSlot", into = "RawValueSlot")]
+pub struct ValueSlot {
+    /// Bytes of a value.
+    pub bytes: u16,
+    /// How many values of a reply are kept with `pick = "all"`; 0 for none.
+    pub list: u16,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum RawValueSlot {
+    Bytes(u16),
+    List(RawListSlot),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawListSlot {
+    bytes: u16,
+    list: u16,
+}
+
+impl From<RawValueSlot> for ValueSlot {
+    fn from(slot: RawValueSlot) -> Self {
+        match slot {
+            RawValueSlot::Bytes(bytes) => Self { bytes, list: 0 },
+            RawValueSlot::List(RawListSlot { bytes, list }) => Self { bytes, list },
+        }
+    }
+}
+
+impl From<ValueSlot> for RawValueSlot {
+    fn from(ValueSlot { bytes, list }: ValueSlot) -> Self {
+        if list == 0 { Self::Bytes(bytes) } else { Self::List(RawListSlot { bytes, list }) }
+    }
+}
+
+/// What the browser of a user keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrowserCache {
+    /// Per cent of the sessions that begin with all statics, and ask whether they have changed.
+    #[serde(default)]
+    pub warm: f64,
+    /// How many items are known, so that they are not fetched again.
+    #[serde(default = "items")]
+    pub items: u16,
+}
+
+/// Items of a browser unless their number is given.
+const fn items() -> u16 {
+    64
+}
+
+impl Default for BrowserCache {
+    fn default() -> Self {
+        Self { warm: 0.0, items: items() }
     }
 }
 
@@ -118,6 +183,12 @@ pub struct HttpStep {
     /// How often it is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
+    /// The list for each of whose values it is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<Each>,
+    /// Paths of the statics that its page needs, which the browser asks for after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statics: Vec<String>,
     /// The counter that an expected reply adds one to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<String>,
@@ -257,7 +328,7 @@ pub struct Capture {
     pub optional: bool,
 }
 
-/// Which of several places: `"first"`, `"last"`, `"random"`, or a number from 1.
+/// Which of several places: `"first"`, `"last"`, `"random"`, a number from 1, or `"all"` for a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "PickText", into = "PickText")]
 pub enum Pick {
@@ -270,6 +341,8 @@ pub enum Pick {
     Random,
     /// The one of this number, from 1.
     Nth(u32),
+    /// All, as a list.
+    All,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -288,8 +361,9 @@ impl TryFrom<PickText> for Pick {
             PickText::Text(text) if text == "first" => Ok(Self::First),
             PickText::Text(text) if text == "last" => Ok(Self::Last),
             PickText::Text(text) if text == "random" => Ok(Self::Random),
+            PickText::Text(text) if text == "all" => Ok(Self::All),
             PickText::Number(_) | PickText::Text(_) => {
-                Err("pick: write \"first\", \"last\", \"random\" or a number from 1".to_owned())
+                Err("pick: write \"first\", \"last\", \"random\", \"all\" or a number from 1".to_owned())
             }
         }
     }
@@ -301,6 +375,7 @@ impl From<Pick> for PickText {
             Pick::First => Self::Text("first".to_owned()),
             Pick::Last => Self::Text("last".to_owned()),
             Pick::Random => Self::Text("random".to_owned()),
+            Pick::All => Self::Text("all".to_owned()),
             Pick::Nth(number) => Self::Number(number),
         }
     }
@@ -324,6 +399,40 @@ pub enum Setting {
     Flag(bool),
     /// A value, a template; or `user = "new"`.
     Text(String),
+}
+
+/// The list for each of whose values a step is sent: its name, or also whether values that the user's browser knows are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RawEach")]
+pub struct Each {
+    /// The list.
+    pub value: String,
+    /// Whether each value is sent once in a session.
+    pub once: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawEach {
+    Name(String),
+    Whole(WholeEach),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WholeEach {
+    value: String,
+    #[serde(default)]
+    once: bool,
+}
+
+impl From<RawEach> for Each {
+    fn from(each: RawEach) -> Self {
+        match each {
+            RawEach::Name(value) => Self { value, once: false },
+            RawEach::Whole(WholeEach { value, once }) => Self { value, once },
+        }
+    }
 }
 
 /// How often a step is sent.

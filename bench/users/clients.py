@@ -1,0 +1,112 @@
+"""The command line of each client for the same users, and what its output says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from shared.errors import BadRun
+from shared.showdown import ENGINE, load_answer
+
+from . import scenario
+
+LOCUST, K6 = "locust", "k6"
+RAMP_S = 5
+"""Users join within one mean cycle."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """The work of a client."""
+
+    users: int
+    seconds: int
+    port: int
+    directory: Path
+    binaries: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a client says of its run."""
+
+    requests: int
+    spinning_s: float = 0.0
+    """CPU seconds in which it only waited, where it says so."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program, and how its output is parsed."""
+
+    name: str
+    argv: Callable[[Task], list[str]]
+    figures: Callable[[str], Figures]
+    """Raises BadRun on errors."""
+    environment: Callable[[Task], dict[str, str]] = lambda task: {}
+    users: tuple[int, ...] = (500,)
+    """The numbers of users that it is measured with."""
+
+
+def _engine(task: Task) -> list[str]:
+    path = scenario.engine(task.directory / "scenario.toml", task.users)
+    return [task.binaries[ENGINE], "load", f"http://127.0.0.1:{task.port}", "--scenario", str(path), "-t", "1",
+            "--warmup", f"{RAMP_S}s", "-d", f"{task.seconds}s", "--seed", "1", "--format", "json", "--progress", "none"]  # fmt: skip
+
+
+def _engine_figures(output: str) -> Figures:
+    answer = load_answer(output)
+    broken = [rule for rule in answer["rules_broken"] if "client" not in str(rule).lower()]
+    if broken:
+        raise BadRun(f"rules: {broken}")
+    steps = answer["requests"] * scenario.REQUESTS
+    return Figures(steps, answer["client"]["spin_cpu_s"])
+
+
+def _locust(task: Task) -> list[str]:
+    path = task.directory / "locustfile.py"
+    path.write_text(scenario.LOCUST)
+    return [task.binaries[LOCUST], "-f", str(path), "--headless", "-u", str(task.users), "-r", str(task.users // RAMP_S),
+            "-t", f"{task.seconds + RAMP_S}s", "-H", f"http://127.0.0.1:{task.port}", "--json"]  # fmt: skip
+
+
+def _locust_figures(output: str) -> Figures:
+    rows = json.loads(output[output.index("[\n") if "[\n" in output else output.index("[{") : output.rindex("]") + 1])
+    failed = sum(row["num_failures"] for row in rows)
+    if failed:
+        raise BadRun(f"{failed} failures")
+    return Figures(sum(row["num_requests"] for row in rows))
+
+
+def _k6(task: Task) -> list[str]:
+    path = task.directory / "scenario.js"
+    path.write_text(scenario.K6)
+    return [task.binaries[K6], "run", "--quiet", "--no-usage-report", str(path)]
+
+
+def _k6_figures(output: str) -> Figures:
+    failed = re.search(r"http_req_failed\.*: ([\d.]+)%", output)
+    if failed and float(failed[1]) > 0:
+        raise BadRun(f"failures: {failed[0]}")
+    count = re.search(r"http_reqs\.*: (\d+)", output)
+    if not count:
+        raise BadRun(f"no count in the output: {output[-300:]}")
+    return Figures(int(count[1]))
+
+
+CLIENTS = [
+    Client(ENGINE, _engine, _engine_figures, users=(500, 10_000)),
+    Client(LOCUST, _locust, _locust_figures),
+    Client(K6, _k6, _k6_figures,
+           lambda task: {"USERS": str(task.users), "LENGTH": f"{task.seconds + RAMP_S}s", "BASE": f"http://127.0.0.1:{task.port}",
+                         "GOMAXPROCS": "1"}),
+]  # fmt: skip
+
+
+def binary(name: str, given: str | None) -> str | None:
+    """The absolute path of a program that was named, if it is there."""
+    return given if given and os.access(given, os.X_OK) else None
