@@ -23,7 +23,7 @@ import { sweepSection } from "./sections/sweep";
 import { timelineSection } from "./sections/timeline";
 import { tuningSection } from "./sections/tuning";
 import { usersSection } from "./sections/users";
-import { trialsSection } from "./sections/trials";
+import { trialsSection } from "./sections/trials/trials";
 import { validitySection } from "./sections/validity";
 import { verdictSection } from "./sections/verdict";
 import { whySections } from "./sections/why";

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, REPLACED, several, unfinished, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, ofUsers, REPLACED, several, unfinished, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -102,6 +102,20 @@ test("a run of CPU time has both modes of it, and says what it measured instead 
   });
   await check(fixture("comparison"), async (page) => {
     assert.equal(await page.locator("#trials table", { hasText: "Between slices" }).count(), 0);
+  });
+});
+
+test("a run with users shows their walk and their pacing beside the declared", async () => {
+  await check(ofUsers(), async (page) => {
+    const text = async (place: string): Promise<string> => (await page.locator(`#users ${place}`).first().innerText()).replace(/[\s\u00a0]+/g, " ");
+    assert.match(await text("table tbody tr"), /^nginx 100 99\.6 4\.97 s 4\.98 s 5\.02 s 4,120$/);
+    const operations = page.locator("#users table", { hasText: "Delay after it" }).first();
+    assert.match((await operations.locator("tbody tr").nth(2).innerText()).replace(/[\s\u00a0]+/g, " "), /^buy 9\.9 % 10\.0 % cycle exp:5s 5\.02 s .*p90<1s missed$/);
+    const matrix = page.locator("#users table", { hasText: "What came after" }).first();
+    assert.match((await matrix.locator("tbody tr").first().innerText()).replace(/[\s\u00a0]+/g, " "), /^home · 58\.9 \(60\) 41\.1 \(40\)$/);
+  });
+  await check(fixture("comparison"), async (page) => {
+    assert.equal(await page.locator("#users").count(), 0);
   });
 });
 

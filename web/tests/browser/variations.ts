@@ -2,7 +2,7 @@
 
 import type { Concurrency, ConcurrencyStep, StepTimes } from "../../src/concurrency";
 import type { CostFigure, MeteredVariant, Power } from "../../src/costs";
-import type { QuantileCurve, Report, Telemetry, Trial } from "../../src/model";
+import type { QuantileCurve, Report, Telemetry, Trial, UserWalk, WalkedOperation } from "../../src/model";
 import { fixture } from "../fixture/read";
 
 /** An interrupted run: no verdict, no facts, and a last trial without a value. */
@@ -74,6 +74,28 @@ export function ofCpuTime(): Report {
   const verdict = report.verdict && { ...report.verdict, metric: "CPU time an operation at 20,000/s", unit: "µs", higher_is_better: false, replaced: REPLACED, variants: summaries };
   const plan = report.plan && { ...report.plan, measure: { metric: "cpu_time" as const, rate_per_s: 20_000 } };
   return { ...report, plan, trials, verdict };
+}
+
+/** A run whose load has users: a walk over three pages, one of which missed its limit. */
+export function ofUsers(): Report {
+  const report = ofCpuTime();
+  const operation = (name: string, begun: number, declared_percent: number, next_percent: number[], declared_next_percent: number[]): WalkedOperation =>
+    ({ name, begun, declared_percent, next_percent, declared_next_percent, delay: "cycle exp:5s", declared_delay_s: 4.97, actual_delay_s: 5.02 });
+  const users: UserWalk = {
+    count: 100,
+    count_by_littles_law: 99.6,
+    begun: 1_000,
+    declared_delay_s: 4.97,
+    drawn_delay_s: 4.98,
+    actual_delay_s: 5.02,
+    operations: [
+      operation("home", 503, 50, [0, 58.9, 41.1], [0, 60, 40]),
+      { ...operation("item", 398, 40, [75.3, 24.7, 0], [75, 25, 0]), limit: "p90<2s", meets_limit: true },
+      { ...operation("buy", 99, 10, [100, 0, 0], [100, 0, 0]), limit: "p90<1s", meets_limit: false },
+    ],
+  };
+  const variants = report.verdict?.variants.map((variant) => ({ ...variant, users, users_per_core: 4_120.4 })) ?? [];
+  return { ...report, verdict: report.verdict && { ...report.verdict, variants } };
 }
 
 /** A run of transfers that broke at 800: up to 200 they were comfortable, and from 400 on no new client was answered. */

@@ -22,12 +22,8 @@ mod explanation;
 mod facts;
 mod fairness;
 mod format;
-mod gate;
 mod knob_value;
-mod neighbours;
-mod phase;
 mod plan;
-mod power;
 mod requests;
 mod run_file;
 mod sessions;
@@ -36,8 +32,6 @@ mod times;
 mod trial;
 mod tuning;
 mod unit;
-mod usage;
-mod user_walk;
 mod verdict;
 mod waits;
 
@@ -55,18 +49,12 @@ pub use facts::{
 };
 pub use fairness::{Caveat, Difference, DifferenceClass, OneSidedTuning};
 pub use format::FORMAT;
-pub use gate::{Gate, GateOutcome};
 pub use knob_value::KnobValue;
-pub use neighbours::{CarriedLoad, InstanceLoads, NeighbourEffect, Neighbours};
-pub use phase::{
-    ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, SpentBound, SpentBudget, TrialPhase,
-};
 pub use plan::{
     Axis, ClientLoad, CpuSplit, FEWEST_OF_A_KIND, FallbackMeasure, LookSpending, Measure, PhaseLengths, Plan,
     PlanParseError, PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy,
     PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits,
 };
-pub use power::{LevelWatts, PowerLevel, TrialMeter, TrialPower};
 pub use requests::{
     RequestFunction, RequestPart, RequestStep, SlowRequests, ThreadsMeanwhile, TracedRequest,
 };
@@ -77,14 +65,18 @@ pub use statistics::{
     RatioEstimate, Scalability, ScalabilityFit, SteadyState, UnsteadyReason,
 };
 pub use times::{QuantileCurve, Times};
-pub use trial::{MeasuredValue, SweepPoint, Tick, Trial, TrialFiles, TrialStatus, TrialTurns, WarmUpOutcome};
+pub use trial::{
+    CarriedLoad, ClientHealth, CountCheck, CpuTimePerOperation, Gate, GateOutcome, Handshakes, InstanceLoads,
+    LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, PhaseKind, PhaseSlices,
+    PowerLevel, ResourceUse, SaturatedResource, ServerUsage, SpentBound, SpentBudget, SweepPoint, Tick,
+    Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, UserWalk,
+    WalkedOperation, WarmUpOutcome,
+};
 pub use tuning::{
     BeforeAfter, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,
     UntriedTuning,
 };
 pub use unit::{or_more, plural, readable, thousands, with_unit, work_of};
-pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource, ServerUsage};
-pub use user_walk::{UserWalk, WalkedOperation};
 pub use verdict::{
     Comparison, CpuTimeModes, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict,
 };

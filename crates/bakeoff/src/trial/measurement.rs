@@ -19,6 +19,8 @@ use super::warm_up::WarmedUp;
 use crate::verdict::wording::wording;
 
 const MEGABYTE: f64 = 1e6;
+/// A p99 that the client's late sends make longer than this many times is the client's.
+const MOST_BY_LAG: f64 = 1.05;
 /// Share of the closed loop's throughput below which a server keeps up.
 const MOST_WITHIN_MEANS: f64 = 0.75;
 
@@ -178,6 +180,8 @@ impl TrialMeasurement {
         // Late sends do not change what an operation costs the server: its rate has a check of its own.
         if !(matches!(measure, Measure::Capacity { .. }) || measure.is_cpu_time()) {
             let is_of_times = matches!(measure, Measure::LatencyCurve { .. } | Measure::UserLatency);
+            let without_lag_us = summary.server_time_us.p99 as f64;
+            let is_late = summary.response_time_us.p99 as f64 > MOST_BY_LAG * without_lag_us;
             let of_client = |rule: &&BrokenRule| match rule.kind() {
                 // Failures and users have their own gates, a smaller load is above, and a clock that drifted is below.
                 BrokenRule::Mix { .. }
@@ -194,7 +198,9 @@ impl TrialMeasurement {
                 | BrokenRule::ClockDrift { .. } => false,
                 // An unread reply makes times longer. It does not change throughput while the client has CPU to
                 // spare: the server's queue is shorter by as much as the client's is longer.
-                BrokenRule::Lag { .. } | BrokenRule::Pickup { .. } => is_of_times,
+                BrokenRule::Pickup { .. } => is_of_times,
+                // The rule asks for the median, and the value is a percentile that is known without late sends, too.
+                BrokenRule::Lag { .. } => is_of_times && is_late,
                 BrokenRule::ClientCpu { .. }
                 | BrokenRule::Starved { .. }
                 | BrokenRule::Achieved { .. }
@@ -238,6 +244,26 @@ mod tests {
         let given_up = &mut outcome.total.operations[0].unanswered;
         given_up.record_n(2_000_000, count).expect("a time");
         MeasuredRun::from(outcome)
+    }
+
+    #[test]
+    fn late_sends_are_a_reason_only_where_they_change_the_percentile() {
+        // A median of 1 ms and a p99 of 20 ms, of which late sends of 1 ms are a small part.
+        let reasons = |of_server_us: u64| {
+            let mut outcome = closed_loop_outcome(1_000, 0);
+            let operation = &mut outcome.total.operations[0];
+            operation.response_time.record_n(20_000, 100).expect("a time");
+            operation.server_time.reset();
+            operation.server_time.record_n(of_server_us, 1_100).expect("a time");
+            outcome.total.client.lag.record_n(1_000, 1_100).expect("a time");
+            let run = MeasuredRun::from(outcome);
+            let p99 = run.summary.response_time_us.p99 as f64;
+            let mut found = TrialMeasurement::without_warm_up();
+            found.take(&Measure::UserLatency, p99, run);
+            found.client_reasons.iter().filter(|reason| reason.contains("sent late")).count()
+        };
+        assert_eq!(reasons(19_500), 0);
+        assert_eq!(reasons(15_000), 1);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! | [`alone`] | what is measured of a server that is up alone |
 //! | [`breaking`] | a server that is to break |
 //! | [`warm_up`] | the load before |
-//! | [`rounds`], [`capacity_rounds`], [`cpu_rounds`], [`user_rounds`] | what is measured in slices |
+//! | [`rounds`] | what is measured in slices |
 //! | [`cpu_account`] | the CPU time of the server in its slices |
 //! | [`drains`] | how long it answers what is left when they end |
 //! | [`turn_taker`] | a server that takes turns |
@@ -28,9 +28,7 @@
 mod alone;
 mod background;
 mod breaking;
-mod capacity_rounds;
 mod cpu_account;
-mod cpu_rounds;
 mod drains;
 mod idle;
 mod load_phases;
@@ -48,7 +46,6 @@ mod setup;
 mod steadiness;
 mod turn_taker;
 mod turns;
-mod user_rounds;
 mod warm_up;
 mod watched;
 

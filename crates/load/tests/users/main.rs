@@ -228,3 +228,54 @@ fn a_new_user_has_no_session_and_another_connection() {
     assert_eq!((summary.requests, summary.failed), (10, 0), "{:?}", summary.error_examples);
     assert!(summary.connections.opened >= 10, "{}", summary.connections.opened);
 }
+
+/// A page with two statics and three images, one of them twice.
+const GALLERY: &str = r#"
+[load.users]
+count = 2
+cache = { warm = WARM }
+values = { image = { bytes = 16, list = 8 } }
+[[load.op]]
+name = "gallery"
+[[load.op.step]]
+path = "/"
+[[load.op.step]]
+path = "/gallery"
+statics = ["/static/site.css", "/static/site.js"]
+capture.image = { between = ["/media/", "\""], pick = "all" }
+[[load.op.step]]
+path = "/media/{{ image }}"
+each = { value = "image", once = true }
+count = "images"
+"#;
+
+#[test]
+fn a_browser_fetches_the_images_of_a_page_once_and_its_statics_as_its_session_began() {
+    for (warm, statics) in [("0", 4), ("100", 40)] {
+        let shop = Shop::open();
+        let outcome = run(&spec(&shop, &GALLERY.replace("WARM", warm), 20));
+        let summary = Summary::of(&outcome);
+        assert_eq!((summary.requests, summary.failed), (20, 0), "{:?}", summary.error_examples);
+        shop.counts(|counts| {
+            assert_eq!(counts.refused, Vec::<String>::new());
+            assert_eq!(counts.images, [(1, 2), (2, 2), (3, 2)].into(), "each once by each of two users");
+            assert_eq!(counts.statics, statics, "warm: {warm} %");
+            // A worker must have seen a date before it can send one.
+            let fewest = if warm == "0" { 0 } else { statics - 4 };
+            assert!((fewest..statics).contains(&counts.revalidations), "{}", counts.revalidations);
+        });
+        assert_eq!(summary.counters["images"], 6);
+    }
+}
+
+#[test]
+fn an_item_may_be_sent_each_time_and_a_list_that_is_too_short_is_named() {
+    let shop = Shop::open();
+    let again = GALLERY.replace("WARM", "0").replace("{ value = \"image\", once = true }", "\"image\"");
+    let summary = Summary::of(&run(&spec(&shop, &again, 10)));
+    assert_eq!((summary.failed, summary.counters["images"]), (0, 40), "{:?}", summary.error_examples);
+    let short = again.replace("list = 8", "list = 3");
+    let outcome = run(&spec(&shop, &short, 1));
+    let message = outcome.total.errors().examples.values().next().cloned().unwrap_or_default();
+    assert!(message.contains("capture.image: the reply has more than the 3 values of its list"), "{message}");
+}

@@ -1,7 +1,7 @@
 //! A shop that checks its users: a session in a cookie, a token in each form, a login that redirects. What a user does wrong is
 //! answered with status 400 and the reason. Connections end after a few requests, as those of real servers do.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const REQUESTS_OF_CONNECTION: u32 = 7;
 /// Items of the home page.
 const ITEMS: u32 = 5;
+/// When the statics were modified last.
+const MODIFIED: &str = "Sat, 28 Nov 2026 07:00:00 GMT";
 
 #[derive(Clone, Debug, Default)]
 struct ShopSession {
@@ -25,6 +27,11 @@ pub struct ShopCounts {
     pub logins: u64,
     pub logouts: u64,
     pub items: u64,
+    /// Requests for a static, and those of them that asked whether it had changed since its date.
+    pub statics: u64,
+    pub revalidations: u64,
+    /// Images by their numbers, as often as they were sent.
+    pub images: BTreeMap<u32, u64>,
     /// Refusals with their reasons.
     pub refused: Vec<String>,
 }
@@ -74,13 +81,14 @@ fn serve(client: TcpStream, address: SocketAddr, counts: &Mutex<ShopCounts>) -> 
     for request in 1.. {
         let mut line = String::new();
         reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
-        let (mut cookies, mut length) = (String::new(), 0_usize);
+        let (mut cookies, mut since, mut length) = (String::new(), String::new(), 0_usize);
         loop {
             let mut header = String::new();
             reader.read_line(&mut header).ok()?;
             let Some((name, value)) = header.trim_end().split_once(": ") else { break };
             match name.to_ascii_lowercase().as_str() {
                 "cookie" => value.clone_into(&mut cookies),
+                "if-modified-since" => value.clone_into(&mut since),
                 "content-length" => length = value.parse().ok()?,
                 _ => {}
             }
@@ -92,7 +100,11 @@ fn serve(client: TcpStream, address: SocketAddr, counts: &Mutex<ShopCounts>) -> 
         let Reply { status, headers, body } = {
             let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
             let body = String::from_utf8_lossy(&body);
-            counts.answer(address, (method, path), &cookies, &body).unwrap_or_else(|why| {
+            let answer = match counts.static_reply(path, &since) {
+                Some(reply) => Ok(reply),
+                None => counts.answer(address, (method, path), &cookies, &body),
+            };
+            answer.unwrap_or_else(|why| {
                 counts.refused.push(format!("{method} {path}: {why}"));
                 Reply { status: "400 Bad Request", headers: String::new(), body: why.to_owned() }
             })
@@ -122,6 +134,22 @@ impl ShopCounts {
         self.sessions.len() as u64
     }
 
+    /// The reply for a static or an image, which need no session.
+    fn static_reply(&mut self, path: &str, since: &str) -> Option<Reply> {
+        if let Some(image) = path.strip_prefix("/media/") {
+            *self.images.entry(image.strip_suffix(".jpg")?.parse().ok()?).or_default() += 1;
+            return Some(Reply::page("JPEG".to_owned()));
+        }
+        path.strip_prefix("/static/")?;
+        self.statics += 1;
+        let headers = format!("Last-Modified: {MODIFIED}\r\n");
+        if since != MODIFIED {
+            return Some(Reply { status: "200 OK", headers, body: "body {}".to_owned() });
+        }
+        self.revalidations += 1;
+        Some(Reply { status: "304 Not Modified", headers, body: String::new() })
+    }
+
     fn answer(
         &mut self,
         address: SocketAddr,
@@ -143,6 +171,10 @@ impl ShopCounts {
         let session = self.sessions.get_mut(&number).ok_or("an unknown session")?;
         match (method, path) {
             ("GET", "/") => Ok(self.home(number)),
+            ("GET", "/gallery") => {
+                let image = |number| format!("<img src=\"/media/{number}.jpg\">");
+                Ok(Reply::page([1, 2, 3, 2].map(image).concat()))
+            }
             ("POST", "/login") => {
                 if field(body, "token") != Some(&session.token.to_string()) {
                     return Err("another token");

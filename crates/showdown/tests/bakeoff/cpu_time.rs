@@ -53,6 +53,83 @@ fn all_trials_have_the_cpu_time_of_an_operation_at_the_rate_that_the_first_block
     );
 }
 
+/// A home with the example of a scenario: users of a shop, who wait.
+fn home_with_users() -> TestHome {
+    let home = TestHome::new();
+    assert!(home.run(&["workloads", "new", "shop", "--scenario"]).status.success());
+    home
+}
+
+const SHOPS: [&str; 2] = ["shop:rounds=1", "shop:rounds=2"];
+
+#[test]
+fn users_who_wait_are_compared_by_cpu_time_and_their_walk_is_in_the_record() {
+    let home = home_with_users();
+    let plan = home.plan(&[&["compare"], &SHOPS[..], &["--blocks", "3", "--users", "12"]].concat(), "600ms");
+    let text_of_plan = std::fs::read_to_string(&plan).expect("a plan");
+    assert!(text_of_plan.contains("metric = \"user_cpu_time\""), "{text_of_plan}");
+    let output = home.run(&["run", &plan]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    let run = only_run(&home);
+    for trial in trials(&run) {
+        let record = json(&trial.join("trial.json"));
+        let (cpu, users) = (&record["cpu_time"], &record["users"]);
+        let each_us = number(&cpu["user_us"]) + number(&cpu["system_us"]);
+        assert!((number(&record["measured"]["value"]) - each_us).abs() < 1e-6 * each_us, "{record}");
+        assert_eq!((&users["count"], &record["measured"]["unit"]), (&12.into(), &"µs".into()));
+        let begun = |operation: &Value| number(&operation["begun"]);
+        let operations = users["operations"].as_array().expect("operations");
+        assert_eq!(operations.iter().map(begun).sum::<f64>(), number(&users["begun"]));
+        let row: f64 =
+            operations[0]["declared_next_percent"].as_array().expect("a row").iter().map(number).sum();
+        assert!((row - 100.0).abs() < 1e-9);
+    }
+    let verdict = json(&run.join("verdict.json"));
+    for variant in verdict["variants"].as_array().expect("variants") {
+        if number(&variant["valid"]) > 0.0 {
+            assert!(number(&variant["users_per_core"]) > 0.0, "{variant}");
+            let lines = text(&output.stdout);
+            assert!(lines.contains("users would use one core"), "{lines}");
+        }
+    }
+    for format in ["md", "json"] {
+        let report = home.run(&["report", "--format", format]);
+        assert!(report.status.success(), "{}", text(&report.stderr));
+    }
+}
+
+#[test]
+fn users_have_no_rates() {
+    let home = home_with_users();
+    let planned = |options: &[&str]| home.run(&[&["plan", "compare"], &SHOPS[..], options].concat());
+    for (options, metric) in [
+        (&["--measure", "latency"][..], "user_latency"),
+        (&["--measure", "cpu"], "user_cpu_time"),
+        (&["--measure", "throughput"], "max_throughput"),
+    ] {
+        let plan = planned(options);
+        assert!(text(&plan.stdout).contains(&format!("metric = \"{metric}\"")), "{}", text(&plan.stderr));
+    }
+    for options in
+        [&["--measure", "cpu", "--rate", "10"][..], &["--rates", "10,20"], &["--measure", "capacity"]]
+    {
+        let refused = planned(options);
+        let why = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{why}");
+        assert!(
+            why.contains("shop has users, whose delays give the rate: measure cpu, latency or throughput"),
+            "{why}"
+        );
+    }
+    let without_users = home.run(&["plan", "compare", "nginx", "apache", "--measure", "latency"]);
+    assert!(
+        text(&without_users.stderr).contains("--measure latency needs --rates"),
+        "{}",
+        text(&without_users.stderr)
+    );
+}
+
 #[test]
 fn a_comparison_without_a_measure_has_a_fallback_and_one_with_a_measure_or_an_objective_has_none() {
     let home = TestHome::new();

@@ -12,8 +12,7 @@ const MOST_LINES: usize = 500;
 const MOST_FILES: usize = 20;
 /// Folders that have more, with as many as they may have. These numbers only go down.
 const LARGER: &[(&str, usize)] = &[
-    ("crates/archive/src/model", 26),
-    ("crates/bakeoff/src/trial", 26),
+    ("crates/bakeoff/src/trial", 23),
     ("crates/load/src", 22),
     ("crates/machine/src", 24),
     ("crates/showdown/src/show", 30),
@@ -22,7 +21,7 @@ const LARGER: &[(&str, usize)] = &[
     ("crates/stats/src", 37),
     ("crates/workload/src/definition", 22),
     ("crates/workload/src/instance", 24),
-    ("web/src/sections", 32),
+    ("web/src/sections", 29),
 ];
 
 #[test]

@@ -1,18 +1,18 @@
 // Every trial beside its variant's median, and notes about modes and about trials without a value.
 
-import { trialsChart } from "../charts/trials";
-import { el, type Child } from "../dom";
-import { hasBound } from "../derive/bound";
-import type { Cell } from "../derive/cells";
-import { list, quantity } from "../derive/format";
-import { spaced } from "../derive/slo";
-import type { SeriesStyle } from "../derive/palette";
-import type { Report } from "../model";
-import { terms } from "../terms";
+import { trialsChart } from "../../charts/trials";
+import { el, type Child } from "../../dom";
+import { hasBound } from "../../derive/bound";
+import type { Cell } from "../../derive/cells";
+import { list, quantity } from "../../derive/format";
+import { spaced } from "../../derive/slo";
+import type { SeriesStyle } from "../../derive/palette";
+import type { Report } from "../../model";
+import { terms } from "../../terms";
 import { counted } from "./counted";
 import { cpuTime } from "./cputime";
 import { neighbours } from "./neighbours";
-import { nothing, type Section } from "./section";
+import { nothing, type Section } from "../section";
 
 export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell) => string, style: (group: string) => SeriesStyle): Section {
   const first = report.trials.find((trial) => trial.measured)?.measured;

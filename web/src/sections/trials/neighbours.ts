@@ -1,9 +1,9 @@
 // How much the copies of a server disturb each other, where the run measured it.
 
-import { el, table, type Child } from "../dom";
-import type { Cell } from "../derive/cells";
-import { number, percent, responseTime } from "../derive/format";
-import { terms } from "../terms";
+import { el, table, type Child } from "../../dom";
+import type { Cell } from "../../derive/cells";
+import { number, percent, responseTime } from "../../derive/format";
+import { terms } from "../../terms";
 
 /** A table of the variants whose copies were loaded alone and together; null where that was not measured. */
 export function neighbours(cells: readonly Cell[]): Child {

@@ -1,9 +1,9 @@
 // What the drivers count besides operations: messages, sessions, refusals by code, deadlocks.
 
-import { el, table, type Child } from "../dom";
-import type { Cell } from "../derive/cells";
-import { number } from "../derive/format";
-import { terms } from "../terms";
+import { el, table, type Child } from "../../dom";
+import type { Cell } from "../../derive/cells";
+import { number } from "../../derive/format";
+import { terms } from "../../terms";
 
 /** The table has at most this many rows. */
 const MAX_ROWS = 60;

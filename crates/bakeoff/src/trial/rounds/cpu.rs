@@ -1,16 +1,16 @@
 //! CPU time an operation, in rounds: open loops at one rate for all servers, and the CPU time that each one uses in its own
-//! slices. How it is read and divided is left to [`cpu_account`](super::cpu_account).
+//! slices. How it is read and divided is left to [`cpu_account`](crate::trial::cpu_account).
 
 use archive::model::{CpuTimePerOperation, Measure, PhaseKind, Plan, thousands};
 use load::spec::{Arrivals, Shape};
 
-use super::load_phases::MeasuredRun;
-use super::measurement::TrialMeasurement;
-use super::rounds::{Rounds, in_words};
-use super::turn_taker::TurnTaker;
-use super::user_rounds::NO_CPU_TIME;
+use super::users::NO_CPU_TIME;
+use super::{Rounds, in_words};
 use crate::cpu_rate;
 use crate::run::event::Observer;
+use crate::trial::load_phases::MeasuredRun;
+use crate::trial::measurement::TrialMeasurement;
+use crate::trial::turn_taker::TurnTaker;
 
 /// Least share of the offered rate at which operations end within their slices. The rest ends while a slice drains: all
 /// servers carry out the same operations, so this limits how much the arrivals may differ from a Poisson process at the rate.

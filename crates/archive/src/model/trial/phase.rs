@@ -1,6 +1,6 @@
 //! One phase of a trial: the offered load, the results, and the state of the client.
 
-use super::{QuantileCurve, Times};
+use crate::model::{QuantileCurve, Times};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

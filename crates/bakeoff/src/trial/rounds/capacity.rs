@@ -7,9 +7,9 @@ use load::capacity::{CURVE_SHARES, CapacitySearch, SearchedCapacity};
 use load::inputs::slo::Slo;
 use load::spec::{Arrivals, Shape};
 
-use super::rounds::{Rounds, in_words};
-use super::turn_taker::TurnTaker;
+use super::{Rounds, in_words};
 use crate::run::event::{Event, Observer};
+use crate::trial::turn_taker::TurnTaker;
 
 impl Rounds<'_> {
     /// Searches the capacity of each server under this objective; returns the number of rounds.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{or_more, thousands};
+use crate::model::{or_more, thousands};
 
 /// The copies of a server in closed loops: each alone, and all at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

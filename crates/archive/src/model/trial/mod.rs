@@ -1,13 +1,35 @@
 //! `trials/NNN-variant/trial.json`: one start of one server, from start to stop.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`phase`] | a part of its load |
+//! | [`gate`] | what was checked |
+//! | [`usage`] | what the server used |
+//! | [`user_walk`] | what its users did |
+//! | [`neighbours`] | how much copies of the server disturb each other |
+//! | [`power`] | watts |
 
-use super::requests::is_false;
-use super::usage::is_zero;
-use super::{
-    CountCheck, CpuTimePerOperation, Gate, KnobValue, Neighbours, SaturatedResource, ServerUsage,
-    SteadyState, TrialPhase, TrialPower, UserWalk,
-};
+mod gate;
+mod neighbours;
+mod phase;
+mod power;
+mod usage;
+mod user_walk;
+
+use self::usage::is_zero;
+use crate::model::requests::is_false;
+use crate::model::{KnobValue, SteadyState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use gate::{Gate, GateOutcome};
+pub use neighbours::{CarriedLoad, InstanceLoads, NeighbourEffect, Neighbours};
+pub use phase::{
+    ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, SpentBound, SpentBudget, TrialPhase,
+};
+pub use power::{LevelWatts, PowerLevel, TrialMeter, TrialPower};
+pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource, ServerUsage};
+pub use user_walk::{UserWalk, WalkedOperation};
 
 /// A point on the axes of a sweep; empty in a comparison.
 pub type SweepPoint = BTreeMap<String, KnobValue>;
@@ -15,7 +37,7 @@ pub type SweepPoint = BTreeMap<String, KnobValue>;
 /// The content of `trial.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Version of the run directory's formats: [`super::FORMAT`].
+    /// Version of the run directory's formats: [`crate::model::FORMAT`].
     pub format: u32,
     /// Its number in the order in which the trials ran, from 1.
     pub number: u32,

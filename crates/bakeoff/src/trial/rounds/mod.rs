@@ -1,5 +1,11 @@
 //! Servers that are loaded in turns, one slice each in a round: throughput, and latency at given rates. With one server, the
 //! same slices follow each other.
+//!
+//! [`capacity`] has the search for a capacity, [`cpu`] CPU time at a rate, [`users`] what is measured of users who stay.
+
+mod capacity;
+mod cpu;
+mod users;
 
 use std::time::Duration;
 
@@ -11,10 +17,10 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
-use super::measurement::amount_of;
-use super::turn_taker::TurnTaker;
-use super::warm_up::WarmedUp;
 use crate::run::event::{Event, Observer};
+use crate::trial::measurement::amount_of;
+use crate::trial::turn_taker::TurnTaker;
+use crate::trial::warm_up::WarmedUp;
 
 /// Fewest rounds of a measurement: a server's slices should be first and last in a round.
 const FEWEST_ROUNDS: u32 = 2;

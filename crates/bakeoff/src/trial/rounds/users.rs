@@ -4,9 +4,9 @@
 use archive::model::{CpuTimePerOperation, Measure, PhaseKind};
 use load::spec::Shape;
 
-use super::rounds::Rounds;
-use super::turn_taker::TurnTaker;
+use super::Rounds;
 use crate::run::event::Observer;
+use crate::trial::turn_taker::TurnTaker;
 
 impl Rounds<'_> {
     /// Measures each server with its users; returns the number of rounds.

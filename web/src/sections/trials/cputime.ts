@@ -1,10 +1,10 @@
 // CPU time an operation by mode, and what is in none of them, where the run measured it.
 
-import { el, table, type Child } from "../dom";
-import type { Cell } from "../derive/cells";
-import { number, time } from "../derive/format";
-import type { CpuTime } from "../model";
-import { terms } from "../terms";
+import { el, table, type Child } from "../../dom";
+import type { Cell } from "../../derive/cells";
+import { number, time } from "../../derive/format";
+import type { CpuTime } from "../../model";
+import { terms } from "../../terms";
 
 /** A table of the variants' CPU time an operation; null where it was not measured. */
 export function cpuTime(cells: readonly Cell[]): Child {
