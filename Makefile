@@ -9,7 +9,7 @@ DESTDIR ?=
 BINARY  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-aa bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% test-rust test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-aa bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% test-rust test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,12 @@ bench-peers-mail: packages-bench ## Compare the engine with smtp-source (as root
 bench-peers-io: packages-bench ## Compare block I/O with fio (PEERS_OPTIONS='--directory /mnt/disk'): docs/results/peers-io.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_io --engine $(target)/release/showdown $(PEERS_OPTIONS)
+
+bench-users: packages-bench ## Compare users with sessions with those of Locust and k6: docs/results/users.md
+	cargo build --release --locked -p showdown
+	scripts/install-user-peers $(abspath $(target))/tools
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m users \
+	    --engine $(target)/release/showdown --peers $(abspath $(target))/tools/user-peers/bin $(USERS_OPTIONS)
 
 bench-truth: packages-bench ## Check the engine and its peers against servers of known behaviour: docs/results/truth.md
 	cargo build --release --locked -p showdown

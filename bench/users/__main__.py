@@ -35,13 +35,12 @@ HTTP = """
 def main() -> int:
     """Measures all rounds and writes the page."""
     parser = whole_run.common_options("bench-users", "Users with sessions: the engine, Locust and k6, interleaved.", 3)
-    parser.add_argument("--locust", help="the Locust program")
-    parser.add_argument("--k6", help="the k6 program, if it is measured")
+    parser.add_argument("--peers", type=Path, help="the directory with Locust and k6")
     parser.add_argument("--seconds", type=int, default=20, help="measured length of a run [%(default)s]")
     parser.add_argument("--server-cpu", type=int, default=0, help="CPU of the server [%(default)s]")
     parser.add_argument("--client-cpu", type=int, default=1, help="CPU of the client [%(default)s]")
     parser.add_argument("--tolerate-noise", action="store_true", help="count runs on a busy machine too: for trying things out")
-    options = whole_run.parsed(parser, "engine")
+    options = whole_run.parsed(parser, "engine", "peers")
     missing = None if shutil.which("nginx") else "not installed: nginx: run scripts/install-packages bench"
     return whole_run.main(
         "bench-users", options.report_only, missing, lambda: report.PAGE.write(options.results), lambda: _measure(options)
@@ -52,8 +51,8 @@ def _measure(options: argparse.Namespace) -> Path:
     # Each user has a connection, and both ends are on this machine.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4 * MOST_USERS, hard), hard))
-    binaries = {ENGINE: str(options.engine.resolve()), LOCUST: options.locust, K6: options.k6}
-    binaries = {name: path for name, path in binaries.items() if path}
+    peers = {name: str(options.peers.resolve() / name) for name in (LOCUST, K6)}
+    binaries = {ENGINE: str(options.engine.resolve()), **peers}
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="showdown-users-")))
         port, status = processes.free_port(), processes.free_port()
@@ -66,7 +65,6 @@ def _measure(options: argparse.Namespace) -> Path:
             (client, Task(users, options.seconds, port, directory, binaries))
             for client in CLIENTS
             for users in client.users
-            if client.name in binaries
         ]
 
         def run(turn: tuple[Client, Task]) -> dict[str, object]:
@@ -88,9 +86,7 @@ def _measure(options: argparse.Namespace) -> Path:
 def _versions(binaries: dict[str, str]) -> dict[str, str]:
     versions = {"nginx": whole_run.machine.version("nginx")}
     for name in (LOCUST, K6):
-        if name in binaries:
-            argv = [binaries[name], "--version"]
-            versions[name] = processes.ask(argv, None).stdout.split("\n")[0].removeprefix(name).strip()
+        versions[name] = processes.ask([binaries[name], "--version"], None).stdout.split()[1]
     return versions
 
 

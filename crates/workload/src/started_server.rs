@@ -10,7 +10,7 @@ use load::connecting::UnixSocket;
 use load::drivers::ProtocolSpec;
 use load::drivers::password::PasswordSource;
 use load::drivers::protocol::ServerAccess;
-use load::spec::{KeyProof, LoadSpec, TlsSpec, Trust};
+use load::spec::{KeyProof, LoadSpec, Shape, TlsSpec, Trust};
 
 use crate::definition::{CERTIFICATE, DatabaseAccount, ServerDefinition, Workload};
 use crate::instance::certificate::trusted_by_client;
@@ -69,8 +69,8 @@ impl StartedServer {
         Ok(server.protocol.spec(&mix, &access).expect("the server's protocol has the mix of the load"))
     }
 
-    /// A closed loop of the mix, or of the operation of this name, on one thread and without an end. Connections are divided among
-    /// the addresses. The caller sets shape, length and threads.
+    /// A closed loop of the mix, or of the operation of this name, on one thread and without an end; visits arrive, if the users do not
+    /// stay. Connections are divided among the addresses. The caller sets length and threads, and another shape.
     pub fn load_spec(
         &self,
         workload: &Workload,
@@ -88,6 +88,8 @@ impl StartedServer {
         let tls = self.certificate.as_deref().map(trusted_by_client);
         // One operation alone has no walk.
         let users = workload.load.users.clone().filter(|_| only.is_none());
+        let visits = workload.load.visits.clone().filter(|_| only.is_none());
+        let shape = visits.map(|visits| Shape::Open { rate: visits.rate, arrivals: visits.arrivals });
         Ok(LoadSpec::closed(protocol, self.address(), workload.load.connections)
             .with_addresses(self.addresses.clone())
             .with_sockets(self.sockets.clone())
@@ -95,6 +97,7 @@ impl StartedServer {
             .with_duration(None)
             .with_timeout(workload.load.timeout)
             .with_users(users)
+            .with_shape(shape.unwrap_or(Shape::closed()))
             .with_seed(self.seed))
     }
 }

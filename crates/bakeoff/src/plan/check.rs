@@ -35,6 +35,9 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.measure.is_of_users() && !has_users {
         return Err(PlanError::NoUsers(workload.name));
     }
+    if has_users && workload.load.visits.is_some() && !plan.measure.is_of_users() {
+        return Err(PlanError::VisitsAtRate(workload.name));
+    }
     // Rates of other loads, and shares of a throughput, would be visits of users who do not leave.
     let needs_rates = !(plan.measure.is_closed_loop() || plan.measure.is_of_users())
         || plan.background.is_some()

@@ -358,7 +358,8 @@ fn measure(
     let slo = || slo.clone().ok_or_else(|| own_load(workload, "has no capacity"));
     let has_slo = request.slo.is_some();
     let has_users = workload.load.has_users(on_op);
-    let is_paced = has_users && workload.load.users.as_ref().is_some_and(|users| users.mean_delay() > 0.0);
+    let waits = workload.load.users.as_ref().is_some_and(|users| users.mean_delay() > 0.0);
+    let is_paced = has_users && (waits || workload.load.visits.is_some());
     let measure = match &request.measure {
         Asked::Default | Asked::DefaultInClosedLoop if workload.load.is_one_by_one => {
             Measure::OneByOne { operations }

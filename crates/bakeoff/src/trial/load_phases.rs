@@ -95,7 +95,14 @@ impl<'a> LoadPhases<'a> {
         &self.server.spec
     }
 
-    /// A closed loop without think time.
+    /// The load in which as much is carried out as the server and the delays of users allow: a closed loop without think time, or the
+    /// visits that arrive.
+    pub fn own_pace(&self) -> Shape {
+        let of_visits = self.server.spec.users.is_some().then(|| self.server.spec.part.shape.clone());
+        of_visits.unwrap_or(Shape::closed())
+    }
+
+    /// A loop at the load's own pace.
     pub fn closed_loop(
         &mut self,
         length: Duration,
@@ -103,7 +110,7 @@ impl<'a> LoadPhases<'a> {
         observe: &mut Observer<'_>,
     ) -> Result<MeasuredRun, RunError> {
         let start = self.server.elapsed();
-        let part = self.part(Shape::closed());
+        let part = self.part(self.own_pace());
         let run = self.run(LoadPart { duration: Some(length), interval, ..part }, observe)?;
         self.keep(PhaseKind::ClosedLoop, start, &run, None);
         Ok(run)

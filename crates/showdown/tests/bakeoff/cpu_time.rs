@@ -100,6 +100,32 @@ fn users_who_wait_are_compared_by_cpu_time_and_their_walk_is_in_the_record() {
 }
 
 #[test]
+fn visits_arrive_at_each_server_and_are_compared_too() {
+    let home = home_with_users();
+    let file = home.path("workloads/shop/workload.toml");
+    let workload = std::fs::read_to_string(&file).expect("the example");
+    let users = "count = 20\n";
+    assert!(workload.contains(users), "{workload}");
+    let visits = "arrivals = \"poisson:60/s\"\nleave = 25\nlimit = 400\n";
+    std::fs::write(&file, workload.replace(users, visits)).expect("a workload");
+    let plan = home.plan(&[&["compare"], &SHOPS[..], &["--blocks", "3"]].concat(), "600ms");
+    let output = home.run(&["run", &plan]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    for trial in trials(&only_run(&home)) {
+        let record = json(&trial.join("trial.json"));
+        assert!(number(&record["measured"]["value"]) > 0.0, "{record}");
+        assert!(number(&record["users"]["begun"]) > 0.0, "{record}");
+    }
+    let refused = home.run(&[&["plan", "compare"], &SHOPS[..], &["--measure", "throughput"]].concat());
+    let why = text(&refused.stderr);
+    assert!(
+        why.contains("shop has visits, which arrive at a rate of their own: measure cpu or latency"),
+        "{why}"
+    );
+}
+
+#[test]
 fn users_have_no_rates() {
     let home = home_with_users();
     let planned = |options: &[&str]| home.run(&[&["plan", "compare"], &SHOPS[..], options].concat());

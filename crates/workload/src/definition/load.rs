@@ -8,7 +8,7 @@ use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, RegisteredProtocol};
 use load::inputs::slo::Slo;
 use load::inputs::units::parse_duration;
-use load::users::{RawUsers, UserPlan};
+use load::users::{RawUsers, UserPlan, VisitArrivals};
 use toml::Spanned;
 
 use super::mix::{RawMix, of_users};
@@ -43,6 +43,8 @@ pub struct LoadDefinition {
     pub mix: OperationMix,
     /// The users who carry them out, one a connection; none where each is independent.
     pub users: Option<UserPlan>,
+    /// When these users arrive; none where they stay.
+    pub visits: Option<VisitArrivals>,
     /// The names of the operations, in the order of the mix.
     pub names: Vec<String>,
     /// The names of the driver's counters.
@@ -85,10 +87,12 @@ impl LoadDefinition {
             let what = "connections: each user has one: give [load.users] its count, and leave this out";
             return Err(source.error(&own.span(), what));
         }
-        let has_visits = |users: &RawUsers| users.visits().is_ok_and(|visits| visits.is_some());
-        if users.as_ref().is_some_and(has_visits) {
+        let visits = users.as_ref().map(RawUsers::visits).transpose();
+        let visits = visits.map_err(|error| of_users(error, source))?.flatten();
+        if visits.as_ref().is_some_and(|visits| visits.rate.length().is_some()) {
             return Err(refuse(
-                "users: arrivals are for `showdown load --scenario` only: give a count".to_owned(),
+                "users: arrivals: steps and ramps are for `showdown load --scenario`: give one rate, such as \"poisson:20/s\""
+                    .to_owned(),
             ));
         }
         let count = users.as_ref().map(RawUsers::count);
@@ -119,6 +123,7 @@ impl LoadDefinition {
             default_operation: raw.alone.as_ref().map(|name| name.get_ref().clone()),
             mix,
             users,
+            visits,
             names,
             counters,
         })

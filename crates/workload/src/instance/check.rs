@@ -10,7 +10,7 @@ use std::time::Duration;
 use load::drivers::{POPULATE_TIMEOUT, ProtocolSpec};
 use load::engine::{self, LoadOutcome, RunContext};
 use load::record::Errors;
-use load::spec::LoadSpec;
+use load::spec::{LoadSpec, Shape};
 use load::users::UserPlan;
 
 use super::error::InstanceError;
@@ -130,7 +130,7 @@ impl Instance {
     /// One user walks without delays. Its operations cannot be tried alone: one uses what another has captured.
     fn check_walk(&self, users: &UserPlan, context: &RunContext) -> Result<(), InstanceError> {
         let operations = OPERATIONS_OF_WALK * users.operations() as u64;
-        let spec = self.load_spec(None)?.with_users(Some(users.without_delays()));
+        let spec = self.load_spec(None)?.with_users(Some(users.without_delays())).with_shape(Shape::closed());
         let outcome = run(&spec.with_connections(1).with_requests(operations), context)?;
         let by_name = outcome.operations.iter().zip(&outcome.total.operations);
         match by_name.into_iter().find(|(_, stats)| stats.errors.total() > 0) {

@@ -1,8 +1,7 @@
-//! Users who stay, in rounds: their delays give the rate, so what is measured is what an operation costs the server, or how long it takes.
+//! Users in rounds: their delays, or the visits that arrive, give the rate, so what is measured is what an operation costs the server, or how long it takes.
 //! The users of a server go on in its next slice where they were.
 
 use archive::model::{CpuTimePerOperation, Measure, PhaseKind};
-use load::spec::Shape;
 
 use super::Rounds;
 use crate::run::event::Observer;
@@ -13,7 +12,7 @@ impl Rounds<'_> {
     pub(super) fn of_users(&mut self, servers: &mut [TurnTaker<'_, '_>], observe: &mut Observer<'_>) -> u32 {
         self.slice = self.slice.of_closed_loops();
         let rounds = self.rounds_for(self.load());
-        let shapes = vec![Some(Shape::closed()); servers.len()];
+        let shapes: Vec<_> = servers.iter().map(|server| Some(server.loads.own_pace())).collect();
         let merged = self.merged_rounds(rounds, "users in turns", (&shapes, false), servers, observe);
         for (server, merged) in servers.iter_mut().zip(merged) {
             let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };
