@@ -175,11 +175,6 @@ fn check_measure(plan: &Plan) -> Result<(), PlanError> {
     if varies && !is_at_rates {
         return Err(PlanError::SweptRate);
     }
-    let has_no_rates =
-        matches!(&plan.measure, Measure::LatencyCurve { rates_per_s, .. } if rates_per_s.is_empty());
-    if has_no_rates && !varies {
-        return Err(PlanError::NoRates);
-    }
     if let Measure::CpuTime { rate_per_s } = plan.measure {
         if plan.background.is_some() {
             return Err(PlanError::CpuTimeWithBackground);

@@ -124,7 +124,7 @@ pub enum PlanError {
     #[error("measure.operations must be 1 to {0}")]
     Operations(u32),
     /// Rates that cannot be offered.
-    #[error("rates: give 1 to {most} of them, each above 0 and up to 10M a second")]
+    #[error("rates: give at most {most} of them, each above 0 and up to 10M a second")]
     Rates {
         /// The most.
         most: usize,
@@ -143,7 +143,7 @@ pub enum PlanError {
     )]
     SweptRate,
     /// Response times at no rate.
-    #[error("--measure latency needs --rates: give operations per second, such as --rates 10k,20k")]
+    #[error("response times need rates: give operations per second, such as --rates 10k,20k")]
     NoRates,
     /// A sweep of CPU time without a rate, or with two.
     #[error(

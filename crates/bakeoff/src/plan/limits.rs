@@ -24,9 +24,11 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         Measure::OneByOne { operations } if !(1..=MOST_OPERATIONS).contains(operations) => {
             Err(PlanError::Operations(MOST_OPERATIONS))
         }
+        Measure::LatencyCurve { rates_per_s, .. } if rates_per_s.is_empty() && !varies_rate(plan) => {
+            Err(PlanError::NoRates)
+        }
         Measure::LatencyCurve { rates_per_s, .. }
-            if !(least_rates(plan)..=MOST_VALUES).contains(&rates_per_s.len())
-                || !rates_per_s.iter().all(|rate| is_rate(*rate)) =>
+            if rates_per_s.len() > MOST_VALUES || !rates_per_s.iter().all(|rate| is_rate(*rate)) =>
         {
             Err(PlanError::Rates { most: MOST_VALUES })
         }
@@ -36,8 +38,8 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
 }
 
 /// The rates of an axis take the place of those of the measure.
-fn least_rates(plan: &Plan) -> usize {
-    usize::from(!plan.sweep.iter().any(|axis| axis.vary == Vary::Rate))
+fn varies_rate(plan: &Plan) -> bool {
+    plan.sweep.iter().any(|axis| axis.vary == Vary::Rate)
 }
 
 fn check_blocks(plan: &Plan) -> Result<(), PlanError> {

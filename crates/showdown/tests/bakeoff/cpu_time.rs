@@ -150,7 +150,7 @@ fn users_have_no_rates() {
     }
     let without_users = home.run(&["plan", "compare", "nginx", "apache", "--measure", "latency"]);
     assert!(
-        text(&without_users.stderr).contains("--measure latency needs --rates"),
+        text(&without_users.stderr).contains("response times need rates"),
         "{}",
         text(&without_users.stderr)
     );
