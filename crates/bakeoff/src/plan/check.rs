@@ -35,6 +35,9 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.measure.is_of_users() && !has_users {
         return Err(PlanError::NoUsers(workload.name));
     }
+    if !has_users && plan.sweep.iter().any(|axis| axis.vary == Vary::Users) {
+        return Err(PlanError::NoUsersToVary(workload.name));
+    }
     if has_users && workload.load.visits.is_some() && !plan.measure.is_of_users() {
         return Err(PlanError::VisitsAtRate(workload.name));
     }

@@ -158,6 +158,9 @@ pub enum PlanError {
         "{0} has users, whose delays give the rate: measure cpu, latency or throughput, without rates, a background load or levels of power; or pass --on-op for one operation"
     )]
     UsersAtRate(String),
+    /// A sweep over users of a load without any.
+    #[error("{0} has no users to vary: pass --vary connections=…, or give the workload [load.users]")]
+    NoUsersToVary(String),
     /// A measure that visits have none of.
     #[error("{0} has visits, which arrive at a rate of their own: measure cpu or latency")]
     VisitsAtRate(String),

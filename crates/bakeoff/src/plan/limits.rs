@@ -181,10 +181,11 @@ fn check_axis(axis: &Axis) -> Result<(), PlanError> {
     }
     let mut numbers = axis.values.iter().map(|value| value.as_f64().unwrap_or(f64::NAN));
     match axis.vary {
-        Vary::Connections => {
+        Vary::Connections | Vary::Users => {
+            let key = if axis.vary == Vary::Users { "users" } else { "connections" };
             let is_count = |n: f64| n.fract() == 0.0 && (1.0..=f64::from(MOST_CONNECTIONS)).contains(&n);
             if !numbers.all(is_count) {
-                return Err(PlanError::Connections { key: "connections", most: MOST_CONNECTIONS });
+                return Err(PlanError::Connections { key, most: MOST_CONNECTIONS });
             }
         }
         Vary::Rate if !numbers.all(is_rate) => return Err(PlanError::Rates { most: MOST_VALUES }),

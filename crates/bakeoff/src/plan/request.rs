@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use archive::model::{
-    Axis, ClientLoad, CpuSplit, FORMAT, FallbackMeasure, LookSpending, Measure, Plan, PlannedBackground,
-    PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength, Vary,
+    ClientLoad, CpuSplit, FORMAT, FallbackMeasure, LookSpending, Measure, Plan, PlannedBackground,
+    PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength,
 };
 use host::Host;
 use load::inputs::slo::Slo;
@@ -54,9 +54,6 @@ pub const DOWNLOAD: &str = "download";
 /// Blocks of a comparison of breaking points: each trial takes a minute, and its value is one of a server that has run out of
 /// something, which hardly varies.
 const BREAKS: u32 = 6;
-
-/// The axis of a sweep that varies the number of users.
-const USERS: &str = "users";
 
 /// A request for a comparison or a sweep.
 #[derive(Clone, Debug, Default)]
@@ -194,7 +191,7 @@ impl RunBlocks {
 /// Makes the plan and checks it.
 pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
-    let mut sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
     let written = plan::hosts::on_hosts(&request.variants, request.on.as_deref());
     let steps = match &request.measure {
@@ -204,7 +201,6 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let usual = steps.as_ref().map(|_| DOWNLOAD);
     let named = request.workload.as_deref().or(usual);
     let (workload, variants) = Catalogue::default().resolve(named, &written)?;
-    vary_users(&mut sweep, &workload);
     let variants = plan_variants(variants.into_iter().zip(plan::hosts::names(&written)));
     let mut hosts = plan::hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
@@ -295,15 +291,6 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     }
     check(&plan)?;
     Ok(plan)
-}
-
-/// Each user has one connection, so the number of users is that of connections.
-fn vary_users(sweep: &mut [Axis], workload: &Workload) {
-    for axis in sweep.iter_mut().filter(|_| workload.load.users.is_some()) {
-        if axis.vary == Vary::Knob(USERS.to_owned()) {
-            axis.vary = Vary::Connections;
-        }
-    }
 }
 
 /// About how long the shortest run of this plan takes that can end in a verdict: it is what a shorter time gets.

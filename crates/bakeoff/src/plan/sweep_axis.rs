@@ -36,7 +36,9 @@ pub fn parse(text: &str) -> Result<Axis, AxisError> {
     let vary = Vary::from(name.trim().to_owned());
     let number = |word: &str| match vary {
         Vary::Rate => load::inputs::units::parse_rate(word).ok(),
-        Vary::Connections | Vary::Knob(_) => load::inputs::units::parse_count(word).ok().map(|n| n as f64),
+        Vary::Connections | Vary::Users | Vary::Knob(_) => {
+            load::inputs::units::parse_count(word).ok().map(|n| n as f64)
+        }
     };
     let values: Vec<KnobValue> = match values.split_once("..") {
         Some((from, to)) => {
@@ -53,7 +55,9 @@ pub fn parse(text: &str) -> Result<Axis, AxisError> {
             .map(|word| number(word).map_or_else(|| KnobValue::from(word), knob_value))
             .collect(),
     };
-    if matches!(vary, Vary::Connections | Vary::Rate) && values.iter().any(|v| v.as_f64().is_none()) {
+    if matches!(vary, Vary::Connections | Vary::Users | Vary::Rate)
+        && values.iter().any(|v| v.as_f64().is_none())
+    {
         return Err(refused(AxisProblem::NotNumeric));
     }
     if name.trim().is_empty() || values.contains(&KnobValue::Text(String::new())) {

@@ -51,7 +51,8 @@ impl VariantPoint {
 
     /// Number of client connections at this point.
     pub fn connections(&self, plan: &Plan) -> u32 {
-        let varied = self.point.get(&Vary::Connections.to_string()).and_then(KnobValue::as_f64);
+        let axes = [Vary::Connections, Vary::Users].map(|vary| vary.to_string());
+        let varied = axes.iter().find_map(|axis| self.point.get(axis)?.as_f64());
         #[expect(
             clippy::cast_possible_truncation,
             reason = "a plan's values are whole and at most a million"

@@ -54,7 +54,7 @@ pub fn curves(input: &VerdictInput<'_>, summaries: &[VariantSummary]) -> Vec<Swe
 /// The scalability law is about concurrent workers or users only.
 fn counts_workers(axis: &Vary) -> bool {
     match axis {
-        Vary::Connections => true,
+        Vary::Connections | Vary::Users => true,
         Vary::Rate => false,
         Vary::Knob(name) => {
             ["thread", "worker", "process", "jobs", "depth"].iter().any(|word| name.contains(word))

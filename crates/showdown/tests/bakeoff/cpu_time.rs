@@ -137,6 +137,16 @@ fn users_have_no_rates() {
         let plan = planned(options);
         assert!(text(&plan.stdout).contains(&format!("metric = \"{metric}\"")), "{}", text(&plan.stderr));
     }
+    let sweep = home.run(&["plan", "sweep", "shop", "--vary", "users=5,20"]);
+    assert!(
+        text(&sweep.stdout).contains("vary = \"users\""),
+        "{} {}",
+        text(&sweep.stdout),
+        text(&sweep.stderr)
+    );
+    let without = home.run(&["plan", "sweep", "nginx", "--vary", "users=5,20"]);
+    let why = text(&without.stderr);
+    assert!(why.contains("has no users to vary: pass --vary connections="), "{why}");
     for options in
         [&["--measure", "cpu", "--rate", "10"][..], &["--rates", "10,20"], &["--measure", "capacity"]]
     {

@@ -16,12 +16,14 @@ pub struct Axis {
     pub values: Vec<KnobValue>,
 }
 
-/// What an axis varies. In text, `connections` and `rate` are properties of the load; any other name is a knob.
+/// What an axis varies. In text, `connections`, `users` and `rate` are properties of the load; any other name is a knob.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Vary {
     /// Connections of the client.
     Connections,
+    /// Users, of whom each has a connection.
+    Users,
     /// Offered operations per second.
     Rate,
     /// A knob of the workload.
@@ -32,6 +34,7 @@ impl From<String> for Vary {
     fn from(name: String) -> Self {
         match name.as_str() {
             "connections" => Self::Connections,
+            "users" => Self::Users,
             "rate" => Self::Rate,
             _ => Self::Knob(name),
         }
@@ -48,6 +51,7 @@ impl fmt::Display for Vary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Connections => "connections",
+            Self::Users => "users",
             Self::Rate => "rate",
             Self::Knob(name) => name,
         })
