@@ -6,9 +6,10 @@ use archive::model::{
     ClientLoad, CpuSplit, FORMAT, LookSpending, Measure, PhaseLengths, Plan, PlannedConcurrency, RunKind,
     RunLength, Variant, WarmUpLimits,
 };
+use bakeoff::RunCpus;
 use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
+use host::Host;
 use host::knobs::{Knob, usual_purpose};
-use host::{CpuSet, Host};
 use load::inputs::target::Target;
 use machine::HostEntry;
 
@@ -77,7 +78,7 @@ fn of_server(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurre
     let plan = plan_request::plan(&explaining, host)?;
     let allowed =
         host.allowed_cpus().map_err(|source| ConcurrencyError::System { what: "read the CPUs", source })?;
-    let client: CpuSet = plan.cpus.client.parse().unwrap_or_default();
+    let client = RunCpus::of(&plan)?.client;
     let shares = plan.clients.is_empty() && plan.is_here(&plan.variants[0]);
     let all = || CpuSplit { server: allowed.to_string(), client: allowed.to_string() };
     Ok(Plan {

@@ -4,6 +4,7 @@
 #![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
 
 pub mod check;
+pub mod cpus;
 pub mod effects;
 pub mod error;
 pub mod hosts;

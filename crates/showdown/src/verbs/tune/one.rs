@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use archive::Run;
 use archive::model::TuningRecord;
-use bakeoff::RunPermissions;
 use bakeoff::plan_request::{self, PlanRequest};
+use bakeoff::{RunCpus, RunPermissions};
 use host::Host;
 use host::knobs::Knob;
 use load::engine::RunContext;
@@ -226,7 +226,7 @@ fn candidates(
         values.extend(value.map(|value| (name.clone(), value)));
     }
     let plan = run.as_ref().and_then(|run| run.plan.as_ref());
-    let cpus = plan.and_then(|plan| plan.cpus.server.parse::<host::CpuSet>().ok());
+    let cpus = plan.and_then(|plan| RunCpus::of(plan).ok()).map(|cpus| cpus.server);
     let is_own = tunings.iter().all(|tuning| !tuning.servers.contains(&server.name));
     let own = if is_own && args.only.is_empty() { knobs_as_tunings(server, &values) } else { Vec::new() };
     let all: Vec<Tuning> = tunings.iter().cloned().chain(own).collect();
