@@ -43,6 +43,7 @@ pub use plan::cpus::RunCpus;
 pub use plan::effects::{PlanEffects, plan_effects};
 pub use plan::error::PlanError;
 pub use plan::hosts::CheckedHosts;
+pub use plan::kind::PlannedKind;
 pub use plan::preset::{Preset, study};
 pub use plan::request as plan_request;
 pub use run::another_session::another_session;

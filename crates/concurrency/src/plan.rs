@@ -6,8 +6,8 @@ use archive::model::{
     ClientLoad, CpuSplit, FORMAT, LookSpending, Measure, PhaseLengths, Plan, PlannedConcurrency, RunKind,
     RunLength, Variant, WarmUpLimits,
 };
-use bakeoff::RunCpus;
 use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
+use bakeoff::{PlanError, PlannedKind, RunCpus};
 use host::Host;
 use host::knobs::{Knob, usual_purpose};
 use load::inputs::target::Target;
@@ -151,8 +151,11 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
 /// The steps of a plan, where they can be carried out. A plan may be written by hand.
 pub(crate) fn check(plan: &Plan) -> Result<&PlannedConcurrency, ConcurrencyError> {
     let refuse = |why: &str| Err(ConcurrencyError::Request(why.to_owned()));
-    let Some(steps) = plan.concurrency.as_ref().filter(|_| plan.kind == RunKind::Concurrency) else {
-        return refuse("the plan has no [concurrency]: run it with `showdown run`");
+    let steps = match PlannedKind::of(plan)? {
+        PlannedKind::Concurrency(steps) => steps,
+        PlannedKind::Compare | PlannedKind::Sweep | PlannedKind::Explain(_) => {
+            return Err(PlanError::NoSteps.into());
+        }
     };
     if plan.variants.len() != 1 || plan.variants[0].kind().is_some() {
         return refuse("give one server, on one machine");

@@ -9,6 +9,7 @@ use crate::plan;
 use crate::plan::cpus::RunCpus;
 use crate::plan::error::PlanError;
 use crate::plan::hosts::CheckedHosts;
+use crate::plan::kind::PlannedKind;
 use crate::plan::variant::server_variant;
 use crate::plan::variant_point::{VariantPoint, variant_points};
 use crate::run::first_block::may_fall_back;
@@ -18,6 +19,8 @@ use crate::run::first_block::may_fall_back;
 pub struct CheckedPlan<'p> {
     /// The plan.
     pub plan: &'p Plan,
+    /// Its kind.
+    pub kind: PlannedKind<'p>,
     /// Its workload.
     pub workload: Workload,
     /// The objective of its measure, if that has one.
@@ -48,8 +51,10 @@ pub fn check(plan: &Plan) -> Result<CheckedPlan<'_>, PlanError> {
     } else if let Measure::OneByOne { .. } = plan.measure {
         return Err(PlanError::NotOneByOne(workload.name));
     }
-    if plan.kind == RunKind::Explain {
-        check_explanation(plan, &workload)?;
+    let kind = PlannedKind::of(plan)?;
+    match kind {
+        PlannedKind::Explain(_) => check_explanation(plan, &workload)?,
+        PlannedKind::Compare | PlannedKind::Sweep | PlannedKind::Concurrency(_) => {}
     }
     // Rates of other loads, and shares of a throughput, would be visits of users who do not leave.
     let needs_rates = !plan.measure.is_closed_loop()
@@ -75,7 +80,7 @@ pub fn check(plan: &Plan) -> Result<CheckedPlan<'_>, PlanError> {
     let points = variant_points(plan);
     let variants = server_variants(plan, &workload, &points)?;
     check_connections(plan, &points, &variants)?;
-    Ok(CheckedPlan { plan, workload, objective, hosts, cpus, points, variants })
+    Ok(CheckedPlan { plan, kind, workload, objective, hosts, cpus, points, variants })
 }
 
 /// The variant of each point, as the workload has it.

@@ -8,6 +8,7 @@ pub mod cpus;
 pub mod effects;
 pub mod error;
 pub mod hosts;
+pub mod kind;
 pub mod limits;
 pub mod preset;
 pub mod quick_measure;

@@ -17,6 +17,7 @@ use crate::machines::power::{RunMeter, RunPower};
 use crate::machines::prepared::PreparedMachines;
 use crate::plan::check::{CheckedPlan, check};
 use crate::plan::error::PlanError;
+use crate::plan::kind::PlannedKind;
 use crate::plan::preset::telemetry_period;
 use crate::plan::variant_point::VariantPoint;
 use crate::run::error::RunPlanError;
@@ -47,8 +48,9 @@ pub fn run_plan(
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
-    if !plan.kind.has_trials() {
-        return Err(PlanError::NoTrials.into());
+    match PlannedKind::of(plan)? {
+        PlannedKind::Compare | PlannedKind::Sweep => {}
+        PlannedKind::Explain(_) | PlannedKind::Concurrency(_) => return Err(PlanError::NoTrials.into()),
     }
     let (finished, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {
         run_blocks(plan, lab, root, &context.interrupted, observe)
