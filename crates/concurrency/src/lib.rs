@@ -8,6 +8,7 @@
 //! | file | content |
 //! |---|---|
 //! | `plan` | from a request to a plan |
+//! | `usual_steps` | steps where the user says nothing, and those of trials |
 //! | `limits`, `preflight` | what this machine can hold, and which settings must change |
 //! | `client`, `lateness` | whether the client was the limit, and whether it kept to its pace |
 //! | `ladder` | which step comes next |
@@ -39,6 +40,7 @@ mod step;
 mod steps;
 mod target;
 mod trials;
+mod usual_steps;
 mod view;
 mod words;
 
@@ -47,3 +49,4 @@ pub use plan::{ConcurrencyRequest, plan};
 pub use preflight::settings_of_plan;
 pub use run::{ConcurrencyPermissions, FinishedConcurrency, run};
 pub use trials::BreakingPoints;
+pub use usual_steps::{StepsRequest, steps_of_trials};

@@ -7,8 +7,9 @@ use archive::model::{
     RunLength, Variant, WarmUpLimits,
 };
 use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
+use bakeoff::{PlanError, PlannedKind, RunCpus};
+use host::Host;
 use host::knobs::{Knob, usual_purpose};
-use host::{CpuSet, Host};
 use load::inputs::target::Target;
 use machine::HostEntry;
 
@@ -77,7 +78,7 @@ fn of_server(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurre
     let plan = plan_request::plan(&explaining, host)?;
     let allowed =
         host.allowed_cpus().map_err(|source| ConcurrencyError::System { what: "read the CPUs", source })?;
-    let client: CpuSet = plan.cpus.client.parse().unwrap_or_default();
+    let client = RunCpus::of(&plan)?.client;
     let shares = plan.clients.is_empty() && plan.is_here(&plan.variants[0]);
     let all = || CpuSplit { server: allowed.to_string(), client: allowed.to_string() };
     Ok(Plan {
@@ -150,8 +151,11 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
 /// The steps of a plan, where they can be carried out. A plan may be written by hand.
 pub(crate) fn check(plan: &Plan) -> Result<&PlannedConcurrency, ConcurrencyError> {
     let refuse = |why: &str| Err(ConcurrencyError::Request(why.to_owned()));
-    let Some(steps) = plan.concurrency.as_ref().filter(|_| plan.kind == RunKind::Concurrency) else {
-        return refuse("the plan has no [concurrency]: run it with `showdown run`");
+    let steps = match PlannedKind::of(plan)? {
+        PlannedKind::Concurrency(steps) => steps,
+        PlannedKind::Compare | PlannedKind::Sweep | PlannedKind::Explain(_) => {
+            return Err(PlanError::NoSteps.into());
+        }
     };
     if plan.variants.len() != 1 || plan.variants[0].kind().is_some() {
         return refuse("give one server, on one machine");

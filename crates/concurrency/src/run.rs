@@ -54,10 +54,11 @@ pub fn run(
 ) -> Result<FinishedConcurrency, ConcurrencyError> {
     let steps = plan::check(plan)?;
     let source = Source::find(plan, steps, permissions.target_is_mine)?;
+    let (run_hosts, run_cpus) = (source.hosts().clone(), source.cpus().clone());
     let preflight = Preflight::of(steps, source.ends(plan))?;
     // This machine is reserved for its part, also where all of the load is elsewhere.
     let here = LocalMachine::reserve(context).map_err(MachineError::from)?;
-    let hosts = RunHosts::open(plan, &here, permissions.programs, context, observe)?;
+    let hosts = RunHosts::open(plan, &run_hosts, &run_cpus, &here, permissions.programs, context, observe)?;
     let context = &hosts.context(context);
     observe(Event::Doing { what: format!("starting {}", plan.variants[0].name) });
     let on = hosts.machine(plan);

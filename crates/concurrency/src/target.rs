@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use archive::model::{Facts, FlatFacts, Plan, PlannedConcurrency};
-use bakeoff::PlanError;
+use bakeoff::{CheckedHosts, CheckedPlan, PlanError, PreparedMachines, RunCpus};
 use host::knobs::{KnobValues, Knobs};
 use host::{CpuSet, Host};
 use load::drivers::ProtocolSpec;
@@ -17,7 +17,7 @@ use load::sources;
 use load::spec::LoadSpec;
 use load::transfers::{TransferSpec, TransferSpecError};
 use machine::{Machine, ServerOrder, SystemUnderTest, check_is_one_machine};
-use workload::{Catalogue, ServerVariant, VariantError, Workload};
+use workload::{ServerVariant, VariantError, Workload};
 
 use crate::announced_length::announced_length;
 use crate::error::ConcurrencyError;
@@ -38,6 +38,8 @@ const LOCATE: Duration = Duration::from_secs(5);
 pub(crate) struct DownloadTarget<'m> {
     machine: &'m dyn Machine,
     sut: Option<Box<dyn SystemUnderTest>>,
+    /// The server's machine, whose settings are put back after the server has ended.
+    prepared: PreparedMachines<'m>,
     /// Settings that are changed for a URL; those for a server are changed with it. Dropping it puts them back.
     knobs: Option<Knobs>,
     /// Names and values of the server's knobs that the run has chosen.
@@ -57,38 +59,62 @@ pub(crate) struct DownloadTarget<'m> {
 }
 
 /// A server that is not started yet, or a URL.
-pub(crate) enum Source {
-    Server { workload: Box<Workload>, variant: ServerVariant },
-    Url { target: Target, address: SocketAddr },
+pub(crate) enum Source<'p> {
+    Server(Box<CheckedPlan<'p>>),
+    Url(Box<UrlSource>),
 }
 
-impl Source {
+/// A URL whose server answers, and what the plan says of this run's side.
+pub(crate) struct UrlSource {
+    target: Target,
+    address: SocketAddr,
+    hosts: CheckedHosts,
+    cpus: RunCpus,
+}
+
+impl<'p> Source<'p> {
     /// Finds it. A URL must answer.
     pub fn find(
-        plan: &Plan,
+        plan: &'p Plan,
         steps: &PlannedConcurrency,
         target_is_mine: bool,
     ) -> Result<Self, ConcurrencyError> {
         if let Some(url) = &steps.url {
             let target = Target::parse(url)?;
             let address = target.locate(target_is_mine, LOCATE)?;
-            check_is_one_machine(address.ip(), &bakeoff::clients_of_plan(plan)?)?;
-            return Ok(Self::Url { target, address });
+            let (hosts, cpus) = (CheckedHosts::read(plan)?, RunCpus::of(plan)?);
+            check_is_one_machine(address.ip(), hosts.clients())?;
+            return Ok(Self::Url(Box::new(UrlSource { target, address, hosts, cpus })));
         }
-        let workload = Catalogue::default().find(&plan.workload).map_err(PlanError::from)?;
-        if plan.on_op.is_none() && workload.load.names.len() != 1 {
-            let names = workload.load.names.join(", ");
-            return Err(TransferSpecError::NoOperation(String::new(), names).into());
+        let checked = bakeoff::check(plan)?;
+        let names = &checked.workload.load.names;
+        if plan.on_op.is_none() && names.len() != 1 {
+            return Err(TransferSpecError::NoOperation(String::new(), names.join(", ")).into());
         }
-        let variant = bakeoff::server_variant(&workload, &plan.variants[0]).map_err(PlanError::from)?;
-        Ok(Self::Server { workload: Box::new(workload), variant })
+        Ok(Self::Server(Box::new(checked)))
+    }
+
+    /// The hosts of the run.
+    pub fn hosts(&self) -> &CheckedHosts {
+        match self {
+            Self::Server(checked) => &checked.hosts,
+            Self::Url(url) => &url.hosts,
+        }
+    }
+
+    /// The CPUs of this machine.
+    pub fn cpus(&self) -> &RunCpus {
+        match self {
+            Self::Server(checked) => &checked.cpus,
+            Self::Url(url) => &url.cpus,
+        }
     }
 
     /// The ends of the transfers that are on this machine.
     pub fn ends(&self, plan: &Plan) -> Ends {
         let has_server = match self {
-            Self::Server { .. } => plan.is_here(&plan.variants[0]),
-            Self::Url { address, .. } => address.ip().is_loopback(),
+            Self::Server(_) => plan.is_here(&plan.variants[0]),
+            Self::Url(url) => url.address.ip().is_loopback(),
         };
         match (has_server, plan.clients.is_empty()) {
             (true, true) => Ends::Loopback,
@@ -104,19 +130,16 @@ impl<'m> DownloadTarget<'m> {
     pub fn open(
         plan: &Plan,
         steps: &PlannedConcurrency,
-        source: Source,
+        source: Source<'_>,
         settings: &BTreeMap<String, String>,
         (machine, cpus): (&'m dyn Machine, Option<CpuSet>),
         interrupted: &AtomicBool,
     ) -> Result<Self, ConcurrencyError> {
         let settings = knobs(settings);
+        let client = source.cpus().client.clone();
         let mut target = match source {
-            Source::Server { workload, variant } => {
-                Self::of_server(plan, steps, (machine, cpus), &workload, variant, settings)?
-            }
-            Source::Url { target, address } => {
-                Self::of_url(steps, machine, (&target, address), &settings, interrupted)?
-            }
+            Source::Server(checked) => Self::of_server(*checked, steps, (machine, cpus), settings)?,
+            Source::Url(url) => Self::of_url(steps, machine, &url, &settings, interrupted)?,
         };
         let taken = SystemTime::now().duration_since(UNIX_EPOCH);
         target.facts.format = archive::model::FORMAT;
@@ -125,8 +148,6 @@ impl<'m> DownloadTarget<'m> {
             ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             ("cpus".to_owned(), plan.cpus.client.clone()),
         ]);
-        let client: CpuSet =
-            plan.cpus.client.parse().map_err(|_| PlanError::CpuList(plan.cpus.client.clone()))?;
         // The processes of the client inherit it.
         client
             .pin_this_thread()
@@ -136,38 +157,37 @@ impl<'m> DownloadTarget<'m> {
     }
 
     fn of_server(
-        plan: &Plan,
+        checked: CheckedPlan<'_>,
         steps: &PlannedConcurrency,
         (machine, cpus): (&'m dyn Machine, Option<CpuSet>),
-        workload: &Workload,
-        mut variant: ServerVariant,
         settings: KnobValues,
     ) -> Result<Self, ConcurrencyError> {
-        let cpus = match cpus {
-            Some(cpus) => cpus,
-            None => plan.cpus.server.parse().map_err(|_| PlanError::CpuList(plan.cpus.server.clone()))?,
-        };
+        let CheckedPlan { plan, workload, hosts, cpus: cpus_here, mut variants, .. } = checked;
+        let shares_cpus = cpus_here.server == cpus_here.client;
+        let cpus = cpus.unwrap_or(cpus_here.server);
         // The settings are of this machine. Those of another one stay as they are.
         let (of_server, knobs) = if plan.is_here(&plan.variants[0]) {
             (settings, None)
         } else {
             (KnobValues::default(), change(&settings)?)
         };
-        let chosen = fit(workload, &mut variant, steps, cpus.len(), of_server)?;
-        let variants = [variant.clone()];
-        machine.open_kernel_settings(&variants)?;
-        machine.ensure_servers(workload, &variants)?;
+        // There is one server; its points of a sweep are not visited.
+        variants.truncate(1);
+        let chosen = fit(&workload, &mut variants[0], steps, cpus.len(), of_server)?;
+        let mut prepared = PreparedMachines::default();
+        prepared.open(machine, &variants)?;
+        machine.ensure_servers(&workload, &variants)?;
         let order = ServerOrder {
             trial: TRIAL,
             name: plan.variants[0].name.clone(),
-            variant,
+            variant: variants.remove(0),
             cpus: cpus.clone(),
-            address: bakeoff::address_of_server(plan)?,
+            address: hosts.address_of_server(plan),
             connections: steps.to,
             seed: plan.seed.into(),
             on_op: plan.on_op.clone(),
         };
-        let mut sut = machine.start(workload, &order)?;
+        let mut sut = machine.start(&workload, &order)?;
         sut.prepare()?;
         let load = sut.load_spec()?;
         let spec = TransferSpec::of(&load, None, steps.pace_bytes_per_s)?;
@@ -183,6 +203,7 @@ impl<'m> DownloadTarget<'m> {
         Ok(Self {
             machine,
             sut: Some(sut),
+            prepared,
             knobs,
             chosen,
             spec,
@@ -190,17 +211,19 @@ impl<'m> DownloadTarget<'m> {
             file_bytes,
             facts,
             server_cpus: Some(cpus.len()),
-            shares_cpus: plan.cpus.server == plan.cpus.client,
+            shares_cpus,
         })
     }
 
     fn of_url(
         steps: &PlannedConcurrency,
         machine: &'m dyn Machine,
-        (target, address): (&Target, SocketAddr),
+        url: &UrlSource,
         settings: &KnobValues,
         interrupted: &AtomicBool,
     ) -> Result<Self, ConcurrencyError> {
+        let UrlSource { target, address, .. } = url;
+        let address = *address;
         let expect = Expected { status: Some(Statuses::One(200)), ..Expected::default() };
         let operation = HttpOperation { expect, ..HttpOperation::get(&target.path_and_query) };
         let protocol = ProtocolSpec::Http(HttpSpec::new(&target.authority(), vec![operation]));
@@ -218,6 +241,7 @@ impl<'m> DownloadTarget<'m> {
         Ok(Self {
             machine,
             sut: None,
+            prepared: PreparedMachines::default(),
             knobs,
             chosen: BTreeMap::new(),
             spec,
@@ -245,7 +269,7 @@ impl<'m> DownloadTarget<'m> {
         if let Some(sut) = &mut self.sut {
             sut.stop();
         }
-        let mut problems = self.machine.close_kernel_settings();
+        let mut problems = self.prepared.close();
         if let Some(knobs) = &mut self.knobs {
             match knobs.restore() {
                 Ok(restoration) => problems.extend(restoration.failures.iter().map(ToString::to_string)),

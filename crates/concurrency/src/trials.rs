@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use archive::model::{Concurrency, Plan, PlannedConcurrency, thousands};
 use bakeoff::event::Observer;
-use bakeoff::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
+use bakeoff::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak, PlanError};
 use load::transfers::{TransferSpec, Transfers};
 use workload::{ServerVariant, Workload};
 
@@ -40,8 +40,7 @@ impl From<ConcurrencyError> for BreakingPointError {
 }
 
 fn steps_of(plan: &Plan) -> Result<&PlannedConcurrency, ConcurrencyError> {
-    let missing = || ConcurrencyError::Request("the plan has no [concurrency]".to_owned());
-    let steps = plan.concurrency.as_ref().ok_or_else(missing)?;
+    let steps = plan.concurrency.as_ref().ok_or(PlanError::NoSteps)?;
     check_steps(steps)?;
     Ok(steps)
 }

@@ -131,19 +131,19 @@ impl Experiment {
         share: f64,
     ) -> Result<Perturbation, String> {
         let burn = |cpus: Option<CpuSet>| match cpus.filter(|cpus| !cpus.is_empty()) {
-            _ if !facts.can_burn => Err("there is no burner on that machine".to_owned()),
+            _ if !facts.can_be_probed => Err("there is no burner on that machine".to_owned()),
             None => Err("its CPUs are not known".to_owned()),
             Some(cpus) => Ok(Perturbation::Burn { cpus, share }),
         };
         let delay = |call| {
-            if facts.can_delay {
+            if facts.can_be_probed {
                 Ok(Perturbation::Delay { call, share, operation: plain.operation })
             } else {
                 Err("the server runs on another machine, where no library can be loaded into it".to_owned())
             }
         };
         let squeeze = |squeeze| {
-            if facts.can_squeeze {
+            if facts.can_be_probed {
                 Ok(Perturbation::Squeeze(squeeze))
             } else {
                 Err("the server runs on another machine, where no program can take it".to_owned())

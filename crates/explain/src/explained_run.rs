@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use archive::model::{
-    CpuDifference, CpuProfile, ExplainedServer, Explanation, ExplanationBasis, Plan, PlannedStudy, RunKind,
-    Unknown, WaitProfile,
+    CpuDifference, CpuProfile, ExplainedServer, Explanation, ExplanationBasis, Plan, PlannedStudy, Unknown,
+    WaitProfile,
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
 use bakeoff::held::{HeldServer, HeldServers, hold};
-use bakeoff::{HeldError, PlanError, RunPermissions, RunPlanError};
+use bakeoff::{HeldError, PlanError, PlannedKind, RunPermissions, RunPlanError};
 use load::engine::RunContext;
 use profile::Access;
 
@@ -72,8 +72,12 @@ pub fn explain(
 
 /// The lengths of a plan that explains.
 pub(crate) fn lengths_of(plan: &Plan) -> Result<PlannedStudy, RunPlanError> {
-    let lengths = plan.study.filter(|_| plan.kind == RunKind::Explain);
-    Ok(lengths.ok_or(PlanError::NoExplanation)?)
+    match PlannedKind::of(plan)? {
+        PlannedKind::Explain(lengths) => Ok(*lengths),
+        PlannedKind::Compare | PlannedKind::Sweep | PlannedKind::Concurrency(_) => {
+            Err(PlanError::NoExplanation.into())
+        }
+    }
 }
 
 fn explain_held(

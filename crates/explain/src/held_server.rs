@@ -37,7 +37,6 @@ pub trait HeldServer {
 
 /// What does not change from slice to slice.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct LoopFacts {
     /// The variant's name in the plan.
     pub variant: String,
@@ -53,12 +52,8 @@ pub struct LoopFacts {
     pub is_root: bool,
     /// Knobs that say how much there is of a resource. A second server that has less of it can run beside this one.
     pub knobs: Vec<ResourceKnob>,
-    /// Whether [`Perturbation::Delay`] can be made: a library of this machine is loaded into the second server.
-    pub can_delay: bool,
-    /// Whether [`Perturbation::Squeeze`] can be made: only on this machine.
-    pub can_squeeze: bool,
-    /// Whether [`Perturbation::Burn`] can be made here. Another machine may have no burner.
-    pub can_burn: bool,
+    /// Whether it can be sampled, and a burner, a squeezer or a library of delays can be beside or in it: only on this machine.
+    pub can_be_probed: bool,
 }
 
 impl LoopFacts {
@@ -72,9 +67,7 @@ impl LoopFacts {
             client_cpus: None,
             is_root: false,
             knobs: Vec::new(),
-            can_delay: false,
-            can_squeeze: false,
-            can_burn: false,
+            can_be_probed: false,
         }
     }
 }

@@ -112,9 +112,7 @@ impl HeldServer for StudiedServer<'_, '_> {
             client_cpus: Some(self.client_cpus.clone()),
             is_root: rustix::process::geteuid().is_root(),
             knobs: self.server.resource_knobs().unwrap_or_default(),
-            can_delay: self.server.is_here(),
-            can_squeeze: self.server.is_here(),
-            can_burn: true,
+            can_be_probed: self.server.can_be_probed(),
         }
     }
 

@@ -439,3 +439,12 @@ impl Shared {
         lost.unwrap_or_else(|| ("its link ended".to_owned(), "start again".to_owned()))
     }
 }
+
+/// Drops what has connections, all at the same time: each waits for the end of its agent.
+pub fn end_all<C: Send>(connected: impl IntoIterator<Item = C>) {
+    thread::scope(|scope| {
+        for one in connected {
+            scope.spawn(move || drop(one));
+        }
+    });
+}

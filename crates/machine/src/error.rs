@@ -2,7 +2,7 @@
 //! not this one.
 
 use crate::call_error::CallError;
-use crate::local::LocalError;
+use crate::local_error::LocalError;
 use crate::transport::OpenError;
 
 /// What went wrong with a machine.

@@ -23,6 +23,12 @@ pub enum FrameError {
     Message(#[from] serde_json::Error),
 }
 
+/// The first words of a line on the agent's standard output, after which frames begin. What comes before it are the login
+/// files' words.
+pub fn marker(nonce: &str) -> String {
+    format!("showdown-{nonce} ")
+}
+
 /// A message as the bytes of its frame.
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     let mut frame = vec![0; HEAD];

@@ -61,8 +61,11 @@ impl HostEntry {
 }
 
 /// Checks that an address is the same machine for these clients as here: on another machine, a loopback address is that one.
-pub fn check_is_one_machine(address: IpAddr, clients: &[HostEntry]) -> Result<(), OtherLoopback> {
-    match clients.iter().find(|client| client.is_elsewhere()) {
+pub fn check_is_one_machine<'h>(
+    address: IpAddr,
+    clients: impl IntoIterator<Item = &'h HostEntry>,
+) -> Result<(), OtherLoopback> {
+    match clients.into_iter().find(|client| client.is_elsewhere()) {
         Some(client) if address.is_loopback() => Err(OtherLoopback { address, client: client.name.clone() }),
         _ => Ok(()),
     }

@@ -7,7 +7,8 @@
 //! all of `host` and `workload`, so files, processes, settings and their keepers stay local to their machine; what crosses
 //! the connection is coarse.
 //!
-//! - [`Machine`]: what a run needs of a machine with servers; [`SystemUnderTest`]: what it needs of one server there.
+//! - [`Machine`]: what a run needs of a machine with servers; [`SystemUnderTest`]: what it needs of one server there; [`Probing`]:
+//!   what a study asks of the machine of this process alone.
 //! - [`LocalMachine`]: this machine as one. [`RemoteMachine`]: one behind a connection; its agent has a local one.
 //! - [`hosts_file`]: the user's machines, and how each is reached.
 //! - [`transport`]: ways to an agent: a child process, or the system's ssh, which brings the program there first.
@@ -31,7 +32,6 @@ pub mod agent;
 mod call_error;
 pub mod clock;
 mod connection;
-mod end_all;
 mod error;
 pub mod frame;
 mod host_entry;
@@ -40,34 +40,35 @@ mod host_text;
 pub mod hosts_file;
 pub mod load_client;
 mod local;
+mod local_error;
 mod lock;
 mod machine;
 mod network_path;
 mod one_kernel;
 mod open_port;
+mod probing;
 pub mod program;
 mod program_channel;
 pub mod protocol;
 mod reach;
 mod remote;
-mod sampling;
 pub mod survey;
 mod system_under_test;
 mod throughput_span;
 pub mod transport;
 
-pub use connection::Connection;
-pub use end_all::end_all;
+pub use connection::{Connection, end_all};
 pub use error::MachineError;
 pub use host_entry::{HostEntry, OtherLoopback, PlannedHostError, check_is_one_machine};
 pub use hosts_file::{Hosts, HostsFileError};
 pub use load_client::{ClientsError, HostClient};
-pub use local::{LocalError, LocalMachine, knob_value};
-pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, ServerSqueeze};
+pub use local::{LocalMachine, knob_value};
+pub use local_error::LocalError;
+pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
 pub use network_path::{PathCapacity, Throughput, measure_path, measure_together};
 pub use one_kernel::{THIS_MACHINE, on_one_kernel};
+pub use probing::{Probing, Sampling, ServerSqueeze};
 pub use program_channel::{ProgramInput, ProgramOutput};
 pub use reach::ReachOptions;
 pub use remote::RemoteMachine;
-pub use sampling::Sampling;
 pub use system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};

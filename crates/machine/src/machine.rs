@@ -1,7 +1,8 @@
 //! [`Machine`]: what a run needs of a machine with servers, whether that is this one or one behind a connection. What starts
 //! there is a [`SystemUnderTest`].
 //!
-//! Everything that crosses this interface is plain data: no process, file or descriptor of the machine leaves it.
+//! Everything that crosses this interface is plain data: no process, file or descriptor of the machine leaves it. What only the
+//! machine of this process can do is [`Probing`].
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -9,14 +10,11 @@ use std::time::{Duration, Instant};
 use host::knobs::KnobChange;
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
-use profile::{
-    Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
-};
 use serde::{Deserialize, Serialize};
 use workload::{ServerVariant, Workload};
 
 use crate::error::MachineError;
-use crate::sampling::Sampling;
+use crate::probing::Probing;
 use crate::system_under_test::SystemUnderTest;
 
 /// A machine that runs servers under test. Dropping it stops and restores what is left of them.
@@ -64,61 +62,11 @@ pub trait Machine: Send + Sync {
     /// The room for the servers' files; none where it is not known.
     fn room(&self) -> Option<Room>;
 
-    /// Samples the CPU time of the server of this trial, with stacks.
-    fn sample_cpu(
-        &self,
-        trial: u32,
-        options: &CpuSamplerOptions,
-    ) -> Result<Box<dyn Sampling<Stacks>>, MachineError>;
-
-    /// Samples what the threads of the server of this trial wait for.
-    fn sample_threads(
-        &self,
-        trial: u32,
-        options: &ThreadSamplerOptions,
-    ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError>;
-
-    /// Watches where the threads of the server of this trial wait, with their stacks.
-    fn sample_waits(
-        &self,
-        trial: u32,
-        options: &WaitSamplerOptions,
-    ) -> Result<Box<dyn Sampling<Waits>>, MachineError>;
-
-    /// Watches what the threads of the server of this trial do, and which connections they serve, instant by instant. It
-    /// listens at these ports.
-    fn sample_activity(
-        &self,
-        trial: u32,
-        options: &WaitSamplerOptions,
-        ports: &[u16],
-    ) -> Result<Box<dyn Sampling<Activity>>, MachineError>;
-
-    /// Takes this share of the time of each of these CPUs, 0 to 0.9. The result is the share that was left for others, 0 to 1.
-    fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<f64>>, MachineError>;
-
-    /// Takes a share of what this trial's server has of a resource. The result is the share that it was left with, 0 to 1.
-    fn squeeze(&self, trial: u32, squeeze: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError>;
+    /// What only the machine of this process can do; none where this is another one.
+    fn probing(&self) -> Option<&dyn Probing>;
 
     /// Removes the files of a trial's server, which has ended.
     fn remove_data(&self, trial: u32);
-}
-
-/// What is taken from a server.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ServerSqueeze {
-    /// This share of its resident memory, 0 to 1.
-    Memory {
-        /// The share.
-        share: f64,
-    },
-    /// Reads from the disk of its files: this share of what it reads itself.
-    DiskReads {
-        /// The share, 0 to 1.
-        share: f64,
-        /// What the server reads, bytes a second.
-        bytes_per_s: f64,
-    },
 }
 
 /// What a server is started with.

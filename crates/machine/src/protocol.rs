@@ -53,12 +53,6 @@ pub const HOST_SILENCE: Duration = Duration::from_secs(10);
 /// first.
 pub const CONTROLLER_SILENCE: Duration = Duration::from_secs(15);
 
-/// The first words of a line on the agent's standard output, after which frames begin. What comes before it are the login
-/// files' words.
-pub fn marker(nonce: &str) -> String {
-    format!("showdown-{nonce} ")
-}
-
 /// Who the agent is: its first message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
@@ -90,6 +84,13 @@ impl Hello {
     /// Whether the two can talk to each other.
     pub fn fits(&self, other: &Self) -> bool {
         (self.protocol, &self.version) == (other.protocol, &other.version)
+    }
+}
+
+impl Request {
+    /// Whether it is answered at once, before all other work: it takes no time, and waits for nothing.
+    pub fn is_at_once(&self) -> bool {
+        matches!(self, Self::ReadClocks(_) | Self::Interrupt(_))
     }
 }
 
@@ -165,7 +166,18 @@ const LOGS: usize = MAX_FRAME_BYTES;
 /// The same of samples: an agent sends a million values at most in one reply, of up to 25 bytes.
 const SAMPLES: usize = 32 << 20;
 
-/// Makes the enum of all requests, and connects each with its answer.
+/// Answers a call: what an agent does for it.
+pub trait Answers<C: Call> {
+    /// The answer, or why there is none.
+    fn answer(&self, call: C) -> Result<C::Answer, CallError>;
+}
+
+/// An answer in its reply.
+fn value(answer: impl Serialize) -> Value {
+    serde_json::to_value(answer).expect("answers are plain data")
+}
+
+/// Makes the enum of all requests, connects each with its answer, and gives it to who answers it: a call without one does not compile.
 macro_rules! requests {
     ($($name:ident => $answer:ty, $most:ident;)*) => {
         /// What the controller can ask.
@@ -173,6 +185,18 @@ macro_rules! requests {
         #[serde(rename_all = "snake_case")]
         pub enum Request {
             $(#[doc = concat!("See [`", stringify!($name), "`].")] $name($name),)*
+        }
+
+        impl Request {
+            /// The reply of an agent that answers all calls.
+            pub fn answer<A>(self, agent: &A) -> Result<Value, CallError>
+            where
+                $(A: Answers<$name>,)*
+            {
+                match self {
+                    $(Self::$name(call) => agent.answer(call).map(value),)*
+                }
+            }
         }
 
         $(

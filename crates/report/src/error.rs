@@ -1,5 +1,8 @@
 //! Errors of the reports.
 
+use std::io;
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 /// Why a report cannot be made.
@@ -15,4 +18,12 @@ pub enum ReportError {
     /// The page has no placeholder for the data; a bug of its build.
     #[error("assets/report.html has no placeholder for the data: run `npm run build` in web/")]
     Page,
+    /// The page cannot be written.
+    #[error("{} cannot be written: make room, or name a file with -o", path.display())]
+    Write {
+        /// The path of the page.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
 }

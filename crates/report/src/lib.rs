@@ -43,15 +43,16 @@ mod table;
 mod telemetry;
 mod timeline;
 mod tuned;
-mod watts;
 mod watts_columns;
 mod words;
+mod write;
 
 use archive::Run;
 use archive::model::ExplanationBasis;
 use cost::pricing::CostReport;
 
 pub use self::error::ReportError;
+pub use self::write::{page_of, write_html, write_page};
 
 /// The file name of the HTML report in its run directory.
 pub const FILE_NAME: &str = "report.html";

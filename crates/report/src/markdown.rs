@@ -1,4 +1,6 @@
-//! The verdict as Markdown, with what qualifies it, for a pull request or an issue.
+//! The verdict as Markdown, with what qualifies it, for a pull request or an issue. Its watts are in [`watts`].
+
+mod watts;
 
 use crate::{
     concurrency,
@@ -6,7 +8,7 @@ use crate::{
     explained,
     record::ReportedRun,
     table::status,
-    tuned, watts, words,
+    tuned, words,
 };
 use archive::{
     Run, RunState,

@@ -1,5 +1,5 @@
 //! The watts of trials as columns of the CSV report: for each meter what its watts include, watts at load and idle, and operations a
-//! joule. Figures of variants are left to [`crate::watts`].
+//! joule. Figures of variants are left to [`crate::markdown`].
 
 use std::collections::BTreeSet;
 

@@ -149,13 +149,6 @@ pub fn write(option: &'static str, path: &Path, bytes: &[u8]) -> Result<(), Outp
     file.commit()
 }
 
-/// Writes a file whose name the user did not choose: whatever has this name is replaced, and no link is followed.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = hide(path, None)?;
-    file.write_all(bytes)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
 fn kind_of(path: &Path) -> Result<OutputKind, OutputProblem> {
     if path == Path::new("-") {
         return Ok(OutputKind::Stream(io::stdout().as_fd().try_clone_to_owned()?.into()));

@@ -11,7 +11,7 @@ use std::{fs, io};
 use archive::Run;
 use archive::layout::SEARCH;
 use archive::model::{Measure, Plan, ReplacedMeasure, RunLength};
-use bakeoff::event::Event;
+use bakeoff::event::{Event, Observer};
 use bakeoff::held::StudyEnd;
 use bakeoff::plan_request::{self, PlanRequest};
 use bakeoff::{
@@ -39,17 +39,6 @@ const QUICK_LOOP: Duration = Duration::from_millis(600);
 const LONGEST_WAIT: Duration = Duration::from_mins(10);
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// What happens in a search.
-pub enum TuneEvent {
-    /// What is tried now, or what was learnt.
-    Said(String),
-    /// Something of a trial.
-    Trial(Event),
-}
-
-/// Receives events.
-pub type TuneObserver<'a> = dyn FnMut(TuneEvent) + Send + 'a;
-
 /// Runs the trials of a search.
 pub struct BakeoffLab<'a> {
     request: PlanRequest,
@@ -58,7 +47,7 @@ pub struct BakeoffLab<'a> {
     permissions: RunPermissions<'a>,
     root: PathBuf,
     context: &'a RunContext,
-    observe: &'a mut TuneObserver<'a>,
+    observe: &'a mut Observer<'a>,
     begun: Instant,
     /// The measure of all stages, which the first one decides, and what it replaced.
     measure: Option<(Measure, Option<ReplacedMeasure>)>,
@@ -79,7 +68,7 @@ impl<'a> BakeoffLab<'a> {
         permissions: RunPermissions<'a>,
         root: PathBuf,
         context: &'a RunContext,
-        observe: &'a mut TuneObserver<'a>,
+        observe: &'a mut Observer<'a>,
     ) -> Self {
         Self {
             request,
@@ -144,18 +133,14 @@ impl<'a> BakeoffLab<'a> {
     fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunPlanError> {
         let Self { permissions, root, context, observe, .. } = self;
         let permissions = *permissions;
-        in_a_thread(|| {
-            run_plan(plan, permissions, root, context, &mut |event| observe(TuneEvent::Trial(event)))
-        })
+        in_a_thread(|| run_plan(plan, permissions, root, context, observe))
     }
 
     /// Holds the servers of a plan in a thread of its own.
     fn hold(&mut self, plan: &Plan) -> Result<StudyEnd<HeldFigures>, RunPlanError> {
         let Self { permissions, context, observe, .. } = self;
         let permissions = *permissions;
-        in_a_thread(|| {
-            held_figures(plan, permissions, context, &mut |event| observe(TuneEvent::Trial(event)))
-        })
+        in_a_thread(|| held_figures(plan, permissions, context, observe))
     }
 
     /// The figures of the baseline, from a server that is held. An error says why there are none.
@@ -208,7 +193,7 @@ impl<'a> BakeoffLab<'a> {
             run.facts.as_ref().and_then(|facts| replacement_before_gains(planned, facts, &trials));
         let Some((measure, replaced)) = replacement else { return Ok(false) };
         let sentence = replaced_sentence(&measure, &replaced);
-        (self.observe)(TuneEvent::Trial(Event::MeasureReplaced { sentence }));
+        (self.observe)(Event::MeasureReplaced { sentence });
         // Its trials answer nothing, as those of a first block whose measure is replaced.
         fs::remove_dir_all(&run.dir)
             .map_err(|error| LabError::Failed(format!("cannot remove {}: {error}", run.dir.display())))?;
@@ -290,7 +275,7 @@ impl TuningLab for BakeoffLab<'_> {
     }
 
     fn say(&mut self, what: &str) {
-        (self.observe)(TuneEvent::Said(what.to_owned()));
+        (self.observe)(Event::Said { what: what.to_owned() });
     }
 }
 

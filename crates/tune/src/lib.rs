@@ -10,6 +10,9 @@
 //! | [`mod@search`] | equal servers, screening, race, stack, dropping one at a time, confirmation |
 //! | [`bakeoff_lab`] | trials of real servers, and what is read of them |
 //! | [`mod@record`] | what was found, as `tuning.json` has it |
+//! | `request`, `tunable` | what is asked of a search, and the server that it names |
+//! | `search_run`, `situation_here` | a whole search on this machine, from a request to a run directory |
+//! | `pair` | two servers, and the comparison of their best |
 //! | [`menu`] | tunings as a list for people and programs |
 //! | [`catalogue`] | the tunings that come with the program, and the user's own |
 //!
@@ -26,20 +29,31 @@ pub mod bakeoff_lab;
 pub mod candidate;
 pub mod catalogue;
 mod condition;
+mod error;
 mod fit;
 pub mod lab;
 pub mod menu;
 mod one_sided;
+mod pair;
 mod raw;
 mod reading;
 pub mod record;
+mod request;
 pub mod search;
+mod search_run;
+mod situation_here;
+mod tunable;
 pub mod tuning;
 
 pub use candidate::{Candidate, NotTried, Situation, choose, knobs_as_tunings};
 pub use catalogue::{CatalogueError, TuningCatalogue, own_folder};
 pub use condition::Condition;
+pub use error::TuneError;
 pub use fit::why_not_fit;
 pub use lab::{LabError, TuningLab};
 pub use one_sided::one_sided;
+pub use pair::{comparison_of_best, searches_of_two};
+pub use request::{TuneRequest, TunedMeasure, Weakened};
+pub use search_run::{FinishedSearch, tune};
+pub use tunable::check;
 pub use tuning::{Durability, Expected, Level, Mechanism, Moves, Need, Scope, Security, Tuning};

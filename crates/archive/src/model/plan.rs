@@ -176,7 +176,10 @@ impl RunKind {
 
     /// Whether a run of this kind has trials, which can be run again and resumed.
     pub fn has_trials(self) -> bool {
-        matches!(self, Self::Compare | Self::Sweep)
+        match self {
+            Self::Compare | Self::Sweep => true,
+            Self::Explain | Self::Concurrency => false,
+        }
     }
 
     /// The name in the plan and in the index.

@@ -1,16 +1,14 @@
 //! The hosts of a plan without trials: the machine of its one server, where that is another one, and those that make the load.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use archive::model::Plan;
 use host::CpuSet;
 use load::engine::RunContext;
-use machine::{HostEntry, LocalMachine, Machine, ReachOptions};
+use machine::{LocalMachine, Machine, ReachOptions};
 
 use crate::machines::load_clients::LoadClients;
 use crate::machines::open::OtherMachines;
-use crate::plan;
-use crate::plan::error::PlanError;
+use crate::plan::cpus::RunCpus;
+use crate::plan::hosts::CheckedHosts;
 use crate::run::error::RunPlanError;
 use crate::run::event::Observer;
 
@@ -25,14 +23,16 @@ impl RunHosts {
     /// Reaches them for the run that has reserved this machine. `programs` are builds for hosts of other architectures.
     pub fn open(
         plan: &Plan,
+        hosts: &CheckedHosts,
+        cpus: &RunCpus,
         here: &LocalMachine,
         programs: &[String],
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
-        let reach = ReachOptions::to(&plan::hosts::entries(plan)?, programs)?.for_run(here.lock_owner());
-        let others = OtherMachines::open(plan, &reach, context, observe)?;
-        let clients = LoadClients::open(plan, &others, &reach, context, observe)?;
+        let reach = ReachOptions::to(hosts.all(), programs)?.for_run(here.lock_owner());
+        let others = OtherMachines::open(plan, hosts, &reach, context, observe)?;
+        let clients = LoadClients::open(hosts, cpus, &others, &reach, context, observe)?;
         Ok(Self { clients, others })
     }
 
@@ -47,11 +47,4 @@ impl RunHosts {
         let machine = self.others.get(&host.name).filter(|_| host.ssh.is_some())?;
         Some((machine, machine.cpus().clone()))
     }
-}
-
-/// Where the server of the first variant listens: at the address of its host, or at this machine's loopback.
-pub fn address_of_server(plan: &Plan) -> Result<IpAddr, PlanError> {
-    let host = plan.variants.first().and_then(|variant| plan.host_of(variant));
-    let entry = host.map(HostEntry::of_plan).transpose()?;
-    Ok(entry.map_or(Ipv4Addr::LOCALHOST.into(), |entry| entry.address))
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use archive::ArchiveError;
 use archive::model::{Facts, FlatFacts, Measure, Plan, TrialStatus, TrialTurns};
 use load::engine::RunContext;
+use load::inputs::slo::Slo;
 use machine::{Room, ServerOrder};
 use workload::{ServerVariant, Workload};
 
@@ -27,6 +28,8 @@ use crate::verdict::caveats::{MADE_BY, MADE_BY_SERVER};
 pub struct MachineLab<'a> {
     /// The plan's workload.
     pub workload: Workload,
+    /// The plan's objective.
+    pub objective: Option<Slo>,
     /// Where the servers run, and the client.
     pub machines: RunMachines<'a>,
     /// The variant of each variant point, as the workload has it.
@@ -46,6 +49,7 @@ impl MachineLab<'_> {
     fn setup<'s>(&'s self, plan: &'s Plan) -> TrialSetup<'s> {
         TrialSetup {
             plan,
+            objective: self.objective.as_ref(),
             machines: &self.machines,
             workload: &self.workload,
             context: self.context,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use archive::model::Plan;
 use load::engine::RunContext;
 use machine::load_client;
 use machine::{HostClient, HostEntry, ReachOptions};
 
 use crate::machines::open::OtherMachines;
-use crate::plan;
+use crate::plan::cpus::RunCpus;
+use crate::plan::hosts::CheckedHosts;
 use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
 
@@ -18,27 +18,29 @@ pub struct LoadClients(Vec<Arc<HostClient>>);
 impl LoadClients {
     /// Reaches them: the agents of the run's machines make load, too.
     pub fn open(
-        plan: &Plan,
+        hosts: &CheckedHosts,
+        cpus: &RunCpus,
         others: &OtherMachines,
         reach: &ReachOptions,
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
-        let mut hosts = plan::hosts::clients(plan)?;
-        if hosts.is_empty() {
+        let mut clients: Vec<HostEntry> = hosts.clients().cloned().collect();
+        if clients.is_empty() {
             return Ok(Self(Vec::new()));
         }
-        for host in hosts.iter_mut().filter(|host| host.ssh.is_none() && host.cpus.is_none()) {
+        for host in clients.iter_mut().filter(|host| host.ssh.is_none() && host.cpus.is_none()) {
             // This machine has servers, too, on its other CPUs.
-            host.cpus = plan.cpus.client.parse().ok();
+            host.cpus = Some(cpus.client.clone());
         }
-        observe(Event::Doing { what: format!("connecting to the clients {}", plan.clients.join(", ")) });
+        let names: Vec<&str> = clients.iter().map(|host| host.name.as_str()).collect();
+        observe(Event::Doing { what: format!("connecting to the clients {}", names.join(", ")) });
         let open = |host: &HostEntry| match others.get(&host.name) {
             Some(machine) => HostClient::on(host, machine).map(Arc::new),
             // This machine, which the run has reserved.
             None => HostClient::open(host, reach, &context.interrupted, &|_, _| ()).map(Arc::new),
         };
-        Ok(Self(hosts.iter().map(open).collect::<Result<_, _>>()?))
+        Ok(Self(clients.iter().map(open).collect::<Result<_, _>>()?))
     }
 
     /// The context of a load that they make.

@@ -11,6 +11,7 @@ pub mod network_survey;
 pub mod of_run;
 pub mod open;
 pub mod power;
+pub mod prepared;
 pub mod shared_cpus;
 pub mod shared_kernel;
 pub mod text;

@@ -11,8 +11,8 @@ use machine::{HostEntry, MachineError, measure_path, measure_together};
 use crate::machines;
 use crate::machines::network_paths::{Ends, HostName, NetworkPaths, between, between_all, named_host};
 use crate::machines::open::OtherMachines;
-use crate::plan;
-use crate::plan::error::PlanError;
+use crate::plan::check::CheckedPlan;
+use crate::plan::hosts::CheckedHosts;
 use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
 
@@ -28,11 +28,11 @@ const THROUGHPUTS: u32 = 4;
 /// same time. What cannot be measured is told and left out: the trials need other ports. An error if the objective of the plan cannot
 /// be met over them.
 pub fn measure_networks(
-    plan: &Plan,
+    checked: &CheckedPlan<'_>,
     others: &OtherMachines,
     observe: &mut Observer<'_>,
 ) -> Result<NetworkPaths, RunPlanError> {
-    let ends = ends(plan)?;
+    let ends = ends(checked.plan, &checked.hosts);
     let shared = shared(&ends);
     let measurements = (ends.len() + shared.len()) as u32;
     let each = EACH.min(LONGEST / THROUGHPUTS / measurements.max(1));
@@ -51,7 +51,7 @@ pub fn measure_networks(
         let measured = told(between, observe, measure)?;
         paths.of_servers.extend(measured.map(|throughput| (server, throughput)));
     }
-    check_objective(plan, &paths)?;
+    check_objective(&checked.plan.measure, checked.objective.as_ref(), &paths)?;
     Ok(paths)
 }
 
@@ -80,10 +80,13 @@ fn told<T>(
 }
 
 /// An objective that the round trip alone exceeds is met at no rate: it is better to say so than to try rates for minutes.
-fn check_objective(plan: &Plan, paths: &NetworkPaths) -> Result<(), RunPlanError> {
-    let Measure::Capacity { slo } = &plan.measure else { return Ok(()) };
-    let limit_us = slo.parse::<Slo>().ok().and_then(|slo| slo.latency_limit_us());
-    let Some(limit_us) = limit_us else { return Ok(()) };
+fn check_objective(
+    measure: &Measure,
+    objective: Option<&Slo>,
+    paths: &NetworkPaths,
+) -> Result<(), RunPlanError> {
+    let Measure::Capacity { slo } = measure else { return Ok(()) };
+    let Some(limit_us) = objective.and_then(Slo::latency_limit_us) else { return Ok(()) };
     let farthest = paths.of_pairs.iter().max_by(|(_, a), (_, b)| a.round_trip_us.total_cmp(&b.round_trip_us));
     match farthest {
         Some(((client, server), path)) if path.round_trip_us >= limit_us => Err(RunPlanError::TooFar {
@@ -98,9 +101,9 @@ fn check_objective(plan: &Plan, paths: &NetworkPaths) -> Result<(), RunPlanError
 }
 
 /// Every client with every server on another machine.
-fn ends(plan: &Plan) -> Result<Vec<Ends>, PlanError> {
+fn ends(plan: &Plan, hosts: &CheckedHosts) -> Vec<Ends> {
     let elsewhere = |host: &HostEntry| host.ssh.is_some().then(|| host.name.clone());
-    let mut clients: Vec<HostName> = plan::hosts::clients(plan)?.iter().map(elsewhere).collect();
+    let mut clients: Vec<HostName> = hosts.clients().map(elsewhere).collect();
     if clients.is_empty() {
         clients.push(None);
     }
@@ -116,7 +119,7 @@ fn ends(plan: &Plan) -> Result<Vec<Ends>, PlanError> {
         let others = servers.iter().filter(|server| *server != client);
         others.map(|server| (client.clone(), server.clone())).collect::<Vec<_>>()
     };
-    Ok(clients.iter().flat_map(of_client).collect())
+    clients.iter().flat_map(of_client).collect()
 }
 
 /// The servers with several clients on other machines, and these clients.
@@ -134,32 +137,35 @@ mod tests {
     use machine::{PathCapacity, Throughput};
 
     use super::*;
+    use crate::plan::check::objective;
+    use crate::plan::error::PlanError;
     use crate::testing::plan::{PLAN, planned_host};
 
     #[test]
     fn an_objective_below_the_round_trip_is_refused_with_one_that_is_not() {
-        let mut plan: Plan = PLAN.parse().expect("a plan");
         let throughput = Throughput { to_clients: 1e9, to_server: 1e9 };
         let path = |round_trip_us| PathCapacity { round_trip_us, throughput };
         let ends = |client: &str| (Some(client.to_owned()), Some("a".to_owned()));
         let of_pairs = [(ends("near"), path(80.0)), (ends("far"), path(102_300.0))].into();
         let paths = NetworkPaths { of_pairs, ..NetworkPaths::default() };
-        plan.measure = Measure::Capacity { slo: "p99<5ms".to_owned() };
-        let refused = check_objective(&plan, &paths).expect_err("5 ms are not enough").to_string();
+        let check = |measure: &Measure| {
+            check_objective(measure, objective(measure).expect("an objective").as_ref(), &paths)
+        };
+        let capacity = |slo: &str| Measure::Capacity { slo: slo.to_owned() };
+        let refused = check(&capacity("p99<5ms")).expect_err("5 ms are not enough").to_string();
         assert_eq!(
             refused,
             "a round trip between client far and a takes 102.3 ms, so no rate can meet p99<5ms: take a nearer client, or an \
              objective for this network, such as --slo 'p99<108ms'"
         );
-        plan.measure = Measure::Capacity { slo: "p99<108ms".to_owned() };
-        assert!(check_objective(&plan, &paths).is_ok());
-        plan.measure = Measure::MaxThroughput;
-        assert!(check_objective(&plan, &paths).is_ok(), "it has no objective");
+        assert!(check(&capacity("p99<108ms")).is_ok());
+        assert!(check(&Measure::MaxThroughput).is_ok(), "it has no objective");
     }
 
     #[test]
     fn each_client_has_a_path_to_each_server_on_another_machine() -> Result<(), PlanError> {
         let mut plan: Plan = PLAN.parse().expect("a plan");
+        let ends = |plan: &Plan| Ok::<_, PlanError>(ends(plan, &CheckedHosts::read(plan)?));
         assert_eq!(ends(&plan)?, [], "all on this machine");
         plan.hosts = ["a", "b", "c"].map(|name| planned_host(name, "10.1.0.5")).into();
         plan.variants[0].host = Some("a".to_owned());

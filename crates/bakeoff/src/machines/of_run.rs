@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use archive::model::{Facts, FlatFacts, Plan, PlannedHost, Variant};
 use host::CpuSet;
-use machine::{HostEntry, Machine, MachineError};
+use machine::{Machine, MachineError};
 
 use crate::machines;
 use crate::machines::network_paths::NetworkPaths;
 use crate::machines::shared_kernel;
+use crate::plan::hosts::CheckedHosts;
 
 /// Index of this machine.
 pub const HERE: usize = 0;
@@ -52,16 +53,17 @@ pub struct Place {
 }
 
 impl<'m> RunMachines<'m> {
-    /// The machines of a checked plan: `here`, and the others with their entries.
+    /// The machines of a plan with these hosts: `here`, and the others.
     pub fn new(
         plan: &Plan,
+        hosts: &CheckedHosts,
         here: RunMachine<'m>,
         others: impl IntoIterator<Item = RunMachine<'m>>,
         client_cpus: CpuSet,
     ) -> Self {
         let machines: Vec<RunMachine<'m>> = [here].into_iter().chain(others).collect();
         let place = |host: &PlannedHost| {
-            let entry = HostEntry::of_plan(host).ok()?;
+            let entry = hosts.get(&host.name)?;
             let is_it = |machine: &RunMachine<'_>| machine.name.as_ref() == Some(&entry.name);
             // One without `ssh` is this machine.
             let machine = machines.iter().position(is_it).unwrap_or(HERE);

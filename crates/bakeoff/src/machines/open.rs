@@ -3,12 +3,12 @@
 
 use std::thread;
 
-use archive::model::{Plan, PlannedHost};
+use archive::model::Plan;
 use load::engine::RunContext;
 use machine::{HostEntry, MachineError, ReachOptions, RemoteMachine, end_all};
 
 use crate::machines;
-use crate::plan::error::PlanError;
+use crate::plan::hosts::CheckedHosts;
 use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
 
@@ -19,19 +19,19 @@ impl OtherMachines {
     /// Reaches those that variants of the plan are on, and its clients. Where one cannot be reached, the others are released.
     pub fn open(
         plan: &Plan,
+        hosts: &CheckedHosts,
         reach: &ReachOptions,
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
-        let is_used = |host: &&PlannedHost| {
+        let is_used = |host: &&HostEntry| {
             plan.clients.contains(&host.name)
                 || plan.variants.iter().any(|variant| {
                     machines::draw::machines(plan, variant).iter().any(|drawn| drawn.name == host.name)
                 })
         };
-        let hosts = plan.hosts.iter().filter(is_used).filter(|host| host.ssh.is_some());
-        let entries: Vec<HostEntry> =
-            hosts.map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect::<Result<_, _>>()?;
+        let is_elsewhere = |host: &&HostEntry| host.ssh.is_some();
+        let entries: Vec<&HostEntry> = hosts.all().iter().filter(is_used).filter(is_elsewhere).collect();
         if entries.is_empty() {
             return Ok(Self(Vec::new()));
         }

@@ -5,6 +5,7 @@ use archive::model::{Facts, Plan, PlannedHost, Variant};
 use host::CpuSet;
 
 use crate::machines;
+use crate::plan::cpus::cpu_list;
 
 /// Whether a client and a server of the plan share CPUs.
 pub fn client_and_server_share_cpus(plan: &Plan, facts: &Facts) -> bool {
@@ -46,7 +47,7 @@ impl<'p> Site<'p> {
         Self {
             host: elsewhere.map(|host| host.name.as_str()),
             boot: of_machine.and_then(|facts| facts.get("kernel.boot_id")).cloned(),
-            cpus: cpus.map(|cpus| cpus.parse().unwrap_or_default()),
+            cpus: cpus.map(|cpus| cpu_list(cpus).unwrap_or_default()),
         }
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
 use archive::model::{Facts, FlatFacts, Plan, PlannedHost, Variant, plural};
-use host::CpuSet;
+
+use crate::plan::cpus::cpu_list;
 
 /// Marks in the names of processors that say nothing.
 const NOISE: &[&str] = &["(R)", "(TM)", "(r)", "(tm)", " CPU", " Processor"];
@@ -68,7 +69,7 @@ pub fn fewest_server_cpus(plan: &Plan, facts: &Facts) -> Option<usize> {
 }
 
 fn count(cpus: &str) -> Option<usize> {
-    cpus.parse::<CpuSet>().ok().map(|cpus| cpus.len()).filter(|count| *count > 0)
+    cpu_list(cpus).ok().map(|cpus| cpus.len())
 }
 
 fn online(facts: &FlatFacts) -> Option<usize> {

@@ -1,24 +1,47 @@
-//! Checks a plan before anything is started, also a plan that the user wrote.
+//! Checks a plan before anything is started, also a plan that the user wrote. What runs use is the result: a [`CheckedPlan`].
 
 use archive::model::{FORMAT, Measure, Plan, RunKind, Vary};
-use host::CpuSet;
 use host::knobs::{self, Knob};
 use load::inputs::slo::Slo;
-use workload::{Catalogue, Workload};
+use workload::{Catalogue, ServerVariant, Workload};
 
 use crate::plan;
+use crate::plan::cpus::RunCpus;
 use crate::plan::error::PlanError;
+use crate::plan::hosts::CheckedHosts;
+use crate::plan::kind::PlannedKind;
 use crate::plan::variant::server_variant;
 use crate::plan::variant_point::{VariantPoint, variant_points};
 use crate::run::first_block::may_fall_back;
 
+/// A plan that can be run, with what its texts mean. [`check`] alone makes one, so nothing after it reads a text of the plan again.
+#[derive(Clone, Debug)]
+pub struct CheckedPlan<'p> {
+    /// The plan.
+    pub plan: &'p Plan,
+    /// Its kind.
+    pub kind: PlannedKind<'p>,
+    /// Its workload.
+    pub workload: Workload,
+    /// The objective of its measure, if that has one.
+    pub objective: Option<Slo>,
+    /// The hosts that it names.
+    pub hosts: CheckedHosts,
+    /// The CPUs of this machine.
+    pub cpus: RunCpus,
+    /// Its variants at their points.
+    pub points: Vec<VariantPoint>,
+    /// The variant of each point, as the workload has it.
+    pub variants: Vec<ServerVariant>,
+}
+
 /// Checks that a plan can be run.
-pub fn check(plan: &Plan) -> Result<(), PlanError> {
+pub fn check(plan: &Plan) -> Result<CheckedPlan<'_>, PlanError> {
     if plan.format != FORMAT {
         return Err(PlanError::Format(plan.format));
     }
     plan::limits::check(plan)?;
-    plan::hosts::check(plan)?;
+    let hosts = plan::hosts::check(plan)?;
     let workload = Catalogue::default().find(&plan.workload)?;
     if workload.load.is_runner() {
         if !plan.hosts.is_empty() {
@@ -28,8 +51,10 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     } else if let Measure::OneByOne { .. } = plan.measure {
         return Err(PlanError::NotOneByOne(workload.name));
     }
-    if plan.kind == RunKind::Explain {
-        check_explanation(plan, &workload)?;
+    let kind = PlannedKind::of(plan)?;
+    match kind {
+        PlannedKind::Explain(_) => check_explanation(plan, &workload)?,
+        PlannedKind::Compare | PlannedKind::Sweep | PlannedKind::Concurrency(_) => {}
     }
     let has_users = workload.load.has_users(plan.on_op.as_deref());
     if plan.measure.is_of_users() && !has_users {
@@ -48,7 +73,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     if has_users && needs_rates {
         return Err(PlanError::UsersAtRate(workload.name));
     }
-    check_measure(plan)?;
+    let objective = check_measure(plan)?;
     check_breaking_point(plan)?;
     if plan.fallback.is_some() && !may_fall_back(plan, &workload) {
         return Err(PlanError::Fallback);
@@ -58,17 +83,23 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     {
         return Err(PlanError::Turns(why));
     }
-    let has_servers_here = plan.variants.iter().any(|variant| plan.is_here(variant));
-    let server = has_servers_here.then_some(&plan.cpus.server);
-    for cpus in server.into_iter().chain([&plan.cpus.client]) {
-        if cpus.parse::<CpuSet>().map_or(true, |set| set.is_empty()) {
-            return Err(PlanError::CpuList(cpus.clone()));
-        }
-    }
+    let cpus = RunCpus::of(plan)?;
     if let Some(operation) = &plan.on_op {
         workload.only(operation)?;
     }
-    check_connections(plan, &workload)
+    let points = variant_points(plan);
+    let variants = server_variants(plan, &workload, &points)?;
+    check_connections(plan, &points, &variants)?;
+    Ok(CheckedPlan { plan, kind, workload, objective, hosts, cpus, points, variants })
+}
+
+/// The variant of each point, as the workload has it.
+pub fn server_variants(
+    plan: &Plan,
+    workload: &Workload,
+    points: &[VariantPoint],
+) -> Result<Vec<ServerVariant>, PlanError> {
+    points.iter().map(|point| Ok(server_variant(workload, &point.variant(plan))?)).collect()
 }
 
 /// Checks that the servers of a plan can be held under load, all at the same time.
@@ -111,19 +142,17 @@ fn shares_machine(plan: &Plan, point: &VariantPoint) -> bool {
     here || on_it > 1
 }
 
-/// Checks that the plan only sets kernel settings that are usual in comparisons, or that the user allowed.
-pub fn check_kernel_settings(plan: &Plan, allowed: &[Knob]) -> Result<(), PlanError> {
-    let workload = Catalogue::default().find(&plan.workload)?;
-    for variant_point in variant_points(plan) {
-        let variant = server_variant(&workload, &variant_point.variant(plan))?;
+impl CheckedPlan<'_> {
+    /// Checks that it only sets kernel settings that are usual in comparisons, or that the user allowed.
+    pub fn check_kernel_settings(&self, allowed: &[Knob]) -> Result<(), PlanError> {
         let is_allowed = |knob: &Knob| {
             knobs::usual_purpose(knob).is_some() || allowed.iter().any(|other| other.path() == knob.path())
         };
-        if let Some(knob) = variant.kernel.into_keys().find(|knob| !is_allowed(knob)) {
-            return Err(PlanError::KernelSetting(knob));
+        match self.variants.iter().flat_map(|variant| variant.kernel.keys()).find(|knob| !is_allowed(knob)) {
+            Some(knob) => Err(PlanError::KernelSetting(knob.clone())),
+            None => Ok(()),
         }
     }
-    Ok(())
 }
 
 /// Checks a plan whose program under test makes the load: it has no rate and no connections that could be set.
@@ -159,10 +188,9 @@ pub fn moves_bytes(workload: &Workload, on_op: Option<&str>) -> bool {
     )
 }
 
-fn check_measure(plan: &Plan) -> Result<(), PlanError> {
-    if let Some(slo) = plan.measure.slo() {
-        slo.parse::<Slo>()?;
-    }
+/// Checks the measure, and reads its objective.
+fn check_measure(plan: &Plan) -> Result<Option<Slo>, PlanError> {
+    let objective = objective(&plan.measure)?;
     let varies = plan.sweep.iter().any(|axis| axis.vary == Vary::Rate);
     let is_at_rates = match &plan.measure {
         Measure::LatencyCurve { rates_per_s, .. } => rates_per_s.is_empty(),
@@ -186,7 +214,12 @@ fn check_measure(plan: &Plan) -> Result<(), PlanError> {
             return Err(PlanError::CpuTimeOfSweep);
         }
     }
-    Ok(())
+    Ok(objective)
+}
+
+/// The objective of a measure, if it has one. Plans are read here alone: a bad objective has one answer.
+pub fn objective(measure: &Measure) -> Result<Option<Slo>, PlanError> {
+    Ok(measure.slo().map(str::parse).transpose()?)
 }
 
 /// Checks that a plan has steps of transfers if its trials measure the breaking point, and nothing that these do not have.
@@ -215,10 +248,13 @@ fn check_breaking_point(plan: &Plan) -> Result<(), PlanError> {
 }
 
 /// Checks that every copy of every server gets a connection.
-fn check_connections(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
-    for variant_point in variant_points(plan) {
-        let instances = server_variant(workload, &variant_point.variant(plan))?.instances();
-        let connections = variant_point.connections(plan);
+fn check_connections(
+    plan: &Plan,
+    points: &[VariantPoint],
+    variants: &[ServerVariant],
+) -> Result<(), PlanError> {
+    for (variant_point, variant) in points.iter().zip(variants) {
+        let (instances, connections) = (variant.instances(), variant_point.connections(plan));
         if u32::from(instances) > connections {
             let name = variant_point.name(plan);
             return Err(PlanError::IdleInstances { name, instances, connections });

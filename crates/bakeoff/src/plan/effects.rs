@@ -7,8 +7,8 @@ use workload::definition::ReadyProbe;
 use workload::{Catalogue, ServerDefinition, Workload};
 
 use crate::plan;
+use crate::plan::check::server_variants;
 use crate::plan::error::PlanError;
-use crate::plan::variant::server_variant;
 use crate::plan::variant_point::variant_points;
 
 /// What a run of a plan does to this machine.
@@ -37,8 +37,7 @@ pub fn plan_effects(plan: &Plan) -> Result<PlanEffects, PlanError> {
     let workload = Catalogue::default().find(&plan.workload)?;
     let points = variant_points(plan);
     let (mut variants, mut kernel_settings, mut packages) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    for point in &points {
-        let variant = server_variant(&workload, &point.variant(plan))?;
+    for variant in server_variants(plan, &workload, &points)? {
         let shown = variant.to_string();
         if !variants.contains(&shown) {
             variants.push(shown);

@@ -32,6 +32,9 @@ pub enum PlanError {
     /// A plan without trials, given to a command that runs them.
     #[error("the plan has no trials: run it with `showdown run`")]
     NoTrials,
+    /// A plan of transfers without their steps, or another plan, given to a command that makes transfers.
+    #[error("the plan has no [concurrency]: run it with `showdown run`")]
+    NoSteps,
     /// An explanation of none, or of more servers than can be set side by side.
     #[error("give one variant to explain, or two whose CPU time is compared")]
     ExplainedVariants,

@@ -1,6 +1,7 @@
 //! The machines of a plan: those that its variants name, from the hosts file.
 
 use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr};
 
 use archive::model::{CpuSplit, Plan, PlannedHost, Variant};
 use load::sources::is_of_this_machine;
@@ -79,48 +80,79 @@ fn check_kinds(variants: &[Variant], hosts: &[PlannedHost], clients: &[String]) 
     Ok(())
 }
 
-/// Checks the machines of a plan, which somebody else may have written.
-pub fn check(plan: &Plan) -> Result<(), PlanError> {
-    for (at, host) in plan.hosts.iter().enumerate() {
-        HostEntry::of_plan(host)?.check_private()?;
-        if plan.hosts[..at].iter().any(|earlier| earlier.name == host.name) {
-            return Err(PlanError::HostTwice(host.name.clone()));
+/// The hosts of a plan, parsed: this file alone reads them, so that a bad one has one answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckedHosts {
+    entries: Vec<HostEntry>,
+    /// Those that make the load, by their index.
+    clients: Vec<usize>,
+}
+
+impl CheckedHosts {
+    /// Reads the hosts of a plan, which somebody else may have written. Each has a private address and a name of its own.
+    pub fn read(plan: &Plan) -> Result<Self, PlanError> {
+        let mut entries: Vec<HostEntry> = Vec::new();
+        for host in &plan.hosts {
+            let entry = HostEntry::of_plan(host)?;
+            entry.check_private()?;
+            if entries.iter().any(|earlier| earlier.name == entry.name) {
+                return Err(PlanError::HostTwice(entry.name));
+            }
+            entries.push(entry);
         }
+        let position = |name: &String| entries.iter().position(|entry| entry.name == *name);
+        let clients = plan.clients.iter().filter_map(position).collect();
+        Ok(Self { entries, clients })
     }
+
+    /// All of them.
+    pub fn all(&self) -> &[HostEntry] {
+        &self.entries
+    }
+
+    /// The one of this name.
+    pub fn get(&self, name: &str) -> Option<&HostEntry> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    /// Those that make the load, in their order.
+    pub fn clients(&self) -> impl Iterator<Item = &HostEntry> {
+        self.clients.iter().map(|index| &self.entries[*index])
+    }
+
+    /// Where the server of the plan's first variant listens: at the address of its host, or at this machine's loopback.
+    pub fn address_of_server(&self, plan: &Plan) -> IpAddr {
+        let host = plan.variants.first().and_then(|variant| plan.host_of(variant));
+        let entry = host.and_then(|host| self.get(&host.name));
+        entry.map_or(Ipv4Addr::LOCALHOST.into(), |entry| entry.address)
+    }
+}
+
+/// Reads the hosts of a plan, and checks that they are those that its variants and clients name.
+pub fn check(plan: &Plan) -> Result<CheckedHosts, PlanError> {
+    let hosts = CheckedHosts::read(plan)?;
     check_kinds(&plan.variants, &plan.hosts, &plan.clients)?;
     for name in named_by(&plan.variants, &plan.clients) {
         if plan.hosts.iter().all(|host| host.name != *name) {
             return Err(unknown_host(name, plan.hosts.iter().map(|host| host.name.as_str())));
         }
     }
-    check_clients(plan)
-}
-
-/// All hosts of a plan.
-pub fn entries(plan: &Plan) -> Result<Vec<HostEntry>, PlanError> {
-    plan.hosts.iter().map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect()
-}
-
-/// The hosts that make the load, in their order.
-pub fn clients(plan: &Plan) -> Result<Vec<HostEntry>, PlanError> {
-    let of_name = |name: &String| plan.hosts.iter().find(|host| host.name == *name);
-    let hosts = plan.clients.iter().filter_map(of_name);
-    hosts.map(|host| HostEntry::of_plan(host).map_err(PlanError::from)).collect()
+    check_clients(plan, &hosts)?;
+    Ok(hosts)
 }
 
 /// Whether the clients can share the load, and can reach all servers.
-fn check_clients(plan: &Plan) -> Result<(), PlanError> {
+fn check_clients(plan: &Plan, hosts: &CheckedHosts) -> Result<(), PlanError> {
     for (at, name) in plan.clients.iter().enumerate() {
         if plan.clients[..at].contains(name) {
             return Err(PlanError::ClientTwice(name.clone()));
         }
     }
-    let clients = clients(plan)?;
     let on_loopback = |variant: &&Variant| {
-        let entry = plan.host_of(variant).and_then(|host| HostEntry::of_plan(host).ok());
+        let entry = plan.host_of(variant).and_then(|host| hosts.get(&host.name));
         entry.is_none_or(|entry| entry.address.is_loopback())
     };
-    let elsewhere = clients.iter().find(|client| client.is_elsewhere());
+    let elsewhere = hosts.clients().find(|client| client.is_elsewhere());
     match (elsewhere, plan.variants.iter().find(on_loopback)) {
         (Some(client), Some(variant)) => {
             Err(PlanError::OutOfReach { client: client.name.clone(), variant: variant.name.clone() })
@@ -214,7 +246,11 @@ mod tests {
         let known = [entry("old", "10.1.0.5"), entry("c1", "10.1.0.6"), entry("c2", "10.1.0.7")];
         plan.clients = ["c1", "c2"].map(str::to_owned).to_vec();
         plan.hosts = used(&known, &plan.variants, &plan.clients).expect("they are known");
-        assert_eq!(clients(&plan).expect("entries").len(), 2);
+        let names = |plan: &Plan| {
+            let hosts = CheckedHosts::read(plan).expect("entries");
+            hosts.clients().map(|client| client.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&plan), ["c1", "c2"]);
         let refused = |plan: &Plan| check(plan).expect_err("refused").to_string();
         let far = refused(&plan);
         assert!(far.starts_with("client c1 cannot reach ") && far.contains("--on HOST"), "{far}");

@@ -4,9 +4,11 @@
 #![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
 
 pub mod check;
+pub mod cpus;
 pub mod effects;
 pub mod error;
 pub mod hosts;
+pub mod kind;
 pub mod limits;
 pub mod preset;
 pub mod quick_measure;

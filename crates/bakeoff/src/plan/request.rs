@@ -7,13 +7,12 @@ use archive::model::{
     PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength,
 };
 use host::Host;
-use load::inputs::slo::Slo;
 use machine::HostEntry;
 use workload::{Catalogue, Workload};
 
 use crate::machines;
 use crate::plan;
-use crate::plan::check::{check, moves_bytes, own_load, why_one_at_a_time};
+use crate::plan::check::{check, moves_bytes, objective, own_load, why_one_at_a_time};
 use crate::plan::error::PlanError;
 use crate::plan::preset::{self, Preset, long_enough_for};
 use crate::plan::quick_measure;
@@ -275,8 +274,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
         (plan.looks, plan.spending) = (Vec::new(), LookSpending::Late);
     }
-    if let Measure::Capacity { slo } = &plan.measure
-        && let Some(limit_us) = slo.parse().ok().and_then(|slo: Slo| slo.latency_limit_us())
+    if matches!(plan.measure, Measure::Capacity { .. })
+        && let Some(limit_us) = objective(&plan.measure)?.and_then(|slo| slo.latency_limit_us())
     {
         plan.phases = long_enough_for(limit_us, &plan.phases);
     }

@@ -101,6 +101,13 @@ pub enum Event {
         /// The activity in a few words: `starting`, `warming up`, `trying 20,000/s`.
         what: String,
     },
+    /// A search says what it tries next, or what it has learnt: to keep in view beside what is done now. To a program both are the
+    /// same.
+    #[serde(rename = "doing")]
+    Said {
+        /// The sentence.
+        what: String,
+    },
     /// One interval of load has passed.
     Tick {
         /// Operations per second that succeeded.

@@ -16,8 +16,8 @@ use load::record::SingleLimits;
 use load::slices::{DrawnSlice, SETTLE_CLOSED};
 use load::spec::{LoadSpec, Shape};
 use machine::{
-    CpuMeter, Machine, MachineError, RecordedServer, Recorder, Sampling, ServerObserver, ServerOrder,
-    ServerSqueeze, SystemUnderTest,
+    CpuMeter, Machine, MachineError, Probing, RecordedServer, Recorder, Sampling, ServerObserver,
+    ServerOrder, ServerSqueeze, SystemUnderTest,
 };
 use profile::{
     Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
@@ -194,10 +194,18 @@ impl<'a> HeldServer<'a> {
         self.workload.load.is_runner()
     }
 
-    /// Whether its machine is the one of this process.
-    pub fn is_here(&self) -> bool {
-        let of_it = self.plan.variants.iter().find(|variant| variant.name == self.order.name);
-        of_it.is_some_and(|variant| self.plan.is_here(variant))
+    /// Whether it can be sampled, and resources can be taken from it: its machine is the one of this process.
+    pub fn can_be_probed(&self) -> bool {
+        self.machine.probing().is_some()
+    }
+
+    /// What only the machine of this process can do.
+    fn probing(&self, what: &'static str) -> Result<&dyn Probing, MachineError> {
+        let host = || {
+            let variant = self.plan.variants.iter().find(|variant| variant.name == self.order.name);
+            variant.and_then(|variant| variant.host.clone()).unwrap_or_default()
+        };
+        self.machine.probing().ok_or_else(|| MachineError::OnlyHere { host: host(), what })
     }
 
     fn second(&self, how: &str) -> ServerOrder {
@@ -330,7 +338,7 @@ impl<'a> HeldServer<'a> {
 
     /// Samples its CPU time.
     pub fn sample_cpu(&self, options: &CpuSamplerOptions) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
-        self.machine.sample_cpu(self.order.trial, options)
+        self.probing("a profile")?.sample_cpu(self.order.trial, options)
     }
 
     /// Samples what its threads wait for.
@@ -338,7 +346,7 @@ impl<'a> HeldServer<'a> {
         &self,
         options: &ThreadSamplerOptions,
     ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
-        self.machine.sample_threads(self.order.trial, options)
+        self.probing("the states of threads")?.sample_threads(self.order.trial, options)
     }
 
     /// Watches where its threads wait, with their stacks.
@@ -346,7 +354,7 @@ impl<'a> HeldServer<'a> {
         &self,
         options: &WaitSamplerOptions,
     ) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
-        self.machine.sample_waits(self.order.trial, options)
+        self.probing("the waits of threads")?.sample_waits(self.order.trial, options)
     }
 
     /// Watches what its threads do, and which connections they serve, instant by instant.
@@ -355,17 +363,17 @@ impl<'a> HeldServer<'a> {
         options: &WaitSamplerOptions,
     ) -> Result<Box<dyn Sampling<Activity>>, MachineError> {
         let ports: Vec<u16> = self.spec.addresses.iter().map(SocketAddr::port).collect();
-        self.machine.sample_activity(self.order.trial, options, &ports)
+        self.probing("single requests")?.sample_activity(self.order.trial, options, &ports)
     }
 
     /// Takes this share of the time of CPUs of its machine; the result is the share that was left for others.
     pub fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Box<dyn Sampling<f64>>, MachineError> {
-        self.machine.burn(cpus, share)
+        self.probing("a burner")?.burn(cpus, share)
     }
 
     /// Takes a share of what it has of a resource; the result is the share that it was left with.
     pub fn squeeze(&self, squeeze: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError> {
-        self.machine.squeeze(self.order.trial, squeeze)
+        self.probing("a squeezer")?.squeeze(self.order.trial, squeeze)
     }
 
     /// Gives its machine its kernel settings.

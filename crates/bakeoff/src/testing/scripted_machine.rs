@@ -16,11 +16,8 @@ use load::drivers::ProtocolSpec;
 use load::drivers::http::{HttpOperation, HttpSpec};
 use load::spec::LoadSpec;
 use machine::{
-    CpuMeter, CpuReading, LeftSettings, Machine, MachineError, RecordedServer, Recorder, Room, Sampling,
-    ServerOrder, ServerSqueeze, SystemUnderTest,
-};
-use profile::{
-    Activity, CpuSamplerOptions, Stacks, ThreadSamplerOptions, ThreadStates, WaitSamplerOptions, Waits,
+    CpuMeter, CpuReading, LeftSettings, Machine, MachineError, Probing, RecordedServer, Recorder, Room,
+    ServerOrder, SystemUnderTest,
 };
 use workload::{OperationCount, ServerVariant, Workload};
 
@@ -53,7 +50,12 @@ pub struct MachineLog {
     pub settings: Vec<KnobValues>,
     pub stopped: usize,
     pub removed: Vec<u32>,
+    /// How often its kernel settings were put back.
+    pub closed: u32,
 }
+
+/// What it says when its kernel settings are to be put back.
+pub const UNRESTORED: &str = "kernel setting vm.swappiness is not restored to 60: it is gone";
 
 /// What its errors say.
 pub const LINE: &str = "host old was lost: no answer for 10 s: check the host and the network to it";
@@ -92,11 +94,6 @@ fn reply(mut connection: TcpStream) {
     }
 }
 
-/// Trials ask for no study.
-fn not_studied() -> MachineError {
-    MachineError::OnlyHere { host: "scripted".to_owned(), what: "a study" }
-}
-
 impl Machine for ScriptedMachine {
     fn facts(&self) -> Result<HostFacts, MachineError> {
         self.unless_lost(LostAt::Facts, HostFacts::default())
@@ -116,7 +113,8 @@ impl Machine for ScriptedMachine {
     }
 
     fn close_kernel_settings(&self) -> Vec<String> {
-        Vec::new()
+        self.log(|log| log.closed += 1);
+        vec![UNRESTORED.to_owned()]
     }
 
     fn ensure_servers(&self, _workload: &Workload, _variants: &[ServerVariant]) -> Result<(), MachineError> {
@@ -148,37 +146,9 @@ impl Machine for ScriptedMachine {
         None
     }
 
-    fn sample_cpu(&self, _: u32, _: &CpuSamplerOptions) -> Result<Box<dyn Sampling<Stacks>>, MachineError> {
-        Err(not_studied())
-    }
-
-    fn sample_threads(
-        &self,
-        _: u32,
-        _: &ThreadSamplerOptions,
-    ) -> Result<Box<dyn Sampling<ThreadStates>>, MachineError> {
-        Err(not_studied())
-    }
-
-    fn sample_waits(&self, _: u32, _: &WaitSamplerOptions) -> Result<Box<dyn Sampling<Waits>>, MachineError> {
-        Err(not_studied())
-    }
-
-    fn sample_activity(
-        &self,
-        _: u32,
-        _: &WaitSamplerOptions,
-        _: &[u16],
-    ) -> Result<Box<dyn Sampling<Activity>>, MachineError> {
-        Err(not_studied())
-    }
-
-    fn burn(&self, _: &CpuSet, _: f64) -> Result<Box<dyn Sampling<f64>>, MachineError> {
-        Err(not_studied())
-    }
-
-    fn squeeze(&self, _: u32, _: ServerSqueeze) -> Result<Box<dyn Sampling<f64>>, MachineError> {
-        Err(not_studied())
+    /// Trials ask for no study.
+    fn probing(&self) -> Option<&dyn Probing> {
+        None
     }
 
     fn remove_data(&self, trial: u32) {

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use super::load_phases::LoadPhases;
 use super::measurement::{TrialMeasurement, amount_of};
 use super::rounds::Rounds;
-use super::setup::TrialError;
+use super::setup::{TrialError, TrialSetup};
 use super::steadiness::WarmUpGoal;
 use super::turn_taker::TurnTaker;
 use super::warm_up::warm_up;
@@ -21,7 +21,7 @@ const HOUR_US: f64 = 3.6e9;
 
 /// Runs the load of a trial whose server is up alone. `hint` is what earlier trials say of it.
 pub fn measure_alone(
-    plan: &Plan,
+    setup: &TrialSetup<'_>,
     name: &str,
     rate: Option<f64>,
     hint: Option<Hint>,
@@ -29,6 +29,7 @@ pub fn measure_alone(
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<TrialMeasurement, TrialError> {
+    let plan = setup.plan;
     if let Measure::OneByOne { operations } = plan.measure {
         return Ok(one_by_one(plan, operations, loads, observe)?);
     }
@@ -47,7 +48,7 @@ pub fn measure_alone(
         result.take(&plan.measure, amount / cut.measured.as_secs_f64().max(1e-9), cut.into());
         return Ok(result);
     }
-    let mut rounds = Rounds::new(plan, [&warm], rng);
+    let mut rounds = Rounds::new(plan, setup.objective(), [&warm], rng);
     let mut alone = [TurnTaker { loads, settings: None, result: &mut result, rate, hint, failed: None }];
     rounds.run(&mut alone, observe);
     let [TurnTaker { failed, .. }] = alone;

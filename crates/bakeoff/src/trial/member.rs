@@ -157,7 +157,7 @@ impl<'a> TrialMember<'a> {
         let rng = &mut self.setup.block_rng(self.trial.block);
         let mut measured = match plan.measure {
             Measure::BreakingPoint => self.measure_break(&mut loads, observe),
-            _ => measure_alone(plan, &name, rate, hint, rng, &mut loads, observe),
+            _ => measure_alone(self.setup, &name, rate, hint, rng, &mut loads, observe),
         };
         if let Ok(result) = &measured
             && let Err(error) = self.measure_more(result, &mut loads, observe)

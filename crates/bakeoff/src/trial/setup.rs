@@ -6,6 +6,7 @@ use std::time::Duration;
 use archive::TrialWriter;
 use archive::model::{FORMAT, Plan, Trial, TrialFiles, TrialStatus, VariantFacts};
 use load::engine::{RunContext, RunError};
+use load::inputs::slo::Slo;
 use load::record::Micros;
 use machine::{MachineError, ServerOrder};
 use rand::SeedableRng;
@@ -33,6 +34,8 @@ pub struct FinishedTrial {
 pub struct TrialSetup<'a> {
     /// The plan.
     pub plan: &'a Plan,
+    /// The objective of the plan that was checked.
+    pub objective: Option<&'a Slo>,
     /// The machines with the servers, and that of the client.
     pub machines: &'a RunMachines<'a>,
     /// What they are servers of.
@@ -45,7 +48,12 @@ pub struct TrialSetup<'a> {
     pub breaking_point: Option<&'a dyn BreakingPoint>,
 }
 
-impl TrialSetup<'_> {
+impl<'a> TrialSetup<'a> {
+    /// The objective of the measure; none where the run has replaced the measure by one without.
+    pub fn objective(&self) -> Option<&'a Slo> {
+        self.objective.filter(|_| self.plan.measure.slo().is_some())
+    }
+
     /// Random numbers for the order and the lengths of the slices of a block; they follow from the plan's seed.
     pub fn block_rng(&self, block: u32) -> Pcg64Mcg {
         Pcg64Mcg::seed_from_u64(u64::from(self.plan.seed) << 32 | u64::from(block))

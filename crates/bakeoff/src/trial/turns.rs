@@ -156,7 +156,7 @@ fn load_in_turns(
         }
     }
     let mut rng = setup.block_rng(block);
-    let mut rounds = Rounds::new(setup.plan, &warmed, &mut rng);
+    let mut rounds = Rounds::new(setup.plan, setup.objective(), &warmed, &mut rng);
     let slice_s = rounds.slice.measured.as_secs_f64();
     drop(warmed);
     let mut takers: Vec<TurnTaker<'_, '_>> = turns.iter_mut().filter_map(|turn| turn.taker()).collect();

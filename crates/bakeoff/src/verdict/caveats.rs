@@ -2,13 +2,13 @@
 //! heading is the caveat's id.
 
 use archive::model::{Caveat, Facts, Measure, Plan, Variant};
-use host::CpuSet;
 use workload::{BINARY, is_kernel_setting};
 
 use crate::machines;
 use crate::machines::shared_cpus::client_and_server_share_cpus;
 use crate::machines::shared_kernel::{self, are_on_different_machines, is_on_this_machine};
 use crate::machines::text::fewest_server_cpus;
+use crate::plan::cpus::RunCpus;
 use crate::verdict::company;
 use crate::verdict::input::FinishedTrials;
 
@@ -32,9 +32,7 @@ pub fn has_client(facts: &Facts) -> bool {
 
 /// Whether server and client have a CPU in common.
 pub fn shares_cpus(plan: &Plan) -> bool {
-    let parse = |text: &str| text.parse::<CpuSet>().ok();
-    let both = parse(&plan.cpus.server).zip(parse(&plan.cpus.client));
-    both.is_some_and(|(server, client)| !server.intersection(&client).is_empty())
+    RunCpus::of(plan).is_ok_and(|cpus| cpus.are_shared())
 }
 
 fn has_servers_here(plan: &Plan, facts: &Facts) -> bool {

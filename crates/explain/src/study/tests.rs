@@ -156,7 +156,7 @@ fn a_server_that_ends_leaves_what_was_found() {
 #[test]
 fn what_cannot_be_tried_is_said() {
     let mut server = Scripted::new().busy([0.98, 0.97]);
-    server.facts.can_burn = false;
+    server.facts.can_be_probed = false;
     server.facts.connections = 1;
     server.facts.is_root = false;
     let explained = studied(&mut server);

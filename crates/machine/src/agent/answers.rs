@@ -1,98 +1,87 @@
-//! What an agent does for each request.
+//! What an agent does for each request about its machine, its network and its programs. Those about servers are in
+//! [`server_answers`](super::server_answers).
 
 use std::net::{IpAddr, TcpListener};
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use host::Host;
 use host::doctor::{self, HostEvidence};
-use load::engine::RunContext;
-use serde_json::Value;
 
 use super::probe;
-use super::probe_server::ProbeServers;
-use super::programs::Programs;
-use super::servers::ServerHost;
-use super::value::value;
+use super::work::Agent;
 use crate::clock;
-use crate::protocol::servers::Reserved;
+use crate::protocol::servers::{Interrupt, Reserve, Reserved};
 use crate::protocol::{
-    CallError, ClientDescription, DescribeClient, Examination, Examine, Request, system_text,
+    Answers, CallError, ClientDescription, Clocks, CloseProbe, Connect, DescribeClient, Examination, Examine,
+    MeasureNetwork, MeasureThroughput, NetworkPath, OpenProbe, ProbePort, ReadClocks, StartProgram,
+    system_text,
 };
 
-/// How long an agent that ends waits for requests that are being answered: they have been interrupted.
-const LAST_WORK: Duration = Duration::from_secs(5);
-
-/// What an agent has between requests.
-pub(super) struct Agent {
-    probes: ProbeServers,
-    servers: ServerHost,
-    /// The programs that it runs.
-    pub programs: Programs,
-    /// Requests that are being answered.
-    at_work: Arc<()>,
+impl Answers<ReadClocks> for Agent {
+    fn answer(&self, _: ReadClocks) -> Result<Clocks, CallError> {
+        Ok(clock::read())
+    }
 }
 
-impl Agent {
-    /// An agent that loads data in this context, and runs these programs.
-    pub fn new(context: RunContext, programs: Programs) -> Self {
-        Self {
-            probes: ProbeServers::default(),
-            servers: ServerHost::new(context),
-            programs,
-            at_work: Arc::default(),
-        }
-    }
-
-    /// A request is being answered until this is dropped.
-    pub fn begin_work(&self) -> Arc<()> {
-        Arc::clone(&self.at_work)
-    }
-
-    /// Ends what takes long.
-    pub fn interrupt(&self) {
-        self.servers.interrupt();
-    }
-
-    /// Stops all servers and programs, and restores the machine's settings.
-    pub fn end(&self) {
+impl Answers<Interrupt> for Agent {
+    fn answer(&self, _: Interrupt) -> Result<(), CallError> {
         self.interrupt();
-        self.programs.end();
-        let until = Instant::now() + LAST_WORK;
-        while Arc::strong_count(&self.at_work) > 1 && Instant::now() < until {
-            thread::sleep(Duration::from_millis(5));
-        }
-        self.probes.close();
-        self.servers.end();
+        Ok(())
     }
 }
 
-/// The clocks, as a reply.
-pub(super) fn clocks() -> Value {
-    value(clock::read())
+impl Answers<Examine> for Agent {
+    fn answer(&self, call: Examine) -> Result<Examination, CallError> {
+        examine(&call)
+    }
 }
 
-/// The reply to a request.
-pub(super) fn answer(agent: &Agent, request: Request) -> Result<Value, CallError> {
-    match request {
-        Request::ReadClocks(_) => Ok(clocks()),
-        Request::Examine(call) => examine(&call).map(value),
-        Request::OpenProbe(call) => agent.probes.open(&call).map(value),
-        Request::CloseProbe(_) => {
-            agent.probes.close();
-            Ok(value(()))
-        }
-        Request::Connect(call) => probe::connect(&call).map(value),
-        Request::MeasureNetwork(call) => probe::measure(&call).map(value),
-        Request::MeasureThroughput(call) => probe::measure_throughput(&call).map(value),
-        Request::DescribeClient(call) => describe_client(&call).map(value),
-        Request::StartProgram(call) => agent.programs.start(&call).map(value),
-        Request::Reserve(call) => {
-            let allowed_cpus = agent.servers.reserve(call.owner)?;
-            Ok(value(Reserved { allowed_cpus, address: check_address(call.address) }))
-        }
-        call => agent.servers.answer(call),
+impl Answers<OpenProbe> for Agent {
+    fn answer(&self, call: OpenProbe) -> Result<ProbePort, CallError> {
+        self.probes.open(&call)
+    }
+}
+
+impl Answers<CloseProbe> for Agent {
+    fn answer(&self, _: CloseProbe) -> Result<(), CallError> {
+        self.probes.close();
+        Ok(())
+    }
+}
+
+impl Answers<Connect> for Agent {
+    fn answer(&self, call: Connect) -> Result<(), CallError> {
+        probe::connect(&call)
+    }
+}
+
+impl Answers<MeasureNetwork> for Agent {
+    fn answer(&self, call: MeasureNetwork) -> Result<NetworkPath, CallError> {
+        probe::measure(&call)
+    }
+}
+
+impl Answers<MeasureThroughput> for Agent {
+    fn answer(&self, call: MeasureThroughput) -> Result<f64, CallError> {
+        probe::measure_throughput(&call)
+    }
+}
+
+impl Answers<DescribeClient> for Agent {
+    fn answer(&self, call: DescribeClient) -> Result<ClientDescription, CallError> {
+        describe_client(&call)
+    }
+}
+
+impl Answers<StartProgram> for Agent {
+    fn answer(&self, call: StartProgram) -> Result<(), CallError> {
+        self.programs.start(&call)
+    }
+}
+
+impl Answers<Reserve> for Agent {
+    fn answer(&self, call: Reserve) -> Result<Reserved, CallError> {
+        let allowed_cpus = self.servers.reserve(call.owner)?;
+        Ok(Reserved { allowed_cpus, address: check_address(call.address) })
     }
 }
 
@@ -125,6 +114,8 @@ fn check_address(address: IpAddr) -> Result<(), CallError> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

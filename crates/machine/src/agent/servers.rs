@@ -1,31 +1,25 @@
 //! Servers on this host, for a controller: a [`LocalMachine`] with what was started on it.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use host::knobs::KnobValues;
 use host::lock_owner::LockOwner;
-use host::telemetry::Recording;
+use host::telemetry::{Recording, TelemetrySample};
 use host::{CpuSet, Host};
 use load::clock::Nanos;
-use load::drivers::password::PasswordSource;
 use load::engine::RunContext;
-use serde_json::Value;
-use workload::{ConfigurationError, InstanceError, ServerVariant, StartedServer, VariantError, Workload};
+use workload::{InstanceError, VariantError, Workload};
 
-use super::value::value;
 use crate::error::MachineError;
-use crate::local::{LocalError, LocalMachine, RunningServer};
+use crate::local::{LocalMachine, RunningServer};
+use crate::local_error::LocalError;
 use crate::lock::lock;
 use crate::machine::{Machine, Recorder};
 use crate::protocol::servers::{
-    BeginRecording, EndRecording, ReadSamples, RecordingBegan, RecordingHead, ServerLog, ServerStart,
-    StartPassword, StartServer, TakeWorkload, VariantSettings,
+    BeginRecording, EndRecording, ReadSamples, RecordingBegan, RecordingHead, StartServer, TakeWorkload,
 };
-use crate::protocol::{CallError, Request, system_text};
+use crate::protocol::{CallError, system_text};
 use crate::system_under_test::SystemUnderTest;
 
 /// How many values of samples a message has at most: each takes up to 25 bytes in JSON.
@@ -43,7 +37,8 @@ pub(super) struct ServerHost {
     next_recording: AtomicU64,
 }
 
-type Server = Arc<Mutex<RunningServer>>;
+/// A server that was started.
+pub type Server = Arc<Mutex<RunningServer>>;
 
 impl From<MachineError> for CallError {
     fn from(error: MachineError) -> Self {
@@ -55,7 +50,8 @@ impl From<MachineError> for CallError {
     }
 }
 
-fn failed(why: &impl ToString) -> CallError {
+/// What could not be done, in its words.
+pub(super) fn failed(why: &impl ToString) -> CallError {
     CallError::Failed { why: why.to_string() }
 }
 
@@ -96,87 +92,43 @@ impl ServerHost {
         Ok(cpus)
     }
 
-    /// The answer to a request about servers.
-    pub fn answer(&self, request: Request) -> Result<Value, CallError> {
+    /// The machine that is reserved.
+    pub fn machine(&self) -> Result<Arc<LocalMachine>, CallError> {
         let machine = lock(&self.machine).clone();
-        let machine = machine.ok_or_else(|| failed(&"the machine is not reserved: report this as a bug"))?;
-        let machine = machine.as_ref();
-        Ok(match request {
-            Request::ReadFacts(_) => value(machine.facts()?),
-            Request::OpenKernelSettings(call) => {
-                value(machine.open_kernel_settings(&variants(call.variants))?)
-            }
-            Request::TryKernelSettings(call) => value(machine.try_kernel_settings(&variants(call.variants))?),
-            Request::SetKernelSettings(call) => value(machine.set_kernel_settings(&variant(call.settings))?),
-            Request::CloseKernelSettings(_) => value(machine.close_kernel_settings()),
-            Request::TakeWorkload(call) => value(self.take_workload(machine, &call)?),
-            Request::EnsureServers(call) => {
-                let workload = self.workload(&call.workload)?;
-                let variants = call.variants.iter().map(|request| request.variant(&workload));
-                let variants = variants.collect::<Result<Vec<_>, _>>().map_err(|error| failed(&error))?;
-                value(machine.ensure_servers(&workload, &variants)?)
-            }
-            Request::StartServer(call) => value(self.start(machine, call)?),
-            Request::BeginRecording(call) => value(self.begin_recording(machine, &call)?),
-            Request::EndRecording(call) => value(self.end_recording(call)?),
-            Request::ReadSamples(call) => self.samples(call)?,
-            Request::MeasureSteal(call) => value(machine.stolen_under_load(&call.cpus, call.length)?),
-            Request::ReadAvailableMemory(_) => value(machine.available_memory_share()?),
-            Request::ReadRoom(_) => value(machine.room()),
-            Request::RemoveData(call) => {
-                machine.remove_data(call.trial);
-                Value::Null
-            }
-            Request::StopServer(call) => {
-                let server = lock(&self.servers).remove(&call.trial);
-                if let Some(server) = server {
-                    lock(&server).stop();
-                }
-                Value::Null
-            }
-            call => self.ask_server(&call)?,
-        })
+        machine.ok_or_else(|| failed(&"the machine is not reserved: report this as a bug"))
     }
 
-    /// The answer to a request about one server.
-    fn ask_server(&self, request: &Request) -> Result<Value, CallError> {
-        let of = |trial: u32| {
-            let server = lock(&self.servers).get(&trial).cloned();
-            server.ok_or_else(|| failed(&LocalError::NoServer { trial }))
-        };
-        Ok(match request {
-            Request::PrepareServer(call) => value(lock(of(call.trial)?.as_ref()).prepare()?),
-            Request::ReadStart(call) => {
-                let started = lock(of(call.trial)?.as_ref()).instances.started();
-                value(start_of(&started)?)
-            }
-            Request::ReadCount(call) => value(lock(of(call.trial)?.as_ref()).count()?),
-            Request::ReadServerFacts(call) => value(lock(of(call.trial)?.as_ref()).facts()?),
-            Request::ReadConfiguration(call) => value(lock(of(call.trial)?.as_ref()).configuration()),
-            Request::ReadCpuUsed(call) => value(lock(of(call.trial)?.as_ref()).cpu_meter().used()?),
-            Request::ReadRunningCpu(call) => value(lock(of(call.trial)?.as_ref()).cpu_meter().of_running()?),
-            Request::CheckServer(call) => value(lock(of(call.trial)?.as_ref()).check_alive()?),
-            Request::ReadLogs(call) => {
-                let logs = lock(of(call.trial)?.as_ref()).logs();
-                value(logs.into_iter().map(ServerLog::from).collect::<Vec<_>>())
-            }
-            _ => return Err(failed(&"this request is not about a server: report this as a bug")),
-        })
+    /// The server of a trial.
+    pub fn server(&self, trial: u32) -> Result<Server, CallError> {
+        let server = lock(&self.servers).get(&trial).cloned();
+        server.ok_or_else(|| failed(&LocalError::NoServer { trial }))
     }
 
-    fn take_workload(&self, machine: &LocalMachine, call: &TakeWorkload) -> Result<(), CallError> {
-        let directory = machine.workload_directory(&call.key);
+    /// Stops the server of a trial, if it runs.
+    pub fn stop(&self, trial: u32) {
+        let server = lock(&self.servers).remove(&trial);
+        if let Some(server) = server {
+            lock(&server).stop();
+        }
+    }
+
+    /// Keeps the files of a workload.
+    pub fn take_workload(&self, call: &TakeWorkload) -> Result<(), CallError> {
+        let directory = self.machine()?.workload_directory(&call.key);
         let workload = call.workload.unpack(&directory).map_err(|error| failed(&error))?;
         lock(&self.workloads).insert(call.key.clone(), Arc::new(workload));
         Ok(())
     }
 
-    fn workload(&self, key: &str) -> Result<Arc<Workload>, CallError> {
+    /// A workload whose files have arrived.
+    pub fn workload(&self, key: &str) -> Result<Arc<Workload>, CallError> {
         let found = lock(&self.workloads).get(key).cloned();
         found.ok_or_else(|| failed(&"the workload has not arrived: report this as a bug"))
     }
 
-    fn start(&self, machine: &LocalMachine, call: StartServer) -> Result<(), CallError> {
+    /// Starts a server.
+    pub fn start(&self, call: StartServer) -> Result<(), CallError> {
+        let machine = self.machine()?;
         let workload = self.workload(&call.workload)?;
         let order = call.order(&workload).map_err(|error: VariantError| failed(&error))?;
         let server = machine.start_server(&workload, &order).map_err(MachineError::from)?;
@@ -184,12 +136,9 @@ impl ServerHost {
         Ok(())
     }
 
-    fn begin_recording(
-        &self,
-        machine: &LocalMachine,
-        call: &BeginRecording,
-    ) -> Result<RecordingBegan, CallError> {
-        let recorder = machine.record(&call.servers, call.period)?;
+    /// Begins a recording.
+    pub fn begin_recording(&self, call: &BeginRecording) -> Result<RecordingBegan, CallError> {
+        let recorder = self.machine()?.record(&call.servers, call.period)?;
         let ago = recorder.began().elapsed();
         let at = Nanos(Nanos::now().0.saturating_sub(ago.as_nanos() as u64));
         let recording = self.next_recording.fetch_add(1, Ordering::Relaxed);
@@ -197,7 +146,8 @@ impl ServerHost {
         Ok(RecordingBegan { recording, at })
     }
 
-    fn end_recording(&self, call: EndRecording) -> Result<RecordingHead, CallError> {
+    /// Ends a recording.
+    pub fn end_recording(&self, call: EndRecording) -> Result<RecordingHead, CallError> {
         let running = lock(&self.recorders).remove(&call.recording);
         let recorded = running.ok_or_else(no_recording)?.stop()?;
         let head = RecordingHead {
@@ -210,7 +160,8 @@ impl ServerHost {
         Ok(head)
     }
 
-    fn samples(&self, call: ReadSamples) -> Result<Value, CallError> {
+    /// The next samples of a recording that has ended.
+    pub fn samples(&self, call: ReadSamples) -> Result<Vec<TelemetrySample>, CallError> {
         let recording = lock(&self.recordings).get(&call.recording).cloned().ok_or_else(no_recording)?;
         let rest = recording.samples.get(call.from..).unwrap_or_default();
         let count = (MOST_VALUES / recording.columns.len().max(1)).clamp(1, rest.len().max(1));
@@ -218,36 +169,10 @@ impl ServerHost {
         if part.len() == rest.len() {
             lock(&self.recordings).remove(&call.recording);
         }
-        Ok(value(part))
+        Ok(part.to_vec())
     }
 }
 
 fn no_recording() -> CallError {
     failed(&"there is no such recording: report this as a bug")
-}
-
-/// For a kernel setting, nothing else of a variant matters.
-fn variant(kernel: KnobValues) -> ServerVariant {
-    ServerVariant { server: String::new(), knobs: BTreeMap::new(), kernel }
-}
-
-fn variants(settings: VariantSettings) -> Vec<ServerVariant> {
-    settings.into_iter().map(variant).collect()
-}
-
-/// A start as it is sent: the text of its files, and of its addresses the ports.
-fn start_of(started: &StartedServer) -> Result<ServerStart, CallError> {
-    let read = |path: &Path| {
-        let text = std::fs::read_to_string(path);
-        text.map_err(|error| failed(&format!("cannot read {}: {error}", path.display())))
-    };
-    if !started.sockets.is_empty() {
-        return Err(failed(&ConfigurationError::RemoteSocket));
-    }
-    let password = started.password.as_ref().and_then(PasswordSource::file);
-    Ok(ServerStart {
-        ports: started.addresses.iter().map(SocketAddr::port).collect(),
-        certificate: started.certificate.as_deref().map(read).transpose()?,
-        password: password.map(read).transpose()?.map(StartPassword),
-    })
 }

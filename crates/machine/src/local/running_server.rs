@@ -10,9 +10,9 @@ use load::engine::RunContext;
 use load::spec::LoadSpec;
 use workload::{Instances, ObservedValue, Observers, OperationCount};
 
-use super::error::LocalError;
 use super::variant_facts::variant_facts;
 use crate::error::MachineError;
+use crate::local_error::LocalError;
 use crate::system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};
 
 /// A server of a workload, in one or several instances.

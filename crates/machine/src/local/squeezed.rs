@@ -7,9 +7,18 @@ use host::process::ProcessTree;
 use host::squeeze::{Squeeze, Squeezer};
 use host::{CpuSet, Host};
 
-use super::error::LocalError;
-use crate::machine::ServerSqueeze;
-use crate::sampling::{LocalSampling, Sampling};
+use crate::error::MachineError;
+use crate::local_error::LocalError;
+use crate::probing::{Sampling, ServerSqueeze};
+
+/// A sampling of this machine: what ends it.
+pub(super) struct LocalSampling<F>(pub F);
+
+impl<T, F: FnOnce() -> Result<T, LocalError>> Sampling<T> for LocalSampling<F> {
+    fn stop(self: Box<Self>) -> Result<T, MachineError> {
+        Ok((self.0)()?)
+    }
+}
 
 /// A second of a CPU, in the unit of a squeezer.
 const NANOSECONDS: f64 = 1e9;

@@ -12,7 +12,7 @@ use workload::{InstanceError, ServerFiles, StartedServer, Workload, has_certific
 
 use super::limits::{LONGEST_CERTIFICATE_BYTES, LONGEST_PASSWORD, LOWEST_PORT};
 use crate::error::MachineError;
-use crate::local::LocalError;
+use crate::local_error::LocalError;
 use crate::machine::ServerOrder;
 use crate::protocol::servers::{ServerStart, StartPassword};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::error::OpenError;
 use super::link::Link;
-use crate::protocol::marker;
+use crate::frame::marker;
 
 /// How long its start may take, on a machine that is busy.
 const START: Duration = Duration::from_secs(30);

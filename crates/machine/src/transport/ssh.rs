@@ -11,8 +11,8 @@ use super::bootstrap::{BootstrapLine, BootstrapStep};
 use super::error::{OpenError, cannot_become, cannot_run};
 use super::link::{Link, LinkError};
 use super::ssh_failure::{SshFailure, explain, killed};
+use crate::frame::marker;
 use crate::program::{Program, Programs};
-use crate::protocol::marker;
 
 /// From the start of ssh to the script's first line: jump hosts, a slow name service, slow login files.
 const LOGIN: Duration = Duration::from_secs(45);

@@ -7,10 +7,11 @@ use archive::layout::IMPORTED;
 use archive::printable::one_line;
 use archive::{ListedRun, Run};
 use cost::metered::metered;
+use runs::resume_command;
 
 use super::concurrency;
 use super::explanation;
-use super::resume::{resume_command, when_resumed};
+use super::resume::when_resumed;
 use super::table::table;
 use super::units::plural;
 use super::verdict::answer as verdict_text;

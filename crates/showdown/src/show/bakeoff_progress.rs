@@ -87,7 +87,7 @@ impl BakeoffProgress {
                 let line = precision(*half_width, *elapsed_s, *within, expected);
                 self.bar.println(format!("      {line}"));
             }
-            Event::Doing { what } => {
+            Event::Doing { what } | Event::Said { what } => {
                 self.doing.clone_from(what);
                 self.draw("");
             }

@@ -8,8 +8,9 @@ use archive::{Run, TrialRecord};
 use bakeoff::ONE_KERNEL;
 use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
+use runs::name_of;
 
-use super::resume::{name_of, when_resumed};
+use super::resume::when_resumed;
 use super::sentence::capitalised;
 use super::table::table;
 use super::units::{count, plural, quantity, rate};

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use archive::{AnonymousRun, Archive, ArchiveError, Query, Run, RunState};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
-use cost::pricing::CostReport;
 use tune::bakeoff_lab;
 
 use super::options::{AnswerFormat, RunsDir};
@@ -216,7 +214,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
     match (&args.output, args.format) {
         (Some(path), _) => output_file::write("-o", path, page.as_bytes())?,
         (None, ReportFormat::Html) => {
-            let path = write_page(&run, &page)?;
+            let path = report::write_page(&run, &page)?;
             print(&format!("{}\n", path.display()))?;
         }
         (None, ReportFormat::Json) => print_json(&page)?,
@@ -228,24 +226,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
 /// The page, with a section of costs where a file of targets is named.
 fn page_of(run: &Run, targets: Option<&Path>) -> anyhow::Result<String> {
     let costs = targets.map(|path| super::cost::costs(std::slice::from_ref(run), path)).transpose()?;
-    page_with(run, costs.as_ref())
-}
-
-fn page_with(run: &Run, costs: Option<&CostReport>) -> anyhow::Result<String> {
-    Ok(costs.map_or_else(|| report::html(run), |costs| report::html_with_cost(run, costs))?)
-}
-
-/// Writes a run's report into its directory.
-pub fn write_report(run: &Run, costs: Option<&CostReport>) -> anyhow::Result<PathBuf> {
-    write_page(run, &page_with(run, costs)?)
-}
-
-fn write_page(run: &Run, page: &str) -> anyhow::Result<PathBuf> {
-    let path = run.dir.join(report::FILE_NAME);
-    output_file::replace(&path, page.as_bytes()).with_context(|| {
-        format!("{} cannot be written: make room, or name a file with -o", path.display())
-    })?;
-    Ok(path)
+    Ok(report::page_of(run, costs.as_ref())?)
 }
 
 fn open(which: &WhichRun) -> anyhow::Result<Run> {

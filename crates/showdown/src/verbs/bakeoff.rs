@@ -2,24 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use ::concurrency::{BreakingPoints, ConcurrencyPermissions};
 use archive::model::{Plan, PlanParseError, RunKind};
-use bakeoff::RunPermissions;
 use bakeoff::plan_request::measuring_power;
 use clap::Subcommand;
 use host::knobs::Knob;
+use runs::{Permissions, RunAnswer, RunRequest, resume_command};
 
+use super::answer::{AnswerForm, print_answer};
 use super::concurrency::{self, ConcurrencyArgs};
 use super::consent;
-use super::explain::{self, ExplainArgs, ExplanationFormat};
+use super::execute::{end, execute};
+use super::explain::{self, ExplainArgs};
 use super::meters::{MeterArgs, PlanUse, RunMeters};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
 use super::question::{QuestionArgs, resolve};
-use super::run_report::{ShownRun, report_on};
 use crate::exit::{CommandStatus, usage};
 use crate::fail_if::Worse;
 use crate::interrupt;
-use crate::print::print;
+use crate::print::{note, print};
 
 /// How a run is shown, and where it is kept.
 #[derive(clap::Args, Debug)]
@@ -45,25 +45,17 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub runs: RunsDir,
-
-    /// What finds breaking points.
-    #[arg(skip)]
-    pub breaking_point: BreakingPoints,
 }
 
 impl RunArgs {
-    /// How the run is shown.
-    pub fn shown(&self) -> ShownRun {
-        ShownRun { format: self.format, progress: self.progress }
-    }
-
-    /// What the user allows the plan, and gives it.
-    pub fn permissions<'a>(&'a self, meters: &'a RunMeters) -> RunPermissions<'a> {
-        RunPermissions {
-            kernel: &self.allow_kernel,
-            programs: &self.program,
-            meters: &meters.meters,
-            breaking_point: Some(&self.breaking_point),
+    /// What the user allows trials, and gives them.
+    pub fn permissions(&self, meters: RunMeters) -> Permissions {
+        Permissions {
+            kernel: self.allow_kernel.clone(),
+            programs: self.program.clone(),
+            meters: meters.meters,
+            prices: meters.prices,
+            target_is_mine: false,
         }
     }
 }
@@ -161,12 +153,15 @@ impl PlanFileArgs {
     /// Refuses the options that mean nothing for a plan of this kind.
     fn check_options(&self, kind: RunKind) -> anyhow::Result<()> {
         let RunArgs { allow_kernel, program, meters, .. } = &self.run;
-        let (is_explained, is_of_transfers) = (kind == RunKind::Explain, kind == RunKind::Concurrency);
-        let compares = !is_explained && !is_of_transfers;
+        let (is_explained, is_of_transfers, has_trials) = match kind {
+            RunKind::Compare | RunKind::Sweep => (false, false, true),
+            RunKind::Explain => (true, false, false),
+            RunKind::Concurrency => (false, true, false),
+        };
         let options = [
-            ("--load-levels", self.load_levels, compares),
-            ("--power", !meters.power.is_empty(), compares),
-            ("--cost", meters.cost.is_some(), compares),
+            ("--load-levels", self.load_levels, has_trials),
+            ("--power", !meters.power.is_empty(), has_trials),
+            ("--cost", meters.cost.is_some(), has_trials),
             ("--allow-kernel", !allow_kernel.is_empty(), !is_of_transfers),
             ("--program", !program.is_empty(), !is_explained),
             ("--target-is-mine", self.target_is_mine, is_of_transfers),
@@ -212,12 +207,12 @@ Examples:
 
 /// `showdown compare`.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<CommandStatus> {
-    run_and_report(&plan_of_comparison(args)?, &args.run, args.question.load_levels, args.fail_if)
+    run_new_trials(&plan_of_comparison(args)?, &args.run, args.question.load_levels, args.fail_if)
 }
 
 /// `showdown sweep`.
 pub fn sweep(args: &SweepArgs) -> anyhow::Result<CommandStatus> {
-    run_and_report(&plan_of_sweep(args)?, &args.run, args.question.load_levels, None)
+    run_new_trials(&plan_of_sweep(args)?, &args.run, args.question.load_levels, None)
 }
 
 /// `showdown run`.
@@ -225,21 +220,19 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
     let plan = read_plan(&args.plan)?;
     args.check_options(plan.kind)?;
     consent::ask(&args.plan, &plan, args.yes)?;
-    if plan.kind == RunKind::Explain {
-        let format = match args.run.format {
-            AnswerFormat::Text => ExplanationFormat::Text,
-            AnswerFormat::Json => ExplanationFormat::Json,
-        };
-        consent::note_workload_on_disk(&plan)?;
-        return explain::run_plan(&plan, format, args.run.progress, &args.run.allow_kernel, &args.run.runs);
+    let how = &args.run;
+    match plan.kind {
+        RunKind::Compare | RunKind::Sweep => return run_new_trials(&plan, how, args.load_levels, None),
+        RunKind::Explain => consent::note_workload_on_disk(&plan)?,
+        RunKind::Concurrency => {}
     }
-    if plan.kind == RunKind::Concurrency {
-        // A plan gives no consent to load a public address: the user does.
-        let permissions =
-            ConcurrencyPermissions { target_is_mine: args.target_is_mine, programs: &args.run.program };
-        return concurrency::run_plan(&plan, permissions, args.run.format, args.run.progress, &args.run.runs);
-    }
-    run_and_report(&plan, &args.run, args.load_levels, None)
+    // A plan gives no consent to load a public address: the user does.
+    let permissions =
+        Permissions { target_is_mine: args.target_is_mine, ..how.permissions(RunMeters::default()) };
+    let request = RunRequest::Plan(Box::new(plan));
+    let answer = execute(&request, &permissions, &how.runs, how.progress, &interrupt::context()?)?;
+    print_answer(&answer, AnswerForm::Plain(how.format))?;
+    end(answer)
 }
 
 /// `showdown plan`.
@@ -289,18 +282,46 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Runs the trials, writes the report and prints the verdict.
-pub fn run_and_report(
+/// Runs the trials of a new plan, with the meters that the user has named.
+pub fn run_new_trials(
     plan: &Plan,
     args: &RunArgs,
     load_levels: bool,
     fail_if: Option<Worse>,
 ) -> anyhow::Result<CommandStatus> {
     let (plan, meters) = args.meters.of(plan, PlanUse::New, load_levels)?;
-    let plan = &plan;
-    consent::note_workload_on_disk(plan)?;
-    let context = interrupt::context()?;
-    report_on(plan.kind, args.shown(), meters.targets.as_ref(), fail_if, |observe| {
-        bakeoff::run_plan(plan, args.permissions(&meters), &args.runs.runs, &context, observe)
+    consent::note_workload_on_disk(&plan)?;
+    run_trials(&RunRequest::Plan(Box::new(plan)), &args.permissions(meters), args, fail_if)
+}
+
+/// Runs trials, prints the verdict, and the command that goes on with them. An answer that `fail_if` names has an exit code of its
+/// own.
+pub fn run_trials(
+    request: &RunRequest,
+    permissions: &Permissions,
+    args: &RunArgs,
+    fail_if: Option<Worse>,
+) -> anyhow::Result<CommandStatus> {
+    let answer = execute(request, permissions, &args.runs, args.progress, &interrupt::context()?)?;
+    print_answer(&answer, AnswerForm::Plain(args.format))?;
+    end_trials(answer, fail_if)
+}
+
+/// How trials ended whose verdict has been printed.
+pub fn end_trials(answer: RunAnswer, fail_if: Option<Worse>) -> anyhow::Result<CommandStatus> {
+    let verdict = answer.verdict();
+    let goes_on = verdict.filter(|verdict| verdict.is_interrupted()).map(|_| resume_command(&answer.run.dir));
+    let fails = fail_if.filter(|_| !answer.interrupted).zip(verdict);
+    let fails = fails.and_then(|(worse, verdict)| worse.why(verdict));
+    let status = end(answer)?;
+    if let Some(resume) = goes_on {
+        note(&format!("interrupted: {resume} goes on"));
+    }
+    if let Some(why) = &fails {
+        note(why);
+    }
+    Ok(match status {
+        CommandStatus::Success if fails.is_some() => CommandStatus::FailsIf,
+        status => status,
     })
 }

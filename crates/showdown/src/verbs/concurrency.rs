@@ -1,25 +1,22 @@
 //! `showdown concurrency`: how many downloads a server has in progress at once before it breaks.
 
-use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use archive::Run;
-use archive::model::{Plan, PlannedConcurrency};
-use concurrency::{ConcurrencyError, ConcurrencyPermissions, ConcurrencyRequest};
+use archive::model::Plan;
+use concurrency::{ConcurrencyRequest, StepsRequest};
 use host::Host;
 use load::inputs::units::{parse_count, parse_duration, parse_rate, parse_share, parse_size};
-use load::transfers::SMALLEST_WINDOW;
 use machine::Hosts;
+use runs::{Permissions, RunRequest};
 use workload::names_host;
 
+use super::answer::{AnswerForm, print_answer};
 use super::clients::ClientOptions;
 use super::consent;
+use super::execute::{end, execute, why_not};
 use super::options::{AnswerFormat, ProgressOption, RunsDir};
-use crate::exit::{CommandStatus, InterruptedError, usage};
+use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
-use crate::show;
-use crate::show::explain_progress::ExplainProgress;
 
 /// Options of `showdown concurrency`.
 #[derive(clap::Args, Debug)]
@@ -167,79 +164,47 @@ fn parse_pace(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Availability from which on clients are comfortable.
-const COMFORT_AVAILABILITY: f64 = 0.999;
-
-/// The pace at which so many clients use so many windows at once as a CPU does, and each one at least twice a minute. A read gets a
-/// window.
-fn usual_pace(transfers: u32) -> u64 {
-    const WINDOWS_PER_S: f64 = 20_000.0;
-    const LONGEST_S: f64 = 28.0;
-    let interval_s = (f64::from(transfers) / WINDOWS_PER_S).clamp(1.0, LONGEST_S);
-    #[expect(clippy::cast_possible_truncation, reason = "at most a window of bytes")]
-    let bytes_per_s = (f64::from(SMALLEST_WINDOW) / interval_s).ceil() as u64;
-    bytes_per_s
-}
-
-/// The steps of trials whose value is the breaking point: few, short, and up to this number.
-pub fn steps_of_trials(to: Option<u32>) -> PlannedConcurrency {
-    const MOST: u32 = 20_000;
-    const FROM: u32 = 100;
-    let to = to.unwrap_or(MOST);
-    PlannedConcurrency {
-        from: FROM.min(to),
-        to,
-        step: 2.0,
-        finer: 2,
-        until_availability: 0.5,
-        pace_bytes_per_s: usual_pace(to) as f64,
-        hold: Duration::from_secs(4),
-        hold_last: Duration::from_secs(4),
-        begin_per_s: 10_000.0,
-        comfort_availability: COMFORT_AVAILABILITY,
-        comfort_first_byte: Duration::from_secs(1),
-        keep_settings: false,
-        url: None,
-    }
-}
-
 /// `showdown concurrency`.
 pub fn run(args: &ConcurrencyArgs) -> anyhow::Result<CommandStatus> {
     let plan = plan(args)?;
-    if plan.concurrency.as_ref().is_some_and(|steps| steps.url.is_none()) {
+    if plan.has_workload() {
         consent::note_workload_on_disk(&plan)?;
     }
-    let permissions =
-        ConcurrencyPermissions { target_is_mine: args.target_is_mine, programs: &args.clients.program };
-    run_plan(&plan, permissions, args.format, args.progress, &args.runs)
+    let permissions = Permissions {
+        target_is_mine: args.target_is_mine,
+        programs: args.clients.program.clone(),
+        ..Permissions::default()
+    };
+    let request = RunRequest::Plan(Box::new(plan));
+    let answer = execute(&request, &permissions, &args.runs, args.progress, &interrupt::context()?)?;
+    print_answer(&answer, AnswerForm::Plain(args.format))?;
+    end(answer)
 }
 
 /// The plan of the options.
 pub fn plan(args: &ConcurrencyArgs) -> anyhow::Result<Plan> {
-    const FIRST: u32 = 1_000;
     let names_host = args.on.is_some() || !args.clients.clients.is_empty() || names_host(&args.target);
     args.clients
         .refuse_without_host(names_host, "write SERVER@HOST, or pass --on HOST or --clients HOSTS")?;
+    let steps = StepsRequest {
+        from: args.from,
+        to: args.to,
+        step: args.step,
+        finer: args.finer,
+        until_availability: args.until,
+        pace_bytes_per_s: args.client_rate,
+        hold: args.hold,
+        hold_last: args.hold_last,
+        begin_per_s: args.begin_rate,
+        comfort_first_byte: args.comfort,
+        keep_settings: args.keep_settings,
+    };
     let request = ConcurrencyRequest {
         command: std::env::args().collect(),
         target: args.target.clone(),
         workload: args.workload.clone(),
         on_op: args.on_op.clone(),
-        steps: PlannedConcurrency {
-            from: args.from.unwrap_or(FIRST.min(args.to)),
-            to: args.to,
-            step: args.step,
-            finer: args.finer,
-            until_availability: args.until,
-            pace_bytes_per_s: args.client_rate.unwrap_or_else(|| usual_pace(args.to)) as f64,
-            hold: args.hold,
-            hold_last: args.hold_last.unwrap_or(args.hold),
-            begin_per_s: args.begin_rate,
-            comfort_availability: COMFORT_AVAILABILITY,
-            comfort_first_byte: args.comfort,
-            keep_settings: args.keep_settings,
-            url: None,
-        },
+        steps: steps.steps(),
         seed: args.seed,
         tags: args.tag.clone(),
         on: args.on.clone(),
@@ -251,56 +216,6 @@ pub fn plan(args: &ConcurrencyArgs) -> anyhow::Result<Plan> {
         clients: args.clients.clients.clone(),
     };
     concurrency::plan(&request, &Host::local()).map_err(why_not)
-}
-
-/// Runs a plan of transfers, writes the report and prints the answer.
-pub fn run_plan(
-    plan: &Plan,
-    permissions: ConcurrencyPermissions<'_>,
-    format: AnswerFormat,
-    progress: ProgressOption,
-    runs: &RunsDir,
-) -> anyhow::Result<CommandStatus> {
-    let context = interrupt::context()?;
-    let progress = ExplainProgress::start(progress.mode());
-    let finished = concurrency::run(plan, permissions, &runs.runs, &context, &mut |event| {
-        progress.observe(&event);
-    });
-    progress.finish();
-    // Whatever could not be done then: the user has ended it.
-    if finished.is_err() && context.interrupted.load(Ordering::Relaxed) {
-        return Err(InterruptedError("before the first step").into());
-    }
-    let finished = finished.map_err(why_not)?;
-    let run = Run::open(&finished.dir)?;
-    // On a full disk there is an answer, too.
-    let report = super::archive::write_report(&run, None);
-    let shown = report.as_deref().ok().map(path);
-    let text = || show::concurrency::text(&finished.concurrency, &path(&finished.dir), shown.as_deref());
-    format.print(&finished.concurrency, text)?;
-    if let Some(error) = finished.stopped {
-        anyhow::bail!("{error} (what was measured until then is kept in {})", finished.dir.display());
-    }
-    if !finished.unrestored.is_empty() {
-        anyhow::bail!("{} (the run is kept in {})", finished.unrestored.join("; "), finished.dir.display());
-    }
-    report?;
-    Ok(match &finished.concurrency {
-        found if found.interrupted => CommandStatus::Interrupted,
-        found if found.client_limit.is_some() => CommandStatus::Invalid,
-        _ => CommandStatus::Success,
-    })
-}
-
-fn path(path: &Path) -> String {
-    path.display().to_string()
-}
-
-fn why_not(error: ConcurrencyError) -> anyhow::Error {
-    match error {
-        error if error.is_usage() => usage(error),
-        error => error.into(),
-    }
 }
 
 #[cfg(test)]
@@ -319,6 +234,5 @@ mod tests {
         );
         assert_eq!([parse_pace("100"), parse_pace("2k/s")], [Ok(100), Ok(2048)]);
         assert!(parse_pace("0").is_err());
-        assert_eq!([2_000, 80_000, 10_000_000].map(usual_pace), [1_792, 448, 64]);
     }
 }

@@ -2,7 +2,7 @@
 
 use archive::layout::PLAN;
 
-use super::bakeoff::{RunArgs, run_and_report};
+use super::bakeoff::{RunArgs, run_new_trials};
 use super::consent;
 use crate::exit::{CommandStatus, usage};
 
@@ -48,5 +48,5 @@ pub fn run(args: &ConfirmArgs) -> anyhow::Result<CommandStatus> {
         )));
     }
     consent::ask(&confirmed.dir.join(PLAN), plan, args.yes)?;
-    run_and_report(&bakeoff::another_session(plan, confirmed.id.as_str()), &args.how, false, None)
+    run_new_trials(&bakeoff::another_session(plan, confirmed.id.as_str()), &args.how, false, None)
 }

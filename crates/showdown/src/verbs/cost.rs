@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use archive::Run;
 use cost::Targets;
-use cost::pricing::{CostError, CostReport, cost};
+use cost::pricing::CostReport;
+use runs::{Prices, PricesError};
 
 use super::options::{AnswerFormat, WhichRuns};
 use crate::exit::{CommandStatus, usage};
@@ -61,14 +62,9 @@ pub fn run(args: &CostArgs) -> anyhow::Result<CommandStatus> {
 
 /// What runs cost by a file of targets.
 pub fn costs(runs: &[Run], targets: &Path) -> anyhow::Result<CostReport> {
-    let parsed = Targets::read(targets).map_err(usage)?;
-    costs_by(runs, targets, &parsed)
-}
-
-/// What runs cost by targets that were read from this file.
-pub fn costs_by(runs: &[Run], file: &Path, targets: &Targets) -> anyhow::Result<CostReport> {
-    cost(runs, targets).map_err(|error| match error {
-        CostError::Target(error) => usage(format!("{}: {error}", file.display())),
-        CostError::Run(error) => error.into(),
+    let prices = Prices { file: targets.to_owned(), targets: Targets::read(targets).map_err(usage)? };
+    prices.costs(runs).map_err(|error| match error {
+        PricesError::Targets { .. } => usage(error),
+        PricesError::Run(error) => error.into(),
     })
 }

@@ -1,29 +1,21 @@
 //! `showdown explain`: what limits a server, where its CPU time goes, and what costs one server more than another.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use archive::Run;
-use archive::model::{ExplainedServer, Explanation, Plan, RunLength};
-use bakeoff::RunPermissions;
+use archive::model::{Plan, RunLength};
 use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
-use clap::ValueEnum;
-use explain::ExplainError;
 use host::Host;
 use host::knobs::Knob;
 use load::inputs::units::parse_connections;
-use profile::stacks::SampleSource;
-use profile::{Stacks, firefox, folded};
+use runs::{Permissions, RunRequest};
 
+use super::answer::{ExplanationFormat, print_answer};
 use super::consent;
-use super::options::{AnswerFormat, ProgressOption, RunsDir};
-use super::run_failure::in_words;
-use crate::exit::{CommandStatus, InterruptedError, usage};
+use super::execute::{end, execute};
+use super::options::{ProgressOption, RunsDir};
+use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
-use crate::print::print;
-use crate::show;
-use crate::show::explain_progress::ExplainProgress;
 
 /// Options of `showdown explain`.
 #[derive(clap::Args, Debug)]
@@ -102,21 +94,6 @@ pub struct ExplainArgs {
     pub runs: RunsDir,
 }
 
-/// The form of an explanation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExplanationFormat {
-    /// For people.
-    Text,
-    /// One object on standard output, see docs/FORMATS.md.
-    Json,
-    /// The stacks of the profiles, a line each with the number of samples; flame graph programs read it.
-    Folded,
-    /// The stacks of waits within operations and for work, a line each with the microseconds that threads waited there.
-    FoldedWaits,
-    /// A profile that Firefox Profiler (profiler.firefox.com) opens; of one server.
-    Firefox,
-}
-
 /// `showdown explain`.
 pub fn run(args: &ExplainArgs) -> anyhow::Result<CommandStatus> {
     let plan = plan(args)?;
@@ -124,103 +101,11 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<CommandStatus> {
         return Err(usage("--format firefox is for one server: name one"));
     }
     consent::note_workload_on_disk(&plan)?;
-    run_plan(&plan, args.format, args.progress, &args.allow_kernel, &args.runs)
-}
-
-/// Explains the servers of a plan, writes the report and prints the answer.
-pub fn run_plan(
-    plan: &Plan,
-    format: ExplanationFormat,
-    progress: ProgressOption,
-    allow_kernel: &[Knob],
-    runs: &RunsDir,
-) -> anyhow::Result<CommandStatus> {
-    let context = interrupt::context()?;
-    let permissions = RunPermissions { kernel: allow_kernel, ..RunPermissions::default() };
-    let progress = ExplainProgress::start(progress.mode());
-    let explained = explain::explain(plan, permissions, &runs.runs, &context, &mut |event| {
-        progress.observe(&event);
-    });
-    progress.finish();
-    // Whatever could not be done then: the user has ended it.
-    if explained.is_err() && context.interrupted.load(Ordering::Relaxed) {
-        return Err(InterruptedError("before anything was found").into());
-    }
-    let explained = explained.map_err(why_not)?;
-    let run = Run::open(&explained.dir)?;
-    // On a full disk there is an answer, too.
-    let report = super::archive::write_report(&run, None);
-    answer(&run, &explained.explanation, format, report.as_deref().ok())?;
-    if let Some(error) = &explained.ended {
-        anyhow::bail!("{error} (what was found until then is kept in {})", explained.dir.display());
-    }
-    if !explained.unrestored.is_empty() {
-        anyhow::bail!("{} (the run is kept in {})", explained.unrestored.join("; "), explained.dir.display());
-    }
-    report?;
-    let is_interrupted = context.interrupted.load(Ordering::Relaxed);
-    Ok(if is_interrupted { CommandStatus::Interrupted } else { CommandStatus::Success })
-}
-
-fn answer(
-    run: &Run,
-    explanation: &Explanation,
-    format: ExplanationFormat,
-    report: Option<&Path>,
-) -> anyhow::Result<()> {
-    let text = || {
-        let report = report.map(|path| path.display().to_string());
-        show::explanation::text(explanation, &run.dir.display().to_string(), report.as_deref())
-    };
-    match format {
-        ExplanationFormat::Text => AnswerFormat::Text.print(explanation, text),
-        ExplanationFormat::Json => AnswerFormat::Json.print(explanation, text),
-        ExplanationFormat::Folded => {
-            let texts: Vec<String> = profiles(run, explanation)?.into_iter().map(|(_, text)| text).collect();
-            print(&texts.concat())
-        }
-        ExplanationFormat::FoldedWaits => print(&waits(run, explanation)?.concat()),
-        ExplanationFormat::Firefox => {
-            let (variant, text) = profiles(run, explanation)?.remove(0);
-            let profile = explanation.servers[0].profile.as_ref().expect("it has a profile");
-            let period = Duration::from_secs_f64(profile.period_us.max(0.0) / 1e6);
-            let stacks: Stacks = folded::parse(&text, SampleSource::CpuClock, period)?;
-            print(&firefox::write(&stacks, &variant, run.id.started()))
-        }
-    }
-}
-
-/// Name and folded stacks of each server; an error if one has none.
-fn profiles(run: &Run, explanation: &Explanation) -> anyhow::Result<Vec<(String, String)>> {
-    let of = |server: &ExplainedServer| {
-        let Some(profile) = &server.profile else {
-            anyhow::bail!(
-                "{} has no profile: {}",
-                server.variant,
-                why_missing(server, "where the CPU time goes")
-            );
-        };
-        Ok((server.variant.clone(), run.text(&profile.folded, u64::MAX)?))
-    };
-    explanation.servers.iter().map(of).collect()
-}
-
-/// The folded stacks of each server's waits; an error if one has none.
-fn waits(run: &Run, explanation: &Explanation) -> anyhow::Result<Vec<String>> {
-    let of = |server: &ExplainedServer| {
-        let Some(waits) = &server.waits else {
-            let why = why_missing(server, "where time goes off the CPU");
-            anyhow::bail!("the waits of {} were not watched: {why}", server.variant);
-        };
-        Ok(run.text(&waits.folded, u64::MAX)?)
-    };
-    explanation.servers.iter().map(of).collect()
-}
-
-/// Why something could not be told of a server.
-fn why_missing<'e>(server: &'e ExplainedServer, what: &str) -> &'e str {
-    let unknown = server.unknown.iter().find(|unknown| unknown.what == what);
-    unknown.map_or("no sample was taken", |unknown| unknown.why.as_str())
+    let permissions = Permissions { kernel: args.allow_kernel.clone(), ..Permissions::default() };
+    let request = RunRequest::Plan(Box::new(plan));
+    let answer = execute(&request, &permissions, &args.runs, args.progress, &interrupt::context()?)?;
+    print_answer(&answer, args.format.into())?;
+    end(answer)
 }
 
 /// The plan of the variants, or of the run.
@@ -271,11 +156,4 @@ fn names_run(text: &str) -> bool {
     let path = Path::new(text);
     let is_directory = path.is_dir() && (text.contains('/') || path.join(archive::layout::PLAN).is_file());
     text == "latest" || text.starts_with(|c: char| c.is_ascii_digit()) || is_directory
-}
-
-fn why_not(error: ExplainError) -> anyhow::Error {
-    match error {
-        ExplainError::Run(error) => in_words(error),
-        error => error.into(),
-    }
 }

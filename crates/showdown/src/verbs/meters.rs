@@ -4,16 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use archive::Run;
 use archive::model::{Plan, Variant};
 use bakeoff::plan_request::measuring_power;
 use bakeoff::{MeteredServer, RunMeter, machines_of};
-use cost::Targets;
-use cost::pricing::CostReport;
 use cost::targets::TargetsFile;
 use power::{NamedSource, SourceDescription, SourceKeys};
+use runs::Prices;
 
-use super::cost::costs_by;
 use crate::exit::usage;
 use crate::print::note;
 
@@ -30,19 +27,13 @@ pub struct MeterArgs {
     pub cost: Option<PathBuf>,
 }
 
-/// A file of targets with its name.
-pub struct NamedTargets {
-    path: PathBuf,
-    targets: Targets,
-}
-
 /// The meters of a plan's variants, and the prices of their machines.
 #[derive(Default)]
 pub struct RunMeters {
     /// The meters.
     pub meters: Vec<RunMeter>,
     /// The prices.
-    pub targets: Option<NamedTargets>,
+    pub prices: Option<Prices>,
 }
 
 /// Whether a plan that measures no watts may be changed to measure them.
@@ -52,13 +43,6 @@ pub enum PlanUse {
     New,
     /// It is that of an interrupted run.
     Resumed,
-}
-
-impl NamedTargets {
-    /// What a run costs.
-    pub fn costs(&self, run: &Run) -> anyhow::Result<CostReport> {
-        costs_by(std::slice::from_ref(run), &self.path, &self.targets)
-    }
 }
 
 impl MeterArgs {
@@ -135,8 +119,8 @@ impl MeterArgs {
                 found.add(source.clone(), index, None)?;
             }
         }
-        let targets = self.cost.clone().zip(targets).map(|(path, targets)| NamedTargets { path, targets });
-        Ok(RunMeters { meters: found.meters, targets })
+        let prices = self.cost.clone().zip(targets).map(|(file, targets)| Prices { file, targets });
+        Ok(RunMeters { meters: found.meters, prices })
     }
 }
 

@@ -3,6 +3,7 @@
 #![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut asks for something else
 
 pub mod agent;
+pub mod answer;
 pub mod archive;
 pub mod bakeoff;
 pub mod clients;
@@ -12,6 +13,7 @@ pub mod confirm;
 pub mod consent;
 pub mod cost;
 pub mod doctor;
+pub mod execute;
 pub mod explain;
 pub mod hosts;
 pub mod known_server;
@@ -23,8 +25,6 @@ pub mod power;
 pub mod published;
 pub mod question;
 pub mod resume;
-pub mod run_failure;
-pub mod run_report;
 pub mod runner;
 pub mod selftest;
 pub mod selftest_clients;

@@ -203,7 +203,7 @@ pub fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
         (Some(MeasureOption::OneByOne), _) => MeasureRequest::OneByOne,
         (Some(MeasureOption::Cpu), _) => MeasureRequest::CpuTime(args.rate),
         (Some(MeasureOption::BreakingPoint), _) => {
-            MeasureRequest::BreakingPoint(concurrency::steps_of_trials(args.to))
+            MeasureRequest::BreakingPoint(::concurrency::steps_of_trials(args.to))
         }
         (None, _) if !vary.is_empty() && args.slo.is_none() => MeasureRequest::DefaultInClosedLoop,
         (Some(MeasureOption::Capacity), _) => MeasureRequest::Capacity,

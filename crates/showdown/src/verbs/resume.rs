@@ -1,13 +1,13 @@
 //! `resume`: goes on with a run that was interrupted or killed.
 
 use bakeoff::InterruptedRun;
+use runs::RunRequest;
 
-use super::bakeoff::RunArgs;
+use super::bakeoff::{RunArgs, run_trials};
 use super::consent;
+use super::execute::why_not;
 use super::meters::PlanUse;
-use super::run_report::report_on;
 use crate::exit::CommandStatus;
-use crate::interrupt;
 
 /// Options of `showdown resume`.
 #[derive(clap::Args, Debug)]
@@ -42,12 +42,10 @@ pub struct ResumeArgs {
 /// `showdown resume`.
 pub fn run(args: &ResumeArgs) -> anyhow::Result<CommandStatus> {
     let dir = args.how.runs.archive().locate(&args.run)?;
-    let run = InterruptedRun::open(&dir).map_err(super::run_failure::why_not_resumed)?;
-    consent::ask(&dir.join(archive::layout::PLAN), run.plan(), args.yes)?;
-    consent::note_workload_on_disk(run.plan())?;
-    let (_, meters) = args.how.meters.of(run.plan(), PlanUse::Resumed, false)?;
-    let context = interrupt::context()?;
-    report_on(run.plan().kind, args.how.shown(), meters.targets.as_ref(), None, |observe| {
-        bakeoff::resume_run(run, args.accept_changes, args.how.permissions(&meters), &context, observe)
-    })
+    let plan = InterruptedRun::open(&dir).map_err(why_not)?.plan().clone();
+    consent::ask(&dir.join(archive::layout::PLAN), &plan, args.yes)?;
+    consent::note_workload_on_disk(&plan)?;
+    let (_, meters) = args.how.meters.of(&plan, PlanUse::Resumed, false)?;
+    let request = RunRequest::Resume { dir, accept_changes: args.accept_changes };
+    run_trials(&request, &args.how.permissions(meters), &args.how, None)
 }

@@ -447,6 +447,7 @@ pub fn events() -> Vec<Event> {
         Event::OneAtATime { why: text() },
         Event::MeasureReplaced { sentence: text() },
         Event::Doing { what: text() },
+        Event::Said { what: text() },
         Event::Precision {
             half_width: 0.041,
             elapsed_s: 70.5,

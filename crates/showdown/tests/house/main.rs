@@ -29,8 +29,28 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["archive", "cost", "stats"]),
     ("runners", &[]),
     (
+        "runs",
+        &[
+            "report",
+            "cost",
+            "power",
+            "tune",
+            "explain",
+            "concurrency",
+            "bakeoff",
+            "machine",
+            "profile",
+            "workload",
+            "archive",
+            "load",
+            "host",
+            "stats",
+        ],
+    ),
+    (
         "showdown",
         &[
+            "runs",
             "report",
             "cost",
             "power",

@@ -10,9 +10,10 @@ use workload::Catalogue;
 
 use super::MachineLab;
 use crate::machines::of_run::{RunMachine, RunMachines};
+use crate::plan::check::{objective, server_variants};
+use crate::plan::hosts::CheckedHosts;
 use crate::plan::trial_order::ScheduledTrial;
-use crate::plan::variant::server_variant;
-use crate::plan::variant_point::{VariantPoint, variant_points};
+use crate::plan::variant_point::variant_points;
 use crate::run::error::RunPlanError;
 use crate::run::execute::run_blocks;
 use crate::run::lab::{FinishedRun, Lab, TrialSlot};
@@ -56,14 +57,13 @@ fn lab_on<'a>(
     context: &'a RunContext,
 ) -> MachineLab<'a> {
     let workload = Catalogue::default().find("static-web").expect("a built-in workload");
-    let variant = |point: &VariantPoint| {
-        server_variant(&workload, &point.variant(plan)).expect("a server of the workload")
-    };
-    let variants = variant_points(plan).iter().map(variant).collect();
+    let variants = server_variants(plan, &workload, &variant_points(plan)).expect("servers of the workload");
     MachineLab {
         workload,
+        objective: objective(&plan.measure).expect("an objective"),
         machines: RunMachines::new(
             plan,
+            &CheckedHosts::read(plan).expect("good hosts"),
             RunMachine { name: None, machine, server_cpus: "0".parse().expect("a CPU") },
             others.iter().map(|(name, machine)| RunMachine {
                 name: Some((*name).to_owned()),

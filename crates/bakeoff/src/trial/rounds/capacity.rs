@@ -133,6 +133,7 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
+    use crate::plan::check::objective;
     use crate::testing::outcome::closed_loop_outcome;
     use crate::testing::plan::PLAN;
     use crate::trial::load_phases::LoadPhases;
@@ -154,12 +155,12 @@ mod tests {
         let text = "p99<5ms";
         let measure = Measure::Capacity { slo: text.to_owned() };
         let plan = Plan { measure, ..PLAN.parse().expect("a plan") };
-        let slo: Slo = text.parse().expect("an objective");
+        let slo = objective(&plan.measure).expect("an objective").expect("it has one");
         let (context, warm) = (RunContext::default(), warmed_up(0, 200));
         let mut loads = LoadPhases::new(warm.run.spec.clone(), &context, Instant::now());
         let mut result = TrialMeasurement::after(&warm);
         let rng = &mut Pcg64Mcg::seed_from_u64(1);
-        let mut rounds = Rounds::new(&plan, [&warm], rng);
+        let mut rounds = Rounds::new(&plan, Some(&slo), [&warm], rng);
         let server = TurnTaker {
             loads: &mut loads,
             settings: None,

@@ -35,6 +35,8 @@ const STEPS_ALONE: u32 = 10;
 pub struct Rounds<'r> {
     /// The plan.
     pub plan: &'r Plan,
+    /// The objective of its measure.
+    objective: Option<&'r Slo>,
     /// Length of slices.
     pub slice: SliceLength,
     rng: &'r mut Pcg64Mcg,
@@ -44,6 +46,7 @@ impl<'r> Rounds<'r> {
     /// Rounds of servers with these warm-ups.
     pub fn new<'w>(
         plan: &'r Plan,
+        objective: Option<&'r Slo>,
         warmed_up: impl IntoIterator<Item = &'w WarmedUp>,
         rng: &'r mut Pcg64Mcg,
     ) -> Self {
@@ -51,7 +54,7 @@ impl<'r> Rounds<'r> {
         // A server of which nothing succeeded gets no search, so its slices need no length.
         let is_loaded = |pace: &LoopPace| !is_search || pace.per_s > 0.0;
         let paces = warmed_up.into_iter().map(WarmedUp::pace).filter(is_loaded);
-        Self { plan, slice: SliceLength::for_servers(paces, plan.phases.closed_loop), rng }
+        Self { plan, objective, slice: SliceLength::for_servers(paces, plan.phases.closed_loop), rng }
     }
 
     /// Runs the rounds of the plan's measure; returns their number.
@@ -70,9 +73,9 @@ impl<'r> Rounds<'r> {
             Measure::LatencyCurve { rates_per_s, .. } => {
                 self.at_rates(rates_per_s.len(), |_, at| rates_per_s.get(at).copied(), servers, observe)
             }
-            Measure::Capacity { slo } => {
-                let slo = slo.parse().expect("the plan's objective was checked when it was made");
-                self.capacity(&slo, servers, observe)
+            Measure::Capacity { .. } => {
+                let slo = self.objective.expect("a checked plan of capacities has its objective");
+                self.capacity(slo, servers, observe)
             }
             Measure::OneByOne { .. }
             | Measure::CpuTime { .. }
@@ -197,7 +200,7 @@ impl<'r> Rounds<'r> {
         servers: &mut [TurnTaker<'_, '_>],
         observe: &mut Observer<'_>,
     ) -> u32 {
-        let slo: Option<Slo> = self.plan.measure.slo().and_then(|text| text.parse().ok());
+        let slo = self.objective;
         let mut all_rounds = 0;
         for at in 0..rates {
             let is_last = at + 1 == rates;
@@ -212,7 +215,7 @@ impl<'r> Rounds<'r> {
             for ((server, merged), rate) in servers.iter_mut().zip(merged).zip(rates) {
                 let measured = merged.filter(|_| !server.loads.interrupted).zip(rate);
                 let Some((merged, rate)) = measured else { continue };
-                let run = server.loads.keep_slices(kind, merged, slo.as_ref());
+                let run = server.loads.keep_slices(kind, merged, slo);
                 if is_last && server.result.has_operations(rate, &run) {
                     let p99_us = run.summary.response_time_us.p99;
                     server.result.take(&self.plan.measure, p99_us as f64, run);

@@ -1,14 +1,15 @@
-//! The options of `showdown tune`, and the trials that they ask for.
+//! The options of `showdown tune`, and the request that they make.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bakeoff::plan_request::{MeasureRequest, PlanRequest};
+use ::tune::{TuneRequest, Weakened};
 use clap::ValueEnum;
 use host::knobs::Knob;
 use load::inputs::slo::Slo;
 use load::inputs::units::{parse_connections, parse_duration};
 
+use crate::verbs::answer::TuneFormat;
 use crate::verbs::options::{ProgressOption, RunsDir};
 
 /// Options of `showdown tune`.
@@ -122,36 +123,45 @@ pub enum Allowed {
     Security,
 }
 
-/// The form of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TuneFormat {
-    /// For people
-    Text,
-    /// The object of tuning.json, see docs/FORMATS.md
-    Json,
-    /// Markdown, for a pull request
-    Md,
+impl From<TunedMeasure> for ::tune::TunedMeasure {
+    fn from(measure: TunedMeasure) -> Self {
+        match measure {
+            TunedMeasure::Capacity => Self::Capacity,
+            TunedMeasure::Throughput => Self::Throughput,
+            TunedMeasure::Bytes => Self::Bytes,
+            TunedMeasure::Cpu => Self::Cpu,
+        }
+    }
 }
 
-/// What all trials have in common.
-pub fn request(args: &TuneArgs) -> PlanRequest {
-    PlanRequest {
-        command: std::env::args().collect(),
-        workload: args.workload.clone(),
-        measure: match args.measure {
-            None if args.slo.is_some() => MeasureRequest::Default,
-            // Its interval is a quarter of a capacity's in the same time, and candidates differ by little.
-            None => MeasureRequest::DefaultInClosedLoop,
-            Some(TunedMeasure::Capacity) => MeasureRequest::Capacity,
-            Some(TunedMeasure::Throughput) => MeasureRequest::Throughput,
-            Some(TunedMeasure::Bytes) => MeasureRequest::Bytes,
-            Some(TunedMeasure::Cpu) => MeasureRequest::CpuTime(None),
-        },
-        slo: args.slo.as_ref().map(ToString::to_string),
-        on_op: args.on_op.clone(),
-        connections: args.connections,
-        seed: args.seed,
-        tags: args.tag.iter().cloned().chain(["tune".to_owned()]).collect(),
-        ..PlanRequest::default()
+impl From<Allowed> for Weakened {
+    fn from(allowed: Allowed) -> Self {
+        match allowed {
+            Allowed::Durability => Self::Durability,
+            Allowed::Security => Self::Security,
+        }
+    }
+}
+
+impl TuneArgs {
+    /// The search for the first server, which has all of the time.
+    pub fn request(&self) -> TuneRequest {
+        TuneRequest {
+            command: std::env::args().collect(),
+            server: self.servers[0].clone(),
+            workload: self.workload.clone(),
+            on_op: self.on_op.clone(),
+            measure: self.measure.map(Into::into),
+            slo: self.slo.as_ref().map(ToString::to_string),
+            connections: self.connections,
+            time: self.time,
+            share: 1.0,
+            is_quick: self.quick,
+            may_weaken: self.allow.iter().copied().map(Into::into).collect(),
+            only: self.only.clone(),
+            rules: self.rules.clone(),
+            seed: self.seed,
+            tags: self.tag.clone(),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Progress of `showdown explain`: a line that says what is done, and the most time that is left.
+//! The progress of a run without a known number of trials: a line that says what is done, and lines for what was learnt.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::bar::{ProgressMode, style};
 use super::units::{rate, response_time};
 use crate::color::for_stderr;
 
-/// Shows the events of an explanation.
-pub struct ExplainProgress {
+/// Shows the events of an explanation, of transfers, or of a search.
+pub struct LineProgress {
     mode: ProgressMode,
     bar: ProgressBar,
 }
 
-impl ExplainProgress {
+impl LineProgress {
     /// Starts it.
     pub fn start(mode: ProgressMode) -> Self {
         let bar = mode.bar();
@@ -32,6 +32,7 @@ impl ExplainProgress {
         self.mode.print_json(event);
         tell(self.mode, &self.bar, event);
         match event {
+            Event::Said { what } => self.bar.println(for_stderr(what)),
             Event::Doing { what } => self.bar.set_message(for_stderr(what)),
             Event::Tick { throughput_per_s, p99_us, gave_up_from_us, .. } => {
                 let p99 = response_time(*p99_us, *gave_up_from_us);

@@ -1,0 +1,223 @@
+//! [`RemoteMachine`]: a machine behind a connection. Its agent has a [`LocalMachine`](crate::LocalMachine), and this asks it.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use host::lock_owner::LockOwner;
+use host::scratch::ScratchDirectory;
+use host::{CpuSet, HostFacts};
+use workload::{ServerVariant, Workload};
+
+use super::asked::{Asked, LONG, SHORT};
+use super::recorder::RemoteRecorder;
+use super::server::RemoteServer;
+use super::start::OrderedServer;
+use crate::connection::Connection;
+use crate::error::MachineError;
+use crate::host_entry::HostEntry;
+use crate::host_problems::host_problems;
+use crate::local_error::LocalError;
+use crate::lock::lock;
+use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::probing::Probing;
+use crate::program::hex_sha256;
+use crate::protocol::servers::{
+    BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
+    ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, SetKernelSettings, StartServer,
+    TakeWorkload, TryKernelSettings, VariantRequest, VariantSettings,
+};
+use crate::reach::ReachOptions;
+use crate::system_under_test::SystemUnderTest;
+use crate::transport::OpenProgress;
+
+/// A machine behind a connection, reserved for one run. Dropping it ends its agent, and all that this has started.
+pub struct RemoteMachine {
+    asked: Arc<Asked>,
+    owner: LockOwner,
+    address: IpAddr,
+    cpus: CpuSet,
+    /// Folder and key of the workload that the agent has.
+    workload: Mutex<Option<(workload::Folder, String)>>,
+    /// Whether a variant has a kernel setting.
+    has_settings: AtomicBool,
+    /// Certificates and passwords of the servers.
+    scratch: ScratchDirectory,
+}
+
+impl RemoteMachine {
+    /// Starts the agent of a host, and reserves the machine for the run that these options are of.
+    pub fn open(
+        entry: &HostEntry,
+        reach: &ReachOptions,
+        interrupted: &Arc<AtomicBool>,
+        observe: &dyn Fn(OpenProgress),
+    ) -> Result<Self, MachineError> {
+        let transport = reach.transport(entry);
+        let connection = Arc::new(Connection::open(&entry.name, &transport, interrupted, observe)?);
+        let asked = Asked { host: entry.name.clone(), connection };
+        let reserve = Reserve { owner: reach.owner, address: entry.address };
+        let Reserved { allowed_cpus, address } = asked.ask(reserve, SHORT)?;
+        if let Some(problem) = host_problems(entry, &address, &allowed_cpus).into_iter().next() {
+            return Err(problem);
+        }
+        let cpus = entry.cpus.clone().unwrap_or(allowed_cpus);
+        let scratch = ScratchDirectory::create()
+            .map_err(|source| LocalError::System { what: "create a temporary directory", source })?;
+        Ok(Self {
+            asked: Arc::new(asked),
+            owner: reach.owner,
+            address: entry.address,
+            cpus,
+            workload: Mutex::default(),
+            has_settings: AtomicBool::new(false),
+            scratch,
+        })
+    }
+
+    /// What reaches its agent.
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.asked.connection
+    }
+
+    /// The run that it is reserved for.
+    pub(crate) fn owner(&self) -> LockOwner {
+        self.owner
+    }
+
+    /// The CPUs of its servers.
+    pub fn cpus(&self) -> &CpuSet {
+        &self.cpus
+    }
+
+    /// Where its servers listen.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// The key of this workload, whose files are sent the first time.
+    fn key_of(&self, workload: &Workload) -> Result<String, MachineError> {
+        if workload.load.is_runner() {
+            return Err(self.only_here("a workload that makes its load by itself"));
+        }
+        let mut sent = lock(&self.workload);
+        if let Some((_, key)) = sent.as_ref().filter(|(folder, _)| *folder == workload.folder) {
+            return Ok(key.clone());
+        }
+        let packed = workload.packed().map_err(LocalError::from)?;
+        let files: String = packed.digests().iter().fold(String::new(), |mut text, (name, of_file)| {
+            let _ = writeln!(text, "{name} {of_file}");
+            text
+        });
+        let key = hex_sha256(files.as_bytes());
+        self.asked.ask(TakeWorkload { key: key.clone(), workload: Box::new(packed) }, LONG)?;
+        *sent = Some((workload.folder.clone(), key.clone()));
+        Ok(key)
+    }
+
+    fn only_here(&self, what: &'static str) -> MachineError {
+        MachineError::OnlyHere { host: self.asked.host.clone(), what }
+    }
+
+    fn directory(&self, trial: u32) -> PathBuf {
+        self.scratch.path().join(trial.to_string())
+    }
+}
+
+fn settings(variants: &[ServerVariant]) -> VariantSettings {
+    variants.iter().map(|variant| variant.kernel.clone()).collect()
+}
+
+impl Machine for RemoteMachine {
+    fn facts(&self) -> Result<HostFacts, MachineError> {
+        self.asked.ask(ReadFacts {}, SHORT)
+    }
+
+    fn open_kernel_settings(&self, variants: &[ServerVariant]) -> Result<LeftSettings, MachineError> {
+        let has_settings = variants.iter().any(|variant| !variant.kernel.is_empty());
+        self.has_settings.store(has_settings, Ordering::Relaxed);
+        self.asked.ask(OpenKernelSettings { variants: settings(variants) }, SHORT)
+    }
+
+    fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError> {
+        self.asked.ask(TryKernelSettings { variants: settings(variants) }, SHORT)
+    }
+
+    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError> {
+        // Before every slice: a host without settings is not asked.
+        if !self.has_settings.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.asked.ask(SetKernelSettings { settings: variant.kernel.clone() }, SHORT)
+    }
+
+    fn close_kernel_settings(&self) -> Vec<String> {
+        let has_settings = self.has_settings.load(Ordering::Relaxed);
+        let host = &self.asked.host;
+        match self.asked.ask(CloseKernelSettings {}, SHORT) {
+            Ok(problems) => problems.into_iter().map(|problem| format!("host {host}: {problem}")).collect(),
+            Err(error) if has_settings => {
+                vec![format!("{error}; the host restores its kernel settings by itself: check them there")]
+            }
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn ensure_servers(&self, workload: &Workload, variants: &[ServerVariant]) -> Result<(), MachineError> {
+        let workload = self.key_of(workload)?;
+        let variants = variants.iter().map(VariantRequest::of).collect();
+        self.asked.ask(EnsureServers { workload, variants }, LONG)
+    }
+
+    fn start(
+        &self,
+        workload: &Workload,
+        order: &ServerOrder,
+    ) -> Result<Box<dyn SystemUnderTest>, MachineError> {
+        self.asked.ask(StartServer::of(self.key_of(workload)?, order), LONG)?;
+        let ordered = OrderedServer {
+            workload: workload.clone(),
+            order: order.clone(),
+            directory: self.directory(order.trial),
+        };
+        Ok(Box::new(RemoteServer::new(Arc::clone(&self.asked), ordered)))
+    }
+
+    fn record(
+        &self,
+        servers: &[RecordedServer],
+        period: Duration,
+    ) -> Result<Box<dyn Recorder>, MachineError> {
+        let ordered = (Instant::now(), period);
+        let began = self.asked.ask(BeginRecording { servers: servers.to_vec(), period }, SHORT)?;
+        // Clocks drift: the offset is that of now.
+        let offset = self.asked.connection.clock_offset()?;
+        Ok(Box::new(RemoteRecorder::new(Arc::clone(&self.asked), began, offset, ordered)))
+    }
+
+    fn stolen_under_load(&self, cpus: &CpuSet, length: Duration) -> Result<Option<f64>, MachineError> {
+        self.asked.ask(MeasureSteal { cpus: cpus.clone(), length }, SHORT + length)
+    }
+
+    fn available_memory_share(&self) -> Result<Option<f64>, MachineError> {
+        self.asked.ask(ReadAvailableMemory {}, SHORT)
+    }
+
+    fn room(&self) -> Option<Room> {
+        let room = self.asked.ask(ReadRoom {}, SHORT).ok().flatten()?;
+        Some(Room { directory: format!("{} on host {}", room.directory, self.asked.host), ..room })
+    }
+
+    fn probing(&self) -> Option<&dyn Probing> {
+        None
+    }
+
+    fn remove_data(&self, trial: u32) {
+        // A host that is lost removes it by itself.
+        let _ = self.asked.ask(RemoveData { trial }, SHORT);
+        let _ = std::fs::remove_dir_all(self.directory(trial));
+    }
+}
