@@ -8,8 +8,11 @@ DESTDIR ?=
 # A binary to install that is built already; without it, `make install` builds one.
 BINARY  ?=
 
+# `scripts/checks` runs the parts of `make test` beside one another, and says what was slow. Each part is a target, too.
+checks := PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m checks --target $(target)
+
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-aa bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% test-rust test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-aa bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,27 +41,43 @@ uninstall: ## Remove what `make install` has installed, with the same PREFIX and
 check: ## Check formatting, lints and unit tests: what a change needs before it is committed, without a server
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --workspace --lib --locked
+	cargo test --workspace --lib --locked --no-run --message-format=json-render-diagnostics > $(target)/test-programs.json
+	$(checks) test-rust
 
-test: packages-test lint test-rust test-python test-web ## Run every check of the continuous integration
+test: ## Run every check of the continuous integration
+	$(checks)
+
+lint: check-format clippy check-dependencies ## Check formatting, lints (warnings are errors), licences and advisories
+
+check-format:
+	cargo fmt --all --check
+	cargo fmt --manifest-path $(floor_toml) --check
+
+clippy:
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --manifest-path $(floor_toml) --target-dir $(target) --all-targets --locked -- -D warnings
 
 # cargo-deny checks licences and advisories. Debian does not package it, so it is built from source once for each target
 # directory. Without optimisation that takes about 60 s on two cores (92 s of CPU time; 219 s with optimisation).
-lint: ## Check formatting, lints (warnings are errors), licences and advisories
-	cargo fmt --all --check
-	cargo fmt --manifest-path $(floor_toml) --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --manifest-path $(floor_toml) --target-dir $(target) --all-targets --locked -- -D warnings
+check-dependencies:
 	scripts/check-dependencies $(abspath $(target))/tools
 
-# A test waits for its servers more than it computes: twice as many as there are CPUs take a fifth less time.
-test-rust: export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
+# Cargo's messages say where the test programs are.
+build-tests:
+	mkdir -p $(target)
+	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics > $(target)/test-programs.json
+	cargo test --manifest-path $(floor_toml) --target-dir $(target) --locked --no-run \
+	    --message-format=json-render-diagnostics >> $(target)/test-programs.json
+
 test-rust:
-	cargo test --workspace --locked
-	cargo test --manifest-path $(floor_toml) --target-dir $(target) --locked
+	$(checks) build-tests test-rust test-docs
+
+test-docs:
+	cargo test --workspace --doc --locked
 
 test-python:
 	cd bench && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
+	cd scripts && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
 
 test-web:
 	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \

@@ -5,6 +5,12 @@ use std::time::{Duration, Instant};
 
 use host::{Host, ServerCommand};
 
+/// Says that this machine cannot run a test, as `scripts/checks` expects it.
+#[expect(clippy::print_stderr, reason = "a test that did not run must say so")]
+pub fn skip(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}
+
 /// Daemonises: fork, setsid, fork; the first process exits with status 0.
 pub const DAEMON: &str = r#"
     use POSIX "setsid";

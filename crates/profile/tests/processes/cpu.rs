@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use profile::stacks::FrameKind;
 use profile::{CpuSampler, CpuSamplerOptions, ProcessSet, ProfileError, Stacks};
 
-use super::program::Program;
+use super::program::{Program, skip};
 
 /// Rounds of the burner that take a second or so of CPU time.
 const ROUNDS: &str = "800";
@@ -16,7 +16,10 @@ fn start(pid: u32) -> Option<CpuSampler> {
     let options = CpuSamplerOptions { samples_per_s: 199, ..CpuSamplerOptions::default() };
     match CpuSampler::start(ProcessSet::Roots(vec![pid]), &options) {
         Ok(sampler) => Some(sampler),
-        Err(ProfileError::Refused { .. }) => None,
+        Err(refused @ ProfileError::Refused { .. }) => {
+            skip(&refused.to_string());
+            None
+        }
         Err(error) => panic!("{error}"),
     }
 }
@@ -97,8 +100,7 @@ fn profile_for_a_while(program: &Program) -> Option<Stacks> {
 fn a_stack_with_pages_that_are_not_in_memory_is_completed() {
     let Some(stacks) = profile_for_a_while(&Program::build("hollow")) else { return };
     if stacks.losses.completed == 0 && !rustix::process::geteuid().is_root() {
-        // A user may be forbidden to read the memory even of a child.
-        return;
+        return skip("this user is forbidden to read the memory even of a child");
     }
     assert!(stacks.losses.completed > 0, "{:?}", stacks.losses);
     assert!(with(&stacks, "main") * 20 >= stacks.samples() * 19, "{:?}", names(&stacks));
@@ -136,7 +138,7 @@ fn nothing_to_profile_is_an_error() {
 #[test]
 fn root_sees_the_kernel() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return skip("only root may sample the kernel");
     }
     let program = Program::build("burner");
     let running = program.start(&["0"]);

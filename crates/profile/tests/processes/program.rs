@@ -3,6 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// Says that this machine cannot run a test, as `scripts/checks` expects it.
+#[expect(clippy::print_stderr, reason = "a test that did not run must say so")]
+pub fn skip(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}
+
 /// A program in a directory of its own.
 pub struct Program {
     directory: tempfile::TempDir,

@@ -80,9 +80,9 @@ fn two_thousand_downloads_are_in_progress_at_once() {
 #[test]
 fn a_server_breaks_at_its_limit_and_recovers() {
     let home = TestHome::new();
-    let _settings = while_settings_change();
     let few = "apache:max_request_workers=4,threads_per_child=4";
-    let found = found(&home, &[few, "--from", "200", "--to", "400", "--finer", "0", "--hold", "1s"]);
+    let steps = ["--from", "200", "--to", "400", "--finer", "0", "--hold", "1s", "--keep-settings"];
+    let found = found(&home, &[&[few], &steps[..]].concat());
     assert_eq!((&found["breaking_point"], transfers(&found)), (&200.into(), vec![200]));
     assert!(found["comfortable_point"].is_null());
     assert_eq!(found["recovery"]["after_transfers"], 200);
@@ -119,10 +119,13 @@ fn a_file_of_a_running_server_is_a_target_and_its_plan_runs_again() {
 #[test]
 fn a_breaking_point_is_the_value_of_a_trial() {
     let home = TestHome::new();
-    let _settings = while_settings_change();
     let few = |workers: u32| format!("apache:max_request_workers={workers},threads_per_child={workers}");
-    let args = ["--measure", "breaking-point", "--to", "100", "--blocks", "3", "--format", "json"];
-    let output = home.run(&[&["compare", &few(4), &few(8)], &args[..], &["--progress", "none"]].concat());
+    let args = ["--measure", "breaking-point", "--to", "100", "--blocks", "3"];
+    let planned = home.run(&[&["plan", "compare", &few(4), &few(8)], &args[..]].concat());
+    let plan = text(&planned.stdout).replace("hold = \"4s\"", "hold = \"1s\"\nkeep_settings = true");
+    assert!(plan.contains("keep_settings"), "{plan} {}", text(&planned.stderr));
+    std::fs::write(home.path("plan.toml"), plan).expect("a plan");
+    let output = home.run(&["run", "plan.toml", "--format", "json", "--progress", "none"]);
     assert!([Some(0), Some(3)].contains(&output.status.code()), "{}", text(&output.stderr));
     let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(verdict["metric"], "downloads in progress at the breaking point");

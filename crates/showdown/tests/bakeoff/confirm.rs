@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::home::{TestHome, error_line, json, only_run, text};
+use crate::home::{FEW_KEYS, TestHome, error_line, json, only_run, text};
 
 /// What `show` says of the sessions of a run.
 fn sessions(home: &TestHome, run: &str) -> Value {
@@ -16,8 +16,11 @@ fn sessions(home: &TestHome, run: &str) -> Value {
 
 #[test]
 fn a_confirmation_names_the_run_and_both_have_one_answer() {
-    let home = TestHome::new();
-    let output = home.run(&["run", &home.small_plan(&["memcached:threads=1", "memcached:threads=2"])]);
+    let home = TestHome::with_few_keys();
+    let output = home.run(&[
+        "run",
+        &home.small_plan(&["memcached:threads=1", "memcached:threads=2", "--workload", FEW_KEYS]),
+    ]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     let first = only_run(&home);
     let id = first.file_name().expect("a name").to_string_lossy().into_owned();

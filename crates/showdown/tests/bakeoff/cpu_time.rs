@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::home::{TestHome, json, only_run, text, trials};
+use crate::home::{FEW_KEYS, TestHome, json, only_run, text, trials};
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
@@ -10,8 +10,11 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn all_trials_have_the_cpu_time_of_an_operation_at_the_rate_that_the_first_block_chose() {
-    let home = TestHome::new();
-    let output = home.run(&["run", &home.small_plan_of(&["memcached", "memcached:threads=2"], "cpu")]);
+    let home = TestHome::with_few_keys();
+    let output = home.run(&[
+        "run",
+        &home.small_plan_of(&["memcached", "memcached:threads=2", "--workload", FEW_KEYS], "cpu"),
+    ]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
     let run = only_run(&home);
@@ -240,8 +243,19 @@ fn what_has_no_cpu_time_of_an_operation_is_refused() {
 
 #[test]
 fn a_sweep_over_the_rate_has_the_cpu_time_at_each() {
-    let home = TestHome::new();
-    let args = ["sweep", "memcached", "--measure", "cpu", "--vary", "rate=500,1000", "--blocks", "1"];
+    let home = TestHome::with_few_keys();
+    let args = [
+        "sweep",
+        "memcached",
+        "--workload",
+        FEW_KEYS,
+        "--measure",
+        "cpu",
+        "--vary",
+        "rate=500,1000",
+        "--blocks",
+        "1",
+    ];
     let output = home.run(&["run", &home.plan(&args, crate::home::SHORT)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     for trial in trials(&only_run(&home)) {

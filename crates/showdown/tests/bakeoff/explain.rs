@@ -7,7 +7,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::home::{SHORT, TestHome, error_line, json, only_run, text};
+use crate::home::{FEW_KEYS, SHORT, TestHome, error_line, json, only_run, text};
 
 /// Runs a plan of an explanation with a short study, and returns what was found.
 fn explained(home: &TestHome, args: &[&str]) -> Value {
@@ -137,8 +137,9 @@ fn two_servers_of_a_run_are_set_side_by_side() {
 
 #[test]
 fn a_server_that_ends_is_a_failure_and_what_was_found_is_kept() {
-    let home = TestHome::new();
-    let mut showdown = home.showdown(&["explain", "memcached", "--quick", "--progress", "json"]);
+    let home = TestHome::with_few_keys();
+    let mut showdown =
+        home.showdown(&["explain", "memcached", "--workload", FEW_KEYS, "--quick", "--progress", "json"]);
     let mut child = showdown.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("showdown runs");
     let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut last = String::new();

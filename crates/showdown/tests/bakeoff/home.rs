@@ -1,9 +1,8 @@
 //! A directory of its own for each test, and functions that read its runs.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,20 +12,37 @@ use serde_json::Value;
 /// The lengths of the phases of a quick plan, for tests that need many operations on a busy machine, too.
 pub const QUICK: &str = "1s 200ms";
 
-/// The length of a phase for tests that need few operations.
-pub const SHORT: &str = "600ms";
+/// The length of a phase for tests that need few operations. Beside other tests no trial of any length is valid.
+pub const SHORT: &str = "200ms";
 
-/// The settings of this machine, which tests share.
-static MACHINE: RwLock<()> = RwLock::new(());
+/// A workload with the servers of `cache` and few keys. Loading the 100,000 of `cache` takes most of a short trial.
+pub const FEW_KEYS: &str = "few-keys";
+const FEW_KEYS_TOML: &str = include_str!("../few-keys.toml");
 
-/// For a test that changes a setting of the machine: no test compares settings meanwhile.
-pub fn while_settings_change() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+/// Says that this machine cannot run a test, as `scripts/checks` expects it.
+#[expect(clippy::print_stderr, reason = "a test that did not run must say so")]
+pub fn skip(why: &str) {
+    eprintln!("SKIPPED: {why}");
 }
 
-/// For a test that compares the settings of the machine with earlier ones: no test changes them meanwhile.
-pub fn while_settings_stay() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+/// The settings of this machine, which tests share. Each test may be a process of its own, so the lock is a file's.
+fn settings_of_machine() -> File {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("settings-of-machine.lock");
+    File::options().create(true).append(true).open(path).expect("a lock file")
+}
+
+/// For a test that changes a setting of the machine: while it has the file, no test compares settings.
+pub fn while_settings_change() -> File {
+    let file = settings_of_machine();
+    file.lock().expect("a lock");
+    file
+}
+
+/// For a test that compares the settings of the machine with earlier ones: while it has the file, no test changes them.
+pub fn while_settings_stay() -> File {
+    let file = settings_of_machine();
+    file.lock_shared().expect("a lock");
+    file
 }
 
 /// The directory of one test: its runs, its plans, its lock.
@@ -37,6 +53,15 @@ pub struct TestHome {
 impl TestHome {
     pub fn new() -> Self {
         Self { dir: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    /// A directory with the workload [`FEW_KEYS`].
+    pub fn with_few_keys() -> Self {
+        let home = Self::new();
+        let folder = home.path("workloads").join(FEW_KEYS);
+        fs::create_dir_all(&folder).expect("a directory");
+        fs::write(folder.join("workload.toml"), FEW_KEYS_TOML).expect("a workload");
+        home
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -147,7 +172,7 @@ fn shortened(line: &str, phase: &str) -> String {
         "spare_blocks" => format!("{name} = 0"),
         "min" | "closed_loop" => format!("{name} = {phase:?}"),
         "load" if is_time => format!("{name} = {phase:?}"),
-        "max" if is_time => format!("{name} = \"1s\""),
+        "max" if is_time => format!("{name} = {phase:?}"),
         // The study of an explanation: two experiments of a few pairs, and two rounds of a profile.
         "experiments" | "pairs" | "profiled_rounds" => format!("{name} = 2"),
         "profiled_slice" => format!("{name} = \"500ms\""),

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::home::{TestHome, json, only_run, text, trials};
+use crate::home::{TestHome, json, only_run, skip, text, trials};
 
 /// What only root may read.
 const SECRET: &str = "root's own secret";
@@ -64,7 +64,7 @@ fn assert_no_secret(directory: &Path) {
 #[test]
 fn a_file_of_root_is_neither_read_nor_written_for_a_server() {
     if !rustix::process::geteuid().is_root() {
-        return; // All servers run as this user.
+        return skip("all servers of an ordinary user run as that user");
     }
     let home = home();
     let plan = home.small_plan(&["my-api:cache=off", "my-api:cache=on"]);

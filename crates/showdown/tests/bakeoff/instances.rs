@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::home::{SHORT, TestHome, json, only_run, text, trials};
+use crate::home::{FEW_KEYS, SHORT, TestHome, json, only_run, text, trials};
 
 #[test]
 fn two_instances_with_one_thread_are_compared_with_one_instance_with_two() {
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let variants = ["memcached:instances=2,threads=1", "memcached:threads=2"];
-    let output = home.run(&["run", &home.small_plan(&variants)]);
+    let output = home.run(&["run", &home.small_plan(&[&variants[..], &["--workload", FEW_KEYS]].concat())]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
 
@@ -34,8 +34,19 @@ fn two_instances_with_one_thread_are_compared_with_one_instance_with_two() {
 
 #[test]
 fn instances_share_a_password_and_can_be_an_axis() {
-    let home = TestHome::new();
-    let sweep = ["sweep", "redis", "--vary", "instances=1,2", "--blocks", "1", "--connections", "4"];
+    let home = TestHome::with_few_keys();
+    let sweep = [
+        "sweep",
+        "redis",
+        "--workload",
+        FEW_KEYS,
+        "--vary",
+        "instances=1,2",
+        "--blocks",
+        "1",
+        "--connections",
+        "4",
+    ];
     let output = home.run(&["run", &home.plan(&sweep, SHORT)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     home.assert_nothing_runs();

@@ -7,7 +7,7 @@ use std::process::Output;
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use crate::home::{TestHome, error_line, json, only_run, text, trials, while_settings_change};
+use crate::home::{FEW_KEYS, TestHome, error_line, json, only_run, text, trials, while_settings_change};
 
 const SETTING: &str = "net.ipv4.tcp_autocorking";
 
@@ -32,11 +32,11 @@ fn found(run: &Path) -> Vec<Value> {
 #[test]
 fn a_kernel_setting_is_compared_and_restored() {
     let _machine = while_settings_change();
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let before = setting_now();
     let other = if before == "1" { "0" } else { "1" };
     let set = format!("memcached:{SETTING}={other}");
-    let output = home.run(&["run", &home.small_plan(&[&set, "memcached"])]);
+    let output = home.run(&["run", &home.small_plan(&[&set, "memcached", "--workload", FEW_KEYS])]);
     if !geteuid().is_root() {
         assert!(
             refused(&output, 1).contains("may only be set to"),

@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, geteuid};
 use serde_json::Value;
 
-use crate::home::{TestHome, error_line, json, only_run, signal, text, trials, while_settings_stay};
+use crate::home::{
+    FEW_KEYS, TestHome, error_line, json, only_run, signal, skip, text, trials, while_settings_stay,
+};
 
 /// The variants of these tests: two of a server that starts at once.
-const VARIANTS: [&str; 2] = ["memcached:threads=1", "memcached:threads=2"];
+const VARIANTS: [&str; 4] = ["memcached:threads=1", "memcached:threads=2", "--workload", FEW_KEYS];
 
 /// Every file of a trial with its bytes.
 fn files_of(trial: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -71,7 +73,7 @@ fn counted(verdict: &Value) -> Vec<u64> {
 #[test]
 fn a_killed_run_is_resumed_with_the_blocks_that_it_has() {
     let _machine = while_settings_stay();
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let plan = home.small_plan(&VARIANTS);
     let mut child = begin(&home, &plan);
     wait_for_trial(&home, 4);
@@ -100,7 +102,7 @@ fn a_killed_run_is_resumed_with_the_blocks_that_it_has() {
     assert!(verdict["caveats"].to_string().contains("resumed"), "{}", verdict["caveats"]);
     assert_eq!(facts["resumed"][0]["block"], 2);
     assert_eq!(facts["resumed"][0]["kept_trials"], 2);
-    assert!(facts["workload"].to_string().contains("cache/workload.toml"), "{}", facts["workload"]);
+    assert!(facts["workload"].to_string().contains("few-keys/workload.toml"), "{}", facts["workload"]);
     let shown = home.run(&["show", &id]);
     assert!(text(&shown.stdout).contains(" with block 2 after 2 kept trials"), "{}", text(&shown.stdout));
 
@@ -114,27 +116,8 @@ fn a_killed_run_is_resumed_with_the_blocks_that_it_has() {
 }
 
 #[test]
-fn a_run_that_has_all_trials_gets_the_same_verdict() {
-    let _machine = while_settings_stay();
-    let home = TestHome::new();
-    let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
-    let run = only_run(&home);
-    let mut before = json(&run.join("verdict.json"));
-    // As if it had been killed before the last file.
-    fs::remove_file(run.join("verdict.json")).expect("a verdict");
-    let (mut after, _) = resume(&home);
-    for verdict in [&mut before, &mut after] {
-        let verdict = verdict.as_object_mut().expect("an object");
-        verdict.remove("reached_unix_ms");
-        verdict.remove("caveats");
-    }
-    assert_eq!(before, after, "also the curves, which come from the load logs");
-}
-
-#[test]
 fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_rest() {
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let child = begin(&home, &home.small_plan(&VARIANTS));
     wait_for_trial(&home, 1);
     // Two different ones: of two equal ones the kernel may deliver one.
@@ -150,10 +133,13 @@ fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_rest() {
 #[test]
 fn a_run_interrupted_by_ctrl_c_is_resumed() {
     let _machine = while_settings_stay();
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let plan = home.small_plan(&VARIANTS);
     let child = begin(&home, &plan);
     wait_for_trial(&home, 3);
+    let too_early = home.run(&["resume", "latest"]);
+    assert_eq!(too_early.status.code(), Some(1));
+    assert!(error_line(&too_early).contains("is still running"), "{}", error_line(&too_early));
     signal(&child, Signal::INT);
     let output = child.wait_with_output().expect("it ended");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
@@ -182,16 +168,6 @@ fn a_run_interrupted_by_ctrl_c_is_resumed() {
     }
 }
 
-/// Makes a run of which the last block was cut.
-fn cut_run(home: &TestHome) {
-    let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
-    let run = only_run(home);
-    fs::remove_file(run.join("verdict.json")).expect("a verdict");
-    let last = trials(&run).pop().expect("trials");
-    fs::remove_dir_all(last).expect("a trial");
-}
-
 /// Changes a value in the facts of the only run.
 fn change_facts(home: &TestHome, change: impl FnOnce(&mut Value)) {
     let path = only_run(home).join("facts.json");
@@ -200,54 +176,82 @@ fn change_facts(home: &TestHome, change: impl FnOnce(&mut Value)) {
     fs::write(path, facts.to_string()).expect("facts");
 }
 
+/// All of it on one measurement, which takes much longer than what is asserted of it.
 #[test]
-fn what_has_changed_since_the_beginning_is_named_and_can_be_accepted() {
+fn a_run_without_its_end_is_resumed_where_nothing_has_changed() {
     let _machine = while_settings_stay();
-    let home = TestHome::new();
-    cut_run(&home);
-    let original = fs::read(only_run(&home).join("facts.json")).expect("facts");
+    let home = TestHome::with_few_keys();
+    let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    a_run_that_has_all_trials_gets_the_same_verdict(&home);
+    cut(&home);
+    what_has_changed_since_the_beginning_is_named_and_can_be_accepted(&home);
+    cut(&home);
+    a_run_that_cannot_be_resumed_says_why(&home);
+}
+
+fn a_run_that_has_all_trials_gets_the_same_verdict(home: &TestHome) {
+    let run = only_run(home);
+    let mut before = json(&run.join("verdict.json"));
+    // As if it had been killed before the last file.
+    fs::remove_file(run.join("verdict.json")).expect("a verdict");
+    let (mut after, _) = resume(home);
+    for verdict in [&mut before, &mut after] {
+        let verdict = verdict.as_object_mut().expect("an object");
+        verdict.remove("reached_unix_ms");
+        verdict.remove("caveats");
+    }
+    assert_eq!(before, after, "also the curves, which come from the load logs");
+}
+
+/// Cuts the last block of the only run.
+fn cut(home: &TestHome) {
+    let run = only_run(home);
+    fs::remove_file(run.join("verdict.json")).expect("a verdict");
+    let last = trials(&run).pop().expect("trials");
+    fs::remove_dir_all(last).expect("a trial");
+}
+
+fn what_has_changed_since_the_beginning_is_named_and_can_be_accepted(home: &TestHome) {
+    let original = fs::read(only_run(home).join("facts.json")).expect("facts");
     let refused = |home: &TestHome| -> String {
         let output = home.run(&["resume", "latest"]);
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
         error_line(&output)
     };
-    change_facts(&home, |facts| facts["host"]["kernel.release"] = "2.6.32".into());
-    let why = refused(&home);
+    change_facts(home, |facts| facts["host"]["kernel.release"] = "2.6.32".into());
+    let why = refused(home);
     assert!(
         why.contains("host kernel.release was 2.6.32, now ") && why.contains("--accept-changes"),
         "{why}"
     );
-    fs::write(only_run(&home).join("facts.json"), &original).expect("facts");
-    change_facts(&home, |facts| facts["workload"]["cache/workload.toml"] = "0".into());
-    assert!(refused(&home).contains("workload file cache/workload.toml is not the same"));
-    fs::write(only_run(&home).join("facts.json"), &original).expect("facts");
+    fs::write(only_run(home).join("facts.json"), &original).expect("facts");
+    change_facts(home, |facts| facts["workload"]["few-keys/workload.toml"] = "0".into());
+    assert!(refused(home).contains("workload file few-keys/workload.toml is not the same"));
+    fs::write(only_run(home).join("facts.json"), &original).expect("facts");
     // A server is asked when its first trial has run; that trial does not count.
-    change_facts(&home, |facts| {
+    change_facts(home, |facts| {
         for variant in facts["variants"].as_array_mut().expect("variants") {
             variant["version"] = "0.1".into();
         }
     });
-    let why = refused(&home);
+    let why = refused(home);
     assert!(why.contains("memcached:threads=") && why.contains("version was 0.1, now 1."), "{why}");
-    assert!(trials(&only_run(&home)).iter().filter(|trial| has_ended(trial)).count() < 6);
+    assert!(trials(&only_run(home)).iter().filter(|trial| has_ended(trial)).count() < 6);
     home.assert_nothing_runs();
 
     let output = home.run(&["resume", "latest", "--accept-changes"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
-    let facts = json(&only_run(&home).join("facts.json"));
+    let facts = json(&only_run(home).join("facts.json"));
     assert!(facts["resumed"].to_string().contains("version"), "{}", facts["resumed"]);
     let page = text(&home.run(&["report", "latest", "--format", "md"]).stdout);
     assert!(page.contains("version was 0.1, now 1."), "{page}");
 }
 
-#[test]
-fn a_run_that_cannot_be_resumed_says_why() {
-    let _machine = while_settings_stay();
-    let home = TestHome::new();
+fn a_run_that_cannot_be_resumed_says_why(home: &TestHome) {
     let none = home.run(&["resume", "20200101"]);
     assert!(error_line(&none).contains("no run matches"), "{}", error_line(&none));
-    cut_run(&home);
-    let run = only_run(&home);
+    let run = only_run(home);
     let refused = |home: &TestHome, about: &str| {
         let output = home.run(&["resume", "latest"]);
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
@@ -264,33 +268,19 @@ fn a_run_that_cannot_be_resumed_says_why() {
     let plan = fs::read_to_string(run.join("plan.toml")).expect("a plan");
     let first = trials(&run).remove(0);
     fs::write(run.join("plan.toml"), &plan[..plan.len() / 2]).expect("a plan");
-    refused(&home, "plan.toml");
+    refused(home, "plan.toml");
     fs::write(run.join("plan.toml"), &plan).expect("a plan");
     let record = fs::read(first.join("trial.json")).expect("a record");
     fs::write(first.join("trial.json"), &record[..record.len() / 2]).expect("a record");
-    refused(&home, "trial.json: cut short");
+    refused(home, "trial.json: cut short");
     fs::remove_dir_all(&first).expect("a trial");
-    refused(&home, "an earlier trial is missing");
-}
-
-#[test]
-fn a_run_that_is_still_running_is_not_resumed() {
-    let _machine = while_settings_stay();
-    let home = TestHome::new();
-    let plan = home.small_plan(&VARIANTS);
-    let child = begin(&home, &plan);
-    wait_for_trial(&home, 1);
-    let output = home.run(&["resume", "latest"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(error_line(&output).contains("is still running"), "{}", error_line(&output));
-    signal(&child, Signal::INT);
-    child.wait_with_output().expect("it ended");
+    refused(home, "an earlier trial is missing");
 }
 
 #[test]
 fn an_answer_does_not_need_a_report() {
     let _machine = while_settings_stay();
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let plan = home.small_plan(&VARIANTS);
     let running = home.showdown(&["run", &plan]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = running.expect("showdown runs");
@@ -313,7 +303,7 @@ fn on_small_disk(home: &TestHome, script: &str) -> Option<Output> {
         home.at_home(command.args(["--mount", "sh", "-c", script])).output()
     };
     let mount = format!("mount -t tmpfs -o size=300k disk {}", disk.display());
-    // A container may forbid mounts; the test then ends here.
+    // A container may forbid mounts.
     sh(&mount).ok().filter(|output| output.status.success())?;
     Some(sh(&format!("{mount} && {script}")).expect("a shell"))
 }
@@ -322,9 +312,9 @@ fn on_small_disk(home: &TestHome, script: &str) -> Option<Output> {
 fn a_run_that_filled_the_disk_is_resumed_after_room_is_made() {
     let _machine = while_settings_stay();
     if !geteuid().is_root() {
-        return;
+        return skip("only root may mount a small disk on which servers start");
     }
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     home.small_plan(&VARIANTS);
     let (showdown, runs) = (env!("CARGO_BIN_EXE_showdown"), home.path("runs"));
     let script = format!(
@@ -334,7 +324,7 @@ fn a_run_that_filled_the_disk_is_resumed_after_room_is_made() {
         runs = runs.display()
     );
     if on_small_disk(&home, &script).is_none() {
-        return;
+        return skip("this container forbids mounts");
     }
     let read = |name: &str| fs::read_to_string(home.path(name)).expect("output");
     let first = read("first");

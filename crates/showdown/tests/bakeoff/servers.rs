@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::home::{SHORT, TestHome, json, only_run, signal, text, trials};
+use crate::home::{FEW_KEYS, SHORT, TestHome, json, only_run, signal, text, trials};
 
 #[test]
 fn the_run_of_a_comparison_can_be_listed_shown_reported_and_moved() {
@@ -162,9 +162,9 @@ fn an_interrupted_run_keeps_its_trials() {
 
 #[test]
 fn a_sweep_visits_every_point_of_its_axes() {
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let axes = ["--vary", "threads=1,2", "--vary", "connections=1..4"];
-    let sweep = [&["sweep", "memcached"][..], &axes, &["--blocks", "1"]].concat();
+    let sweep = [&["sweep", "memcached", "--workload", FEW_KEYS][..], &axes, &["--blocks", "1"]].concat();
     let output = home.run(&["run", &home.plan(&sweep, SHORT)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     let verdict = json(&only_run(&home).join("verdict.json"));

@@ -79,7 +79,8 @@ fn check_handshakes(variants: [&str; 2], tickets: Tickets) {
         let at_ends = 5 * 8 * slices;
         assert!(
             requests > 20 && all.abs_diff(requests) <= at_ends,
-            "{all} handshakes, {requests} requests in {slices} slices"
+            "{all} handshakes, {requests} requests in {slices} slices: {}",
+            record["reasons"]
         );
         let is_resuming = !record["variant"].as_str().expect("a name").contains("resumption=off");
         // The first handshake of each connection has no ticket yet.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use crate::home::{TestHome, text, while_settings_change};
+use crate::home::{FEW_KEYS, TestHome, skip, text};
 
 const TUNING: &str = "title = \"Mine\"\nabout = \"x\"\nservers = [\"nginx\"]\nscope = \"server\"\nundo = \"restart\"\n\
                       source = \"me\"\n[[level]]\nset = { reuseport = true }\nverify = \"reuseport\"\n";
@@ -55,7 +55,7 @@ fn a_mistake_in_a_tuning_is_named_with_file_line_and_what_was_expected() {
 
 #[test]
 fn a_server_has_the_allocator_that_its_variant_asks_for_or_is_not_measured() {
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     fs::create_dir_all(home.path("workloads/cleared")).expect("a directory");
     // It clears its environment, so that no library is loaded before the C library.
     let workload = "title = \"Cleared\"\n[server.cleared]\nprotocol = \"memcache\"\n\
@@ -63,8 +63,10 @@ fn a_server_has_the_allocator_that_its_variant_asks_for_or_is_not_measured() {
                     [load]\nprotocol = \"memcache\"\nslo = \"p99<9ms\"\n[load.keyspace]\nkeys = 10\nvalue_size = \"10\"\n\
                     [[load.op]]\ncommand = \"get\"\n";
     fs::write(home.path("workloads/cleared/workload.toml"), workload).expect("a workload");
-    for (variant, has_it) in [("memcached:allocator=jemalloc", true), ("cleared:allocator=jemalloc", false)] {
-        let plan = home.small_plan(&[variant, variant]);
+    for (variant, workload, has_it) in
+        [("memcached:allocator=jemalloc", FEW_KEYS, true), ("cleared:allocator=jemalloc", "cleared", false)]
+    {
+        let plan = home.small_plan(&[variant, variant, "--workload", workload]);
         let output = home.run(&["run", &plan, "--progress", "json"]);
         let (events, answer) = (text(&output.stderr), text(&output.stdout));
         assert_eq!(events.contains("does not have libjemalloc.so.2 mapped"), !has_it, "{events} {answer}");
@@ -128,9 +130,8 @@ fn undo_says_what_is_left_and_what_another_run_still_uses() {
 
 #[test]
 fn undo_restores_what_a_killed_run_has_left() {
-    let _machine = while_settings_change();
     if !geteuid().is_root() {
-        return;
+        return skip("only root may mount a file over a kernel setting");
     }
     let home = TestHome::new();
     let file = "/proc/sys/net/ipv4/tcp_autocorking";
@@ -144,8 +145,7 @@ fn undo_restores_what_a_killed_run_has_left() {
     let mut command = Command::new("unshare");
     let output = home.at_home(command.args(["--mount", "sh", "-c", &script])).output().expect("unshare runs");
     if !output.status.success() && output.stdout.is_empty() {
-        // A container may forbid mounts.
-        return;
+        return skip("this container forbids mounts");
     }
     assert_eq!(
         text(&output.stdout),

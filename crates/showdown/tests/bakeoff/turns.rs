@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::home::{SHORT, TestHome, json, only_run, text, trials};
+use crate::home::{FEW_KEYS, SHORT, TestHome, json, only_run, text, trials};
 
 fn records(home: &TestHome) -> Vec<Value> {
     trials(&only_run(home)).iter().map(|trial| json(&trial.join("trial.json"))).collect()
@@ -19,8 +19,8 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn the_servers_of_a_block_are_up_together_and_each_trial_has_its_own_record() {
-    let home = TestHome::new();
-    let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
+    let home = TestHome::with_few_keys();
+    let output = home.run(&["run", &home.small_plan(&[&VARIANTS[..], &["--workload", FEW_KEYS]].concat())]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
     let records = records(&home);

@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 
 use rustix::process::geteuid;
 
-use crate::home::{TestHome, error_line, only_run, text};
+use crate::home::{TestHome, error_line, text};
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("it belongs to this user");
@@ -143,10 +143,8 @@ fn a_plan_from_elsewhere_is_shown_and_needs_consent() {
 #[test]
 fn the_plan_of_an_imported_run_needs_consent() {
     let home = TestHome::new();
-    let plan = home.small_plan(&["memcached:threads=1", "memcached:threads=2"]);
-    let output = home.run(&["run", &plan]);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
-    let run = only_run(&home);
+    let id = archive::example::comparison(&home.path("runs"), 3).expect("a run");
+    let run = home.path("runs").join(id.as_str());
     let own = run.join("plan.toml").display().to_string();
     let impossible = |plan: &str| home.run(&["run", plan, "--runs", "/dev/null"]);
     let why = error_line(&impossible(&own));
@@ -154,8 +152,7 @@ fn the_plan_of_an_imported_run_needs_consent() {
 
     assert!(home.run(&["export", "latest", "-o", "run.tar.gz"]).status.success());
     assert!(home.run(&["import", "run.tar.gz", "--runs", "theirs"]).status.success());
-    let id = run.file_name().expect("an id").to_string_lossy().into_owned();
-    let theirs = home.path("theirs").join(&id).join("plan.toml").display().to_string();
+    let theirs = home.path("theirs").join(id.as_str()).join("plan.toml").display().to_string();
     let why = refused(&impossible(&theirs));
     assert!(why.contains("the run was imported") && why.contains("pass --yes"), "{why}");
 

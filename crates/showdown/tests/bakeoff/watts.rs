@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::home::{TestHome, json, only_run, text, trials};
+use crate::home::{FEW_KEYS, TestHome, json, only_run, text, trials};
 
 /// What snmpd asks by `pass_persist`: 210 W on all outlets of an APC.
 const PDU: &str = r#"while read -r question; do
@@ -102,9 +102,9 @@ fn plug(answers: u32) -> (String, Arc<AtomicU32>) {
     (address, asked)
 }
 
-/// A plan of short trials with two levels of load.
-fn plan(home: &TestHome) -> String {
-    let path = home.small_plan(&["memcached", "memcached:threads=2"]);
+/// A plan of short trials with two levels of load, of this workload.
+fn plan(home: &TestHome, workload: &str) -> String {
+    let path = home.small_plan(&["memcached", "memcached:threads=2", "--workload", workload]);
     let plan = fs::read_to_string(&path).expect("a plan");
     let levels = "\n[power]\nlevels = [1.0, 0.5]\nsettle = \"100ms\"\nmeasure = \"1s 500ms\"\n";
     fs::write(&path, plan + levels).expect("a plan");
@@ -121,10 +121,10 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v Vec<Value> {
 
 #[test]
 fn each_trial_has_the_watts_of_its_levels_and_the_answer_has_what_they_cost() {
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let pdu = pdu(&home);
     fs::write(home.path("targets.toml"), TARGETS.replace("PORT", &pdu.port.to_string())).expect("a file");
-    let output = home.run(&["run", &plan(&home), "--cost", "targets.toml", "--format", "json"]);
+    let output = home.run(&["run", &plan(&home, FEW_KEYS), "--cost", "targets.toml", "--format", "json"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
     let mut watts_of_levels = 0;
@@ -170,9 +170,9 @@ fn each_trial_has_the_watts_of_its_levels_and_the_answer_has_what_they_cost() {
 
 #[test]
 fn a_meter_that_disappears_costs_its_watts_and_never_the_run() {
-    let home = TestHome::new();
+    let home = TestHome::with_few_keys();
     let (address, asked) = plug(2);
-    let output = home.run(&["run", &plan(&home), "--power", &format!("shelly={address}")]);
+    let output = home.run(&["run", &plan(&home, FEW_KEYS), "--power", &format!("shelly={address}")]);
     let answer = text(&output.stdout);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{answer} {}", text(&output.stderr));
     assert!(asked.load(Ordering::Relaxed) > 2, "it is asked again");
@@ -194,7 +194,7 @@ fn a_meter_that_disappears_costs_its_watts_and_never_the_run() {
 fn a_meter_that_gives_nothing_at_first_is_refused_and_leaves_no_run() {
     let home = TestHome::new();
     let (address, _) = plug(0);
-    let output = home.run(&["run", &plan(&home), "--power", &format!("shelly={address}")]);
+    let output = home.run(&["run", &plan(&home, "cache"), "--power", &format!("shelly={address}")]);
     let line = text(&output.stderr);
     assert_eq!((output.status.code(), line.lines().count()), (Some(1), 1), "{line}");
     assert!(line.contains("shelly gives no watts: "), "{line}");
@@ -207,7 +207,7 @@ fn a_meter_that_gives_nothing_at_first_is_refused_and_leaves_no_run() {
 #[test]
 fn mistakes_with_meters_are_one_line_and_exit_code_2() {
     let home = TestHome::new();
-    let plan = plan(&home);
+    let plan = plan(&home, "cache");
     fs::write(
         home.path("wrong.toml"),
         "currency = \"EUR\"\n[target.other]\nvariants = [\"nginx\"]\nrate = \"1 EUR/hour\"\n",

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::client::{CommandResult, RunningCommand, command, number, start};
+use crate::client::{CommandResult, RunningCommand, command, number, skip, start};
 use crate::misbehaving::{linger, serve};
 use crate::servers::nginx;
 
@@ -154,8 +154,9 @@ fn more_connections_than_ports_come_from_more_addresses_or_are_counted() {
              code=$?; kill $server; wait $server; exit $code"
         )
     };
-    // A container may forbid network namespaces; the test then ends here.
-    let Some(spread) = with_fifty_ports(&load("")) else { return };
+    let Some(spread) = with_fifty_ports(&load("")) else {
+        return skip("this container forbids network namespaces");
+    };
     let result = spread.measured();
     assert_eq!((number(&result, "/requests"), number(&result, "/failed")), (1_000, 0), "{result}");
     assert_eq!(number(&result, "/connections/at_start"), 200, "{result}");

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 
 use super::lab::Lab;
-use super::{SHOWDOWN, command, json, kill_those_with, nothing_is_left, stderr, wait_for};
+use super::{SHOWDOWN, command, json, kill_those_with, nothing_is_left, skip, stderr, wait_for};
 
 /// A kernel setting of each network namespace, which no other test changes.
 const SETTING: &str = "net.ipv4.tcp_early_retrans";
@@ -297,10 +297,14 @@ fn databases_on_another_host_let_the_client_log_in() {
 fn instances_with_cpus_of_their_own_are_loaded_alone_and_together() {
     let Some(lab) = Lab::up(1) else { return };
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        return;
+        return skip("two instances need a CPU each");
     }
+    let workload = lab.directory().join("few-keys");
+    fs::create_dir(&workload).expect("a directory");
+    lab.write("few-keys/workload.toml", include_str!("../few-keys.toml"));
+    let workload = workload.display().to_string();
     let isolated = "memcached:instances=2,isolation=cpus";
-    let question = ["memcached:instances=2,isolation=none", isolated, "--on", "c1"];
+    let question = ["memcached:instances=2,isolation=none", isolated, "--on", "c1", "--workload", &workload];
     let comparison = planned(&lab, &[&question[..], &["--measure", "cpu", "--rate", "200"]].concat());
     let output = comparison.run(&lab, &[]).output().expect("it runs");
     assert!(is_recorded(&output), "{}", stderr(&output));

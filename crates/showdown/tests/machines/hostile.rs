@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{SHOWDOWN, command, script};
+use super::{SHOWDOWN, command, script, skip};
 
 const AGENT: &str = include_str!("hostile_agent.py");
 
@@ -237,7 +237,9 @@ fn answering(at: IpAddr) -> String {
 #[test]
 fn a_line_without_end_ends_the_part_of_its_client() {
     // A loopback address would be another machine on each client.
-    let Some(address) = address_of_a_network() else { return };
+    let Some(address) = address_of_a_network() else {
+        return skip("this machine has no address but those of its loopback");
+    };
     let operator = Operator::with("lines");
     let url = answering(address);
     let words = [

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Output, Stdio};
 
-use super::{command, run, stderr};
+use super::{command, run, skip, stderr};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/machines-lab");
 
@@ -19,14 +19,13 @@ pub struct Lab {
 impl Lab {
     /// Starts hosts c1 to cN. None where this user is not root, because the kernel lets nobody else make namespaces of this
     /// kind, and where a container forbids them.
-    #[expect(clippy::print_stderr, reason = "a test that did not run must say so")]
     pub fn up(hosts: u32) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("SKIPPED: only root can start the lab of machines");
+            skip("only root can start the lab of machines");
             return None;
         }
         if !machines_are_possible() {
-            eprintln!("SKIPPED: this container may not have namespaces, networks and mounts of its own");
+            skip("this container may not have namespaces, networks and mounts of its own");
             return None;
         }
         let parent = tempfile::tempdir().expect("a directory");

@@ -52,6 +52,12 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
+/// Says that this machine cannot run a test, as `scripts/checks` expects it.
+#[expect(clippy::print_stderr, reason = "a test that did not run must say so")]
+fn skip(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}
+
 /// Kills the processes with these words in their command line, in the process list of this prefix.
 fn kill_those_with(lab: &lab::Lab, host: Option<&str>, words: &str) {
     let list = ["ps", "-e", "-o", "pid=,args="];
