@@ -84,7 +84,13 @@ impl Missed {
         let evaluation = evaluate(&self.objective, outcome, summary);
         let times = evaluation.spent.burn_rate();
         let spent = times.map_or_else(String::new, |times| format!(": {times:.1} × what it allows"));
-        (!evaluation.meets_slo()).then(|| format!("--fail-if {}: it is so{spent}", self.text))
+        let failed = summary.error_share();
+        let failures = if failed > 0.0 {
+            format!("; {:.2} % of the operations failed, and count as late", failed * 100.0)
+        } else {
+            String::new()
+        };
+        (!evaluation.meets_slo()).then(|| format!("--fail-if {}: it is so{spent}{failures}", self.text))
     }
 }
 

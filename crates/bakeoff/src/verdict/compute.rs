@@ -105,6 +105,7 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
             (median, interval) = (capacity.rate_per_s(), capacity.interval(Confidence::P95));
         }
     }
+    let users_per_core = if input.plan.measure.is_of_users() { users_per_core(&trials) } else { None };
     VariantSummary {
         name: input.plan.variants[*variant].name.clone(),
         point: point.clone(),
@@ -117,14 +118,7 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         modes,
         counters_per_s: counters::per_s(&trials),
         cpu_time_us: cpu_time_modes(&valid_cpu_times(&trials)),
-        users_per_core: input
-            .plan
-            .measure
-            .is_of_users()
-            .then(|| {
-                users_per_core(input.variant_points[index].connections(input.plan), &valid_cpu_times(&trials))
-            })
-            .flatten(),
+        users_per_core,
         users: UserWalk::merged(
             trials
                 .iter()
@@ -161,10 +155,16 @@ fn cpu_time_modes(trials: &[&CpuTimePerOperation]) -> Option<CpuTimeModes> {
     Some(CpuTimeModes { user, system: median - user })
 }
 
-/// The users of whom a core would carry as many: the median, over these trials of so many users, of users ÷ cores that they used.
-fn users_per_core(users: u32, trials: &[&CpuTimePerOperation]) -> Option<f64> {
-    let of_trial = |cpu: &&CpuTimePerOperation| f64::from(users) / (cpu.rate_per_s * cpu.each_us() / 1e6);
-    let each: Vec<f64> = trials.iter().map(of_trial).filter(|users| users.is_finite()).collect();
+/// The users of whom a core would carry as many: the median, over the valid trials, of the users who were there ÷ cores that they used.
+fn users_per_core(trials: &[&Trial]) -> Option<f64> {
+    let of_trial = |trial: &&Trial| {
+        let (cpu, walk) = (trial.cpu_time.as_ref()?, trial.users.as_ref()?);
+        // Of visits, the slots are not users. By Little's law as many were there.
+        let cores = cpu.rate_per_s * cpu.each_us() / 1e6;
+        Some(walk.count_by_littles_law? / cores).filter(|users| users.is_finite())
+    };
+    let valid = trials.iter().filter(|trial| trial.valid_value().is_some());
+    let each: Vec<f64> = valid.filter_map(of_trial).collect();
     Some(Sample::new(&each).ok()?.median())
 }
 
