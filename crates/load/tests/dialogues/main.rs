@@ -29,7 +29,10 @@ const REDIS: Script = &[b"+OK\r\n", b"$-1\r\n", b"+OK\r\n"];
 /// A shop: a page with a token, a login that redirects, items as JSON.
 const SHOP: Script = &[
     b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=1; Path=/\r\nContent-Length: 25\r\n\r\n<i token=\"t7\"> id=1;id=2;",
-    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n<i token=\"t7\r\n2\r\n\">\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n<i token=\"t7\r\n2\r\n\">\r\n12\r\n<img src=\"p1.jpg\">\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nLast-Modified: Sat, 28 Nov 2026 07:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}",
+    b"HTTP/1.1 304 Not Modified\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nJPEG",
     b"HTTP/1.1 303 See Other\r\nLocation: http://shop/me\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=; Max-Age=0\r\nContent-Length: 31\r\n\r\n{\"items\":[{\"id\":1},{\"id\":22}]}\n",
 ];

@@ -42,24 +42,28 @@ pub fn redis(server: HostileServer<'_>) -> u64 {
     talk::<Redis>(&spec, server)
 }
 
-/// Lets users of HTTP log in: cookies, captures of each kind, a redirect, a repetition.
+/// Lets users of HTTP log in: cookies, captures of each kind, statics, the images of a page, a redirect, a repetition.
 pub fn http_users(server: HostileServer<'_>) -> u64 {
     let spec = r#"{
         "authority": "shop",
         "operations": [],
         "scenario": {
             "cookies": { "slots": 2, "bytes": 24 },
-            "values": { "token": 8, "item": 4, "place": 16 },
+            "values": { "token": 8, "item": 4, "place": 16, "image": { "bytes": 6, "list": 3 } },
+            "cache": { "warm": 50, "items": 2 },
             "operations": [{ "name": "login", "steps": [
                 {
                     "path": "/",
                     "expect": { "absent": "error", "count": { "text": "id=", "value": "..20" } },
                     "capture": {
                         "token": { "between": ["token=\"", "\""], "pick": "last" },
-                        "item": { "between": ["id=", ";"], "pick": "random", "optional": true }
+                        "item": { "between": ["id=", ";"], "pick": "random", "optional": true },
+                        "image": { "between": ["src=\"", "\""], "pick": "all", "optional": true }
                     },
+                    "statics": ["/a.css", "/b.js"],
                     "repeat": { "while": "item", "most": 3 }
                 },
+                { "path": "/media/{{ image }}", "each": { "value": "image", "once": true } },
                 {
                     "path": "/login",
                     "form": { "token": "{{ token }}", "user": "{{ user }}" },
