@@ -36,7 +36,7 @@ def main() -> int:
     """Measures all rounds and writes the page."""
     parser = whole_run.common_options("bench-users", "Users with sessions: the engine, Locust and k6, interleaved.", 3)
     parser.add_argument("--peers", type=Path, help="the directory with Locust and k6")
-    parser.add_argument("--seconds", type=int, default=20, help="measured length of a run [%(default)s]")
+    parser.add_argument("--seconds", type=int, default=15, help="measured length of a run [%(default)s]")
     parser.add_argument("--server-cpu", type=int, default=0, help="CPU of the server [%(default)s]")
     parser.add_argument("--client-cpu", type=int, default=1, help="CPU of the client [%(default)s]")
     parser.add_argument("--tolerate-noise", action="store_true", help="count runs on a busy machine too: for trying things out")
@@ -126,7 +126,7 @@ def _costs(client: Client, task: Task, status: int, options: argparse.Namespace)
     }
 
 
-REQUESTS_SERVED = 2
+REQUESTS_SERVED = 3
 """The place of the requests in nginx's counts."""
 
 if __name__ == "__main__":

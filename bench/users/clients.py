@@ -18,6 +18,8 @@ WALK_RULES = ("mix", "delay", "drawn_delay", "littles_law", "operation_limit")
 """Rules without which the users were others. That the client was busy is what is measured."""
 RAMP_S = 5
 """Users join within one mean cycle."""
+WARM_UP_S = 5 * RAMP_S
+"""All begin at the same page: after some cycles the walk has forgotten that."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Client:
 def _engine(task: Task) -> list[str]:
     path = scenario.engine(task.directory / "scenario.toml", task.users)
     return [task.binaries[ENGINE], "load", f"http://127.0.0.1:{task.port}", "--scenario", str(path), "-t", "1",
-            "--warmup", f"{RAMP_S}s", "-d", f"{task.seconds}s", "--seed", "1", "--format", "json", "--progress", "none"]  # fmt: skip
+            "--warmup", f"{WARM_UP_S}s", "-d", f"{task.seconds}s", "--seed", "1", "--format", "json", "--progress", "none"]  # fmt: skip
 
 
 def _engine_figures(output: str) -> Figures:
@@ -72,7 +74,7 @@ def _locust(task: Task) -> list[str]:
     path = task.directory / "locustfile.py"
     path.write_text(scenario.LOCUST)
     return [task.binaries[LOCUST], "-f", str(path), "--headless", "-u", str(task.users), "-r", str(task.users // RAMP_S),
-            "-t", f"{task.seconds + RAMP_S}s", "-H", f"http://127.0.0.1:{task.port}", "--json"]  # fmt: skip
+            "-t", f"{task.seconds + WARM_UP_S}s", "-H", f"http://127.0.0.1:{task.port}", "--json"]  # fmt: skip
 
 
 def _locust_figures(output: str) -> Figures:
@@ -103,7 +105,7 @@ CLIENTS = [
     Client(ENGINE, _engine, _engine_figures, users=(500, 10_000)),
     Client(LOCUST, _locust, _locust_figures),
     Client(K6, _k6, _k6_figures,
-           lambda task: {"USERS": str(task.users), "LENGTH": f"{task.seconds + RAMP_S}s", "BASE": f"http://127.0.0.1:{task.port}",
+           lambda task: {"USERS": str(task.users), "LENGTH": f"{task.seconds + WARM_UP_S}s", "BASE": f"http://127.0.0.1:{task.port}",
                          "GOMAXPROCS": "1"}),
 ]  # fmt: skip
 

@@ -58,7 +58,8 @@ import http from "k6/http";
 import {{ sleep }} from "k6";
 
 const next = {{ home: [["item", 0.7], ["cart", 0.3]], item: [["home", 0.6], ["item", 0.4]], cart: [["home", 1]] }};
-export const options = {{ vus: Number(__ENV.USERS), duration: __ENV.LENGTH, discardResponseBodies: true }};
+const shoppers = {{ executor: "constant-vus", vus: Number(__ENV.USERS), duration: __ENV.LENGTH, gracefulStop: "0s" }};
+export const options = {{ scenarios: {{ shoppers }}, discardResponseBodies: true }};
 let page = "home";
 let due = Date.now() / 1000 + Math.random() * {CYCLE_S:g};
 
