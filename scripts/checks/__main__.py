@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -24,7 +25,12 @@ def main() -> int:
     if unknown := set(options.parts).difference(part.name for part in known):
         parser.error(f"there is no part {min(unknown)} (known: {', '.join(part.name for part in known)})")
     wanted = [part for part in known if not options.parts or part.name in options.parts]
-    return checks.end(parts.run(parts.among(wanted), checks.pool.stop))
+    # A cancelled job of the continuous integration is a Ctrl-C, too: what runs has sessions of its own, and would go on.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return checks.end(parts.run(parts.among(wanted), checks.pool.stop))
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
 
 
 if __name__ == "__main__":

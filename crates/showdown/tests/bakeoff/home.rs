@@ -171,8 +171,7 @@ fn shortened(line: &str, phase: &str) -> String {
     match name {
         "spare_blocks" => format!("{name} = 0"),
         "min" | "closed_loop" => format!("{name} = {phase:?}"),
-        "load" if is_time => format!("{name} = {phase:?}"),
-        "max" if is_time => format!("{name} = {phase:?}"),
+        "load" | "max" if is_time => format!("{name} = {phase:?}"),
         // The study of an explanation: two experiments of a few pairs, and two rounds of a profile.
         "experiments" | "pairs" | "profiled_rounds" => format!("{name} = 2"),
         "profiled_slice" => format!("{name} = \"500ms\""),

@@ -50,6 +50,9 @@ impl Operator {
         fs::write(directory.path().join("profile"), "# of the operator\n").expect("a file");
         let hosts = "[host.evil]\nssh = \"evil\"\naddress = \"127.0.0.1\"\n";
         fs::write(directory.path().join("hosts.toml"), hosts).expect("a file");
+        fs::create_dir(directory.path().join("few-keys")).expect("a directory");
+        let few_keys = include_str!("../few-keys.toml");
+        fs::write(directory.path().join("few-keys/workload.toml"), few_keys).expect("a file");
         let listener = TcpListener::bind("127.0.0.9:0").expect("a port");
         let trap = listener.local_addr().expect("an address").to_string();
         let trapped = Arc::<AtomicUsize>::default();
@@ -111,9 +114,11 @@ impl Operator {
 
     /// Compares servers on the host, with the shortest phases.
     fn compare(&self, interrupts: bool) -> Ended {
-        let words = ["plan", "compare", "redis", "memcached", "--on", "evil", "--hosts", "hosts.toml"];
+        let workload = self.path("few-keys").display().to_string();
+        let words = ["plan", "compare", "redis", "memcached", "--workload", &workload, "--on", "evil"];
         let options = ["--quick", "--blocks", "3", "-c", "1", "--seed", "1", "--measure", "throughput"];
-        let planned = self.end(self.start(&[&words[..], &options].concat()), false);
+        let hosts = ["--hosts", "hosts.toml"];
+        let planned = self.end(self.start(&[&words[..], &hosts, &options].concat()), false);
         assert_eq!(planned.code, Some(0), "{}", planned.stderr);
         let short = |line: &str| match line.split_once(" = ") {
             Some((key @ ("min" | "closed_loop" | "load"), _)) => format!("{key} = \"200ms\""),
@@ -135,6 +140,7 @@ impl Operator {
         let known = [
             "agent.py",
             "bin",
+            "few-keys",
             "hosts.toml",
             "lock",
             "plan.toml",
@@ -324,7 +330,8 @@ fn ctrl_c_ends_the_wait_for_a_host_that_only_says_that_it_is_there() {
     operator.assert_unharmed(&ended);
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| !line.is_empty()).collect();
-    assert!(lines.len() == 1 && lines[0].contains("interrupted"), "{}", ended.stderr);
+    let [workload, interrupted] = lines[..] else { panic!("{}", ended.stderr) };
+    assert!(workload.starts_with("note: using ") && interrupted.contains("interrupted"), "{}", ended.stderr);
 }
 
 #[test]
