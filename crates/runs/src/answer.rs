@@ -118,3 +118,53 @@ fn add(run: &mut Run, result: &RunResult) -> Result<(), ArchiveError> {
 fn explain(run: &mut Run) -> Result<(), ArchiveError> {
     explain_trials(run).map_or(Ok(()), |explanation| run.explain(explanation))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ended::{EndError, RunStatus};
+
+    /// A comparison that has ended, in a directory of its own.
+    fn comparison(root: &Path) -> EndedRun {
+        let id = archive::example::comparison(root, 7).expect("a run");
+        let dir = root.join(id.as_str());
+        let verdict = Run::open(&dir).expect("it can be read").verdict.expect("it has a verdict");
+        let result = RunResult::Trials { kind: RunKind::Compare, verdict };
+        EndedRun { dir, result, interrupted: false, stopped: None, unrestored: Vec::new() }
+    }
+
+    #[test]
+    fn a_run_that_has_ended_has_its_report_and_its_status() -> Result<(), Box<dyn std::error::Error>> {
+        let root = tempfile::tempdir()?;
+        let run = comparison(root.path());
+        let report = run.dir.join(report::FILE_NAME);
+        let answer = run.answer(None)?;
+        assert!(report.is_file() && answer.report.as_ref().is_ok_and(|path| *path == report));
+        let is_open = answer.verdict().is_some_and(|verdict| {
+            verdict.comparisons.iter().all(|comparison| comparison.verdict.is_inconclusive())
+        });
+        let expected = if is_open { RunStatus::Invalid } else { RunStatus::Success };
+        assert_eq!(answer.ended()?, expected);
+        let stopped_by_user = EndedRun { interrupted: true, ..comparison(root.path()) };
+        assert_eq!(stopped_by_user.answer(None)?.ended()?, RunStatus::Interrupted);
+        Ok(())
+    }
+
+    #[test]
+    fn what_went_wrong_is_said_with_what_is_kept_the_first_reason_first()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let root = tempfile::tempdir()?;
+        let unrestored = vec!["kernel setting vm.swappiness is not restored to 60: it is gone".to_owned()];
+        let run = EndedRun { unrestored: unrestored.clone(), ..comparison(root.path()) };
+        let dir = run.dir.display().to_string();
+        let error = run.answer(None)?.ended().expect_err("a setting is not restored");
+        assert_eq!(error.to_string(), format!("{} (the run is kept in {dir})", unrestored[0]));
+        let stopped = Some("nginx did not start".to_owned());
+        let error = EndedRun { stopped, unrestored, ..comparison(root.path()) }.answer(None)?.ended();
+        assert!(matches!(error, Err(EndError::Stopped(why)) if why == "nginx did not start"));
+        let gone = EndedRun { dir: root.path().join("gone"), ..comparison(root.path()) };
+        let failure = gone.answer(None).expect_err("there is no directory");
+        assert!(matches!(failure, RunFailure::Unreadable { .. }), "{failure}");
+        Ok(())
+    }
+}
