@@ -10,6 +10,7 @@ from pathlib import Path
 from .pool import Ended
 
 SKIPPED = "SKIPPED: "
+FORBIDDEN = ("this container ", "this machine ", "this user ")
 """What a test prints at the beginning of a line with the reason, where this machine cannot run it."""
 
 SLOWEST = 10
@@ -49,6 +50,12 @@ def slowest(ended: Iterable[Ended]) -> list[str]:
     """A line for each of the slowest, with its CPU time: what has little of it waits."""
     longest_first = sorted(ended, key=lambda one: -one.seconds)
     return [f"{one.seconds:7.1f} s {one.cpu_seconds:7.1f} s CPU  {one.job.name}" for one in longest_first[:SLOWEST]]
+
+
+def by_choice(skipped: Iterable[str]) -> list[str]:
+    """Those of these lines whose test could be run here: by root, or with another package. What a container forbids cannot be mended by
+    who runs the tests."""
+    return [line for line in skipped if not any(reason in line for reason in FORBIDDEN)]
 
 
 def skipped(ended: Iterable[Ended]) -> list[str]:

@@ -36,6 +36,10 @@ class TimesTest(unittest.TestCase):
             ["explain unit tests delays::nobody: not root", "showdown machines lab: only root can"],
         )
 
+    def test_what_a_container_forbids_is_no_choice(self) -> None:
+        lines = ["a: this container forbids mounts", "b: only root may sample the kernel"]
+        self.assertEqual(times.by_choice(lines), lines[1:])
+
 
 if __name__ == "__main__":
     unittest.main()
