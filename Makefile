@@ -110,7 +110,7 @@ bench-peers-io: packages-bench ## Compare block I/O with fio (PEERS_OPTIONS='--d
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m peers_io --engine $(target)/release/showdown $(PEERS_OPTIONS)
 
-bench-users: packages-bench ## Compare users with sessions with those of Locust and k6: docs/results/users.md
+bench-users: packages-bench ## Compare users with sessions with those of Locust and k6: writes docs/results/users.md
 	cargo build --release --locked -p showdown
 	scripts/install-user-peers $(abspath $(target))/tools
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m users \

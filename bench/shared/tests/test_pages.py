@@ -21,7 +21,6 @@ import truth.cases
 import truth.report
 import tune.page
 import turns.page
-import users.report
 import workloads.page
 from peers import tables
 from shared.ledger import Ledger
