@@ -17,7 +17,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="checks", description="Run every check of the continuous integration, or those that are named.")
     parser.add_argument("parts", nargs="*", metavar="PART", help="such as build-tests test-rust; all by default")
     parser.add_argument("--target", type=Path, required=True, help="the target directory of cargo")
-    parser.add_argument("--at-once", type=int, default=4 * (os.cpu_count() or 1), help="tests that run at the same time [4 for each CPU]")
+    parser.add_argument("--at-once", type=int, default=2 * (os.cpu_count() or 1), help="tests that run at the same time [2 for each CPU]")
     parser.add_argument("--only", default="", metavar="TEXT", help="tests with this text in their names")
     options = parser.parse_args()
     checks = Checks(options.target.resolve(), options.at_once, options.only)

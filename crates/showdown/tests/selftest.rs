@@ -101,7 +101,9 @@ fn a_freeze_is_in_the_response_times_for_any_number_of_connections() {
         let even = ["-r", "200", "--arrivals", "constant", "-d", "2s", "-c", connections];
         let measured = known.load("http", &even);
         let account = known.account();
-        assert_eq!((measured["requests"].as_u64(), account["freezes"].as_u64()), (Some(400), Some(1)));
+        assert_eq!(measured["requests"].as_u64(), Some(400));
+        // A load that a busy machine delays meets the next freeze as well.
+        assert!(account["freezes"].as_u64() >= Some(1), "{account}");
         assert_eq!(account["replies"], 400);
         // An operation is due every 5 ms. A fifth of them is due during the freeze, and one in twenty waits for three quarters of
         // it. Half of both allows for a server that waits for a CPU when its freeze is to begin. Without the wait of operations

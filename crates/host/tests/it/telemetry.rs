@@ -121,7 +121,7 @@ fn the_sum_of_all_states_is_the_cpu_time_that_the_kernel_accounts_for()
     let recorded = cores * recording.samples.last().map_or(0.0, |sample| sample.t_us as f64 / 1e6);
     // The recording begins and ends within the other, which a busy machine makes longer.
     let share = recorded / accounted;
-    assert!((0.3..1.1).contains(&share), "{recorded} s recorded of {accounted} s");
+    assert!((0.3..1.5).contains(&share), "{recorded} s recorded of {accounted} s");
     Ok(())
 }
 

@@ -81,9 +81,9 @@ fn users_who_wait_are_compared_by_cpu_time_and_their_walk_is_in_the_record() {
         let each_us = number(&cpu["user_us"]) + number(&cpu["system_us"]);
         assert!((number(&record["measured"]["value"]) - each_us).abs() < 1e-6 * each_us, "{record}");
         assert_eq!((&users["count"], &record["measured"]["unit"]), (&12.into(), &"µs".into()));
-        let begun = |operation: &Value| number(&operation["begun"]);
+        let begun = |operation: &Value| operation["begun"].as_u64().expect("a count");
         let operations = users["operations"].as_array().expect("operations");
-        assert_eq!(operations.iter().map(begun).sum::<f64>(), number(&users["begun"]));
+        assert_eq!(Some(operations.iter().map(begun).sum::<u64>()), users["begun"].as_u64());
         let row: f64 =
             operations[0]["declared_next_percent"].as_array().expect("a row").iter().map(number).sum();
         assert!((row - 100.0).abs() < 1e-9);

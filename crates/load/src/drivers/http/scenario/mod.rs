@@ -5,6 +5,8 @@
 //! | [`spec`](HttpScenario) | a scenario as plain data |
 //! | `parse` | how it is read from the tables of a workload |
 //! | `prepare` | its checks, and the steps with numbers for names |
+//! | `names` | names, and the numbers in their place |
+//! | `statics` | a static of a page |
 //! | `request` | a request, ready to be rendered for any user |
 //! | `search` over `needle` and `json` | what is looked for in a body, piece by piece |
 //! | `sessions` over `cookies` and `browser` | what users keep, in a slab |
@@ -14,6 +16,7 @@ mod browser;
 mod cookies;
 mod driver;
 mod json;
+mod names;
 mod needle;
 mod parse;
 mod prepare;
@@ -21,6 +24,7 @@ mod request;
 mod search;
 mod sessions;
 mod spec;
+mod statics;
 
 pub use driver::{HttpUserDialogue, HttpUserDriver};
 pub use spec::{

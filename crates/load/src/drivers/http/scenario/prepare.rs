@@ -1,40 +1,35 @@
 //! A scenario ready to be carried out: names became numbers, texts became searches, and everything that can be wrong before the
 //! load was refused.
 
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use rand::RngExt;
-use rand_pcg::Pcg64Mcg;
 use wire::http1::HeadCache;
 
 use super::browser::Browsers;
 use super::json::Pointer;
+use super::names::{CHANCE, Names, PreparedCondition, interned, names_of};
 use super::needle::Needle;
 use super::request::{StepRequest, TemplateContext};
 use super::search::BodySearch;
-use super::sessions::{MOST_FLAGS, Sessions};
+use super::sessions::Sessions;
 use super::spec::{
     Capture, Condition, CountRange, Each, HttpScenario, HttpStep, Pick, Repeat, Setting, ValueSlot,
 };
+use super::statics::StaticStep;
 use crate::drivers::error::OperationError;
 use crate::drivers::http::expected::Expected;
 use crate::drivers::http::statuses;
-use crate::drivers::protocol::{ALONE, WorkerShare};
+use crate::drivers::protocol::WorkerShare;
 use crate::inputs::template::{Template, USER_NUMBER, parse_literal};
 use crate::inputs::values::{DeclaredValues, ValuePlace};
 
-/// The key of a condition by chance.
-const CHANCE: &str = "chance";
 /// The value of the key `user` that ends a session.
 const NEW_USER: &str = "new";
 /// Most steps of an operation, and most searches of a step.
 const MOST_STEPS: usize = 1_000;
 const MOST_SEARCHES: usize = 16;
-/// Most statics of a site, and most values of a list.
+/// Most statics of a site.
 const MOST_STATICS: usize = 256;
-const MOST_ITEMS: u16 = 1_024;
 /// Largest memory of a user that a scenario may declare.
 const MOST_USER_BYTES: usize = 64 << 10;
 
@@ -43,25 +38,6 @@ const MOST_USER_BYTES: usize = 64 << 10;
 pub(crate) struct StepError {
     pub step: Option<(usize, usize)>,
     pub error: OperationError,
-}
-
-/// A condition with numbers for names.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum PreparedCondition {
-    Flag(u8, bool),
-    Value(u16, bool),
-    /// A share, 0 to 1.
-    Chance(f64),
-}
-
-impl PreparedCondition {
-    pub fn holds(self, sessions: &Sessions, slot: u32, rng: &mut Pcg64Mcg) -> bool {
-        match self {
-            Self::Flag(flag, is_set) => sessions.flag(slot, flag) == is_set,
-            Self::Value(value, is_there) => sessions.has_value(slot, value) == is_there,
-            Self::Chance(share) => rng.random::<f64>() < share,
-        }
-    }
 }
 
 /// Where a captured value comes from.
@@ -117,34 +93,6 @@ pub(super) struct PreparedStep {
     pub usual_body: u64,
 }
 
-/// The request of a browser for a static.
-#[derive(Debug)]
-pub(super) struct StaticStep {
-    /// The number of the static.
-    pub number: u16,
-    /// Its path.
-    path: String,
-    /// The request that asks whether it has changed; none until a reply had its `Last-Modified`.
-    pub revalidation: Option<StepRequest>,
-}
-
-impl StaticStep {
-    /// A reply has told when the static was modified last. From now on it can be asked for again by that (RFC 9110, section 13.1.3).
-    pub fn learn(&mut self, last_modified: &[u8], authority: &str) {
-        // A date, as it will be sent: nothing that a template or a header would take for something else.
-        let is_date = |byte: &u8| byte.is_ascii_alphanumeric() || b" ,:+-".contains(byte);
-        let date =
-            std::str::from_utf8(last_modified).ok().filter(|text| text.bytes().all(|byte| is_date(&byte)));
-        let Some(date) = date else { return };
-        let mut declared = DeclaredValues::default();
-        let mut context =
-            TemplateContext { names: &[], declared: &mut declared, share: ALONE, folder: None, authority };
-        let headers = [("If-Modified-Since".to_owned(), date.to_owned())].into();
-        let step = HttpStep { path: self.path.clone(), headers, ..HttpStep::default() };
-        self.revalidation = StepRequest::new(&step, &mut context).ok();
-    }
-}
-
 /// All operations of a scenario.
 #[derive(Debug)]
 pub(super) struct PreparedScenario {
@@ -155,33 +103,6 @@ pub(super) struct PreparedScenario {
     pub most_searches: usize,
     /// The names of the values of a session, with their bytes.
     pub values: Vec<(String, ValueSlot)>,
-}
-
-/// The names of a scenario.
-struct Names {
-    values: Vec<String>,
-    slots: Vec<ValueSlot>,
-    flags: Vec<String>,
-    counters: Vec<String>,
-}
-
-impl Names {
-    fn value(&self, name: &str) -> Option<u16> {
-        self.values.iter().position(|known| known == name).and_then(|at| u16::try_from(at).ok())
-    }
-
-    fn condition(&self, key: &str, name: &str, is: bool) -> Result<PreparedCondition, OperationError> {
-        if let Some(value) = self.value(name) {
-            return Ok(PreparedCondition::Value(value, is));
-        }
-        let flag = self.flags.iter().position(|known| known == name).and_then(|at| u8::try_from(at).ok());
-        let flag = flag.ok_or_else(|| {
-            OperationError(format!(
-                "{key}: nothing sets {name:?}: set it in a step, or capture a value of this name"
-            ))
-        })?;
-        Ok(PreparedCondition::Flag(flag, is))
-    }
 }
 
 impl PreparedScenario {
@@ -266,68 +187,8 @@ impl PreparedScenario {
     }
 }
 
-fn names_of(spec: &HttpScenario) -> Result<Names, OperationError> {
-    let steps = || spec.operations.iter().flat_map(|operation| &operation.steps);
-    let is_word = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
-    for name in spec.values.keys() {
-        if !is_word(name) || [USER_NUMBER, CHANCE].contains(&name.as_str()) {
-            let what = format!(
-                "values: {name:?} is no name of a value: use letters, digits and _, and not user or chance"
-            );
-            return Err(OperationError(what));
-        }
-    }
-    if let Some((name, _)) = spec.values.iter().find(|(_, slot)| slot.bytes == 0 || slot.bytes > 16_384) {
-        return Err(OperationError(format!("values: {name}: give it from 1 to 16,384 bytes")));
-    }
-    if let Some((name, _)) = spec.values.iter().find(|(_, slot)| slot.list > MOST_ITEMS) {
-        return Err(OperationError(format!("values: {name}: give its list at most {MOST_ITEMS} values")));
-    }
-    if !(0.0..=100.0).contains(&spec.cache.warm) {
-        return Err(OperationError(
-            "cache: warm: give a share of the sessions from 0 to 100 per cent".to_owned(),
-        ));
-    }
-    if spec.cookies.bytes == 0 || spec.cookies.bytes > 4_096 || spec.cookies.slots > 64 {
-        let what = "cookies: give at most 64 slots of 1 to 4,096 bytes";
-        return Err(OperationError(what.to_owned()));
-    }
-    let flags: BTreeSet<&String> = steps()
-        .flat_map(|step| &step.set)
-        .filter(|(_, setting)| matches!(setting, Setting::Flag(_)))
-        .map(|(name, _)| name)
-        .collect();
-    if flags.len() > MOST_FLAGS {
-        return Err(OperationError(format!("set: {} flags: at most {MOST_FLAGS}", flags.len())));
-    }
-    let counters: BTreeSet<&String> = steps().filter_map(|step| step.count.as_ref()).collect();
-    Ok(Names {
-        values: spec.values.keys().cloned().collect(),
-        slots: spec.values.values().copied().collect(),
-        flags: flags.into_iter().cloned().collect(),
-        counters: counters.into_iter().cloned().collect(),
-    })
-}
-
-/// The counters of a scenario: those of all HTTP loads, and its own. Lists of one content are kept once for the life of the
-/// program, as those of other protocols are.
-fn interned(own: &[String]) -> &'static [&'static str] {
-    static KNOWN: Mutex<Vec<&'static [&'static str]>> = Mutex::new(Vec::new());
-    let wanted = || statuses::COUNTERS.iter().copied().chain(own.iter().map(String::as_str));
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(same) = known.iter().find(|list| list.iter().copied().eq(wanted())) {
-        return same;
-    }
-    let list = wanted().map(|name| &*Box::leak(name.to_owned().into_boxed_str())).collect::<Vec<_>>();
-    let list: &'static [&'static str] = Box::leak(list.into_boxed_slice());
-    known.push(list);
-    list
-}
-
 impl PreparedStep {
-    fn new(
+    pub fn new(
         step: &HttpStep,
         name: &str,
         names: &Names,
