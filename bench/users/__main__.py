@@ -109,6 +109,7 @@ def _costs(client: Client, task: Task, status: int, options: argparse.Namespace)
     served = nginx.counts(status)[REQUESTS_SERVED] - before[REQUESTS_SERVED]
     busy = processes.machine_seconds()["busy"] - busy_before
     cpu = usage.ru_utime + usage.ru_stime
+    working = cpu * (1 - figures.spinning)
     others = max(0.0, busy - cpu - seconds) / seconds / 2
     if others > whole_run.MAX_OTHERS and not options.tolerate_noise:
         raise BadRun(f"other programs used {others:.1%} of two CPUs")
@@ -119,8 +120,8 @@ def _costs(client: Client, task: Task, status: int, options: argparse.Namespace)
         "requests": served,
         "counted": figures.requests,
         "requests_per_s": round(served / seconds, 1),
-        "cpu_us": round((cpu - figures.spinning_s) / served * 1e6, 2),
-        "client_cpu": round((cpu - figures.spinning_s) / seconds, 3),
+        "cpu_us": round(working / served * 1e6, 2),
+        "client_cpu": round(working / seconds, 3),
         "memory_kib": usage.ru_maxrss,
         "kib_per_user": round(usage.ru_maxrss / task.users, 2),
     }

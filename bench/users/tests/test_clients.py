@@ -35,14 +35,14 @@ class Outputs(unittest.TestCase):
     """Relevant lines, copied from real runs."""
 
     def test_the_count_of_requests_is_found(self):
-        engine = '{"requests": 30, "errors": {}, "rules_broken": [], "client": {"spin_cpu_s": 0.5}}'
+        engine = '{"requests": 30, "errors": {}, "rules_broken": [], "client": {"spin_cpu_s": 0.5, "user_cpu_s": 0.8, "system_cpu_s": 0.2}}'
         self.assertEqual(clients._engine_figures(engine), clients.Figures(450, 0.5))
         self.assertEqual(clients._locust_figures(LOCUST_OUTPUT % 0).requests, 450)
         self.assertEqual(clients._k6_figures(K6_OUTPUT % "0.00%").requests, 450)
 
     def test_a_run_with_errors_does_not_count(self):
         for figures, output in [
-            (clients._engine_figures, '{"requests": 30, "errors": {"reset": 2}, "rules_broken": [], "client": {"spin_cpu_s": 0}}'),
+            (clients._engine_figures, '{"requests": 30, "errors": {"reset": 2}, "rules_broken": [], "client": {"spin_cpu_s": 0, "user_cpu_s": 1, "system_cpu_s": 1}}'),
             (clients._locust_figures, LOCUST_OUTPUT % 3),
             (clients._k6_figures, K6_OUTPUT % "1.20%"),
         ]:
