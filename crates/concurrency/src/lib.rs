@@ -8,7 +8,7 @@
 //! | file | content |
 //! |---|---|
 //! | `plan` | from a request to a plan |
-//! | `usual_steps` | steps where the user says nothing, and those of trials |
+//! | `usual_steps` | steps where the user says nothing, and the steps of trials |
 //! | `limits`, `preflight` | what this machine can hold, and which settings must change |
 //! | `client`, `lateness` | whether the client was the limit, and whether it kept to its pace |
 //! | `ladder` | which step comes next |

@@ -85,8 +85,7 @@ impl Execution<'_> {
     }
 
     fn explain(self, plan: &Plan, observe: &mut Observer<'_>) -> Result<RunAnswer, RunFailure> {
-        let given = RunPermissions { kernel: &self.permissions.kernel, ..RunPermissions::default() };
-        let explained = explain::explain(plan, given, self.root, self.context, observe);
+        let explained = explain::explain(plan, self.kernel_settings(), self.root, self.context, observe);
         let explained = self.unless_stopped(explained, "before anything was found")?;
         let ExplainedRun { dir, explanation, ended, unrestored } = explained;
         let kept = dir.display();
@@ -111,8 +110,7 @@ impl Execution<'_> {
     }
 
     fn tune(self, request: &TuneRequest, observe: &mut Observer<'_>) -> Result<RunAnswer, RunFailure> {
-        let given = RunPermissions { kernel: &self.permissions.kernel, ..RunPermissions::default() };
-        let finished = tune::tune(request, given, self.root, self.context, observe)?;
+        let finished = tune::tune(request, self.kernel_settings(), self.root, self.context, observe)?;
         let FinishedSearch { dir, record, interrupted, unrestored } = finished;
         let (kept, why) = (dir.display(), record.ended.as_ref().filter(|_| !interrupted));
         let stopped =
@@ -124,6 +122,11 @@ impl Execution<'_> {
     fn given(&self) -> RunPermissions<'_> {
         let Permissions { kernel, programs, meters, .. } = self.permissions;
         RunPermissions { kernel, programs, meters, breaking_point: None }
+    }
+
+    /// What a study and a search may do beside what every run may: set kernel settings.
+    fn kernel_settings(&self) -> RunPermissions<'_> {
+        RunPermissions { kernel: &self.permissions.kernel, ..RunPermissions::default() }
     }
 
     fn is_stopped(&self) -> bool {

@@ -154,6 +154,11 @@ impl Plan {
         self.concurrency.as_ref().is_none_or(|steps| steps.url.is_none())
     }
 
+    /// Whether an axis of its sweep varies this.
+    pub fn varies(&self, vary: &Vary) -> bool {
+        self.sweep.iter().any(|axis| axis.vary == *vary)
+    }
+
     /// Whether a variant runs on this machine, beside the client.
     pub fn is_here(&self, variant: &Variant) -> bool {
         self.host_of(variant).is_none_or(|host| host.ssh.is_none())

@@ -60,7 +60,7 @@ pub fn check(plan: &Plan) -> Result<CheckedPlan<'_>, PlanError> {
     if plan.measure.is_of_users() && !has_users {
         return Err(PlanError::NoUsers(workload.name));
     }
-    if !has_users && plan.sweep.iter().any(|axis| axis.vary == Vary::Users) {
+    if !has_users && plan.varies(&Vary::Users) {
         return Err(PlanError::NoUsersToVary(workload.name));
     }
     if has_users && workload.load.visits.is_some() && !plan.measure.is_of_users() {
@@ -191,7 +191,7 @@ pub fn moves_bytes(workload: &Workload, on_op: Option<&str>) -> bool {
 /// Checks the measure, and reads its objective.
 fn check_measure(plan: &Plan) -> Result<Option<Slo>, PlanError> {
     let objective = objective(&plan.measure)?;
-    let varies = plan.sweep.iter().any(|axis| axis.vary == Vary::Rate);
+    let varies = plan.varies(&Vary::Rate);
     let is_at_rates = match &plan.measure {
         Measure::LatencyCurve { rates_per_s, .. } => rates_per_s.is_empty(),
         Measure::CpuTime { .. } => true,

@@ -24,7 +24,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         Measure::OneByOne { operations } if !(1..=MOST_OPERATIONS).contains(operations) => {
             Err(PlanError::Operations(MOST_OPERATIONS))
         }
-        Measure::LatencyCurve { rates_per_s, .. } if rates_per_s.is_empty() && !varies_rate(plan) => {
+        Measure::LatencyCurve { rates_per_s, .. } if rates_per_s.is_empty() && !plan.varies(&Vary::Rate) => {
             Err(PlanError::NoRates)
         }
         Measure::LatencyCurve { rates_per_s, .. }
@@ -35,11 +35,6 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         Measure::CpuTime { rate_per_s: Some(rate) } if !is_rate(*rate) => Err(PlanError::CpuTimeRate),
         _ => Ok(()),
     }
-}
-
-/// The rates of an axis take the place of those of the measure.
-fn varies_rate(plan: &Plan) -> bool {
-    plan.sweep.iter().any(|axis| axis.vary == Vary::Rate)
 }
 
 fn check_blocks(plan: &Plan) -> Result<(), PlanError> {

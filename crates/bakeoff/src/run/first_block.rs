@@ -40,8 +40,7 @@ const MIN_CLOSED_LOOP_TO_RATE: f64 = 2.0;
 
 /// Whether the plan leaves the rate at which CPU time is measured to its first block.
 pub fn leaves_rate(plan: &Plan) -> bool {
-    let varies_rate = plan.sweep.iter().any(|axis| axis.vary == Vary::Rate);
-    plan.measure == (Measure::CpuTime { rate_per_s: None }) && !varies_rate
+    plan.measure == (Measure::CpuTime { rate_per_s: None }) && !plan.varies(&Vary::Rate)
 }
 
 /// The rate at which the first of these trials measured CPU time, operations a second; none where none has.

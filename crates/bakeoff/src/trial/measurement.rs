@@ -38,7 +38,7 @@ pub struct TrialMeasurement {
     pub nothing_succeeds: Option<NothingSucceeds>,
     /// CPU time of the server for each operation, where it was loaded in slices at one rate or in a closed loop.
     pub cpu_time: Option<CpuTimePerOperation>,
-    /// The walk and the pacing of the users in the measurement; none where the load has none.
+    /// The walk and the pacing of the users in the measurement; none where the load has no users.
     pub users: Option<UserWalk>,
     /// When the slices that gave the value ran; none if it does not come from slices.
     pub loaded: Option<LoadedTime>,

@@ -49,7 +49,7 @@ pub struct TrialSetup<'a> {
 }
 
 impl<'a> TrialSetup<'a> {
-    /// The objective of the measure; none where the run has replaced the measure by one without.
+    /// The objective of the measure; none where the run has replaced the measure by one without an objective.
     pub fn objective(&self) -> Option<&'a Slo> {
         self.objective.filter(|_| self.plan.measure.slo().is_some())
     }

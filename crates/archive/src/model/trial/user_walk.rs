@@ -84,7 +84,7 @@ impl UserWalk {
         self
     }
 
-    /// The share of an operation, per cent; none where nothing was seen.
+    /// The share of an operation, per cent; none where no operation fell due.
     pub fn percent(&self, operation: &WalkedOperation) -> Option<f64> {
         (self.begun > 0).then(|| 100.0 * operation.begun as f64 / self.begun as f64)
     }

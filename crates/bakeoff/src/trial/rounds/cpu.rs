@@ -4,7 +4,6 @@
 use archive::model::{CpuTimePerOperation, Measure, PhaseKind, Plan, thousands};
 use load::spec::{Arrivals, Shape};
 
-use super::users::NO_CPU_TIME;
 use super::{Rounds, in_words};
 use crate::cpu_rate;
 use crate::run::event::Observer;
@@ -51,6 +50,15 @@ impl Rounds<'_> {
 }
 
 impl TrialMeasurement {
+    /// The CPU time an operation, microseconds. Where the kernel counted none, that is why the trial has no value.
+    pub(super) fn counted_cpu_us(&mut self) -> Option<f64> {
+        let each_us = self.cpu_time.as_ref().map(CpuTimePerOperation::each_us);
+        if each_us.is_none() {
+            self.reasons.push("the kernel counted no CPU time of the server in its slices".to_owned());
+        }
+        each_us
+    }
+
     /// Takes the CPU time an operation of the slices of this run, which were offered at this rate.
     fn take_cpu_time(&mut self, plan: &Plan, rate: f64, run: MeasuredRun) {
         if !self.has_operations(rate, &run) {
@@ -63,10 +71,7 @@ impl TrialMeasurement {
         let varies = plan.measure == (Measure::CpuTime { rate_per_s: None }) && !plan.sweep.is_empty();
         let measure = Measure::CpuTime { rate_per_s: (!varies).then_some(rate) };
         let offered = thousands(summary.offered_per_s);
-        let Some(each_us) = self.cpu_time.as_ref().map(CpuTimePerOperation::each_us) else {
-            self.reasons.push(NO_CPU_TIME.to_owned());
-            return;
-        };
+        let Some(each_us) = self.counted_cpu_us() else { return };
         let achieved = thousands(achieved);
         let client_sent_late = summary.client.lag_us.mean > summary.server_time_us.mean;
         self.take(&measure, each_us, run);

@@ -173,11 +173,21 @@ impl<'r> Rounds<'r> {
         merged
     }
 
-    fn closed_loop(&mut self, servers: &mut [TurnTaker<'_, '_>], observe: &mut Observer<'_>) -> u32 {
+    /// Rounds in which the load of each server has its own pace: their number, and the slices of each server as one.
+    pub(super) fn at_own_pace(
+        &mut self,
+        what: &str,
+        servers: &mut [TurnTaker<'_, '_>],
+        observe: &mut Observer<'_>,
+    ) -> (u32, Vec<Option<MergedSlices>>) {
         self.slice = self.slice.of_closed_loops();
         let rounds = self.rounds_for(self.load());
-        let shapes = vec![Some(Shape::closed()); servers.len()];
-        let merged = self.merged_rounds(rounds, "closed loop in turns", (&shapes, false), servers, observe);
+        let shapes: Vec<_> = servers.iter().map(|server| Some(server.loads.own_pace())).collect();
+        (rounds, self.merged_rounds(rounds, what, (&shapes, false), servers, observe))
+    }
+
+    fn closed_loop(&mut self, servers: &mut [TurnTaker<'_, '_>], observe: &mut Observer<'_>) -> u32 {
+        let (rounds, merged) = self.at_own_pace("closed loop in turns", servers, observe);
         for (server, merged) in servers.iter_mut().zip(merged) {
             let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };
             let run = server.loads.keep_slices(PhaseKind::Measure, merged, None);

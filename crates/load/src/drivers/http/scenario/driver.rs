@@ -117,7 +117,7 @@ impl HttpUserDriver {
                 });
             }
         }
-        let is_warm = sessions.browsers.is_warm(dialogue.slot);
+        let is_warm = step.of_static.is_some() && sessions.browsers.is_warm(dialogue.slot);
         let request = step.request_for(is_warm);
         let session = (&*sessions, dialogue.slot);
         let missing = request.render(rng, &self.rows, session, &mut self.scratch, out);

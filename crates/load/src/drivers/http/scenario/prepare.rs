@@ -13,7 +13,8 @@ use super::request::{StepRequest, TemplateContext};
 use super::search::BodySearch;
 use super::sessions::Sessions;
 use super::spec::{
-    Capture, Condition, CountRange, Each, HttpScenario, HttpStep, Pick, Repeat, Setting, ValueSlot,
+    BrowserCache, Capture, Condition, CountRange, Each, HttpScenario, HttpStep, Pick, Repeat, Setting,
+    ValueSlot,
 };
 use super::statics::StaticStep;
 use crate::drivers::error::OperationError;
@@ -169,7 +170,10 @@ impl PreparedScenario {
             all.push(steps);
         }
         let slots: Vec<(ValueSlot, usize)> = names.slots.iter().copied().zip(ends).collect();
-        let browsers = Browsers::new(spec.cache, statics.len());
+        let mut steps = all.iter().flatten();
+        let has_known_items = steps.any(|step: &PreparedStep| matches!(step.each, Some((_, true))));
+        let items = if has_known_items { spec.cache.items } else { 0 };
+        let browsers = Browsers::new(BrowserCache { items, ..spec.cache }, statics.len());
         let sessions = Sessions::new(&slots, spec.cookies, browsers, share.worker, share.workers);
         if sessions.bytes_of_user() > MOST_USER_BYTES {
             let what =

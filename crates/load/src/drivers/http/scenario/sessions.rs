@@ -42,6 +42,7 @@ impl ValueField {
     }
 }
 
+/// The number that these bytes begin with, as [`bytes_of`] writes it.
 fn number_of(bytes: &[u8]) -> usize {
     usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
 }
@@ -218,7 +219,7 @@ impl Sessions {
     pub fn add_to_value(&mut self, slot: u32, value: u16, bytes: &[u8]) -> bool {
         let (field, memory) = self.field(slot, value);
         let (length, place) = memory[LENGTH_BYTES + field.size..].split_at_mut(LENGTH_BYTES);
-        let received = usize::from(u16::from_le_bytes([length[0], length[1]]));
+        let received = number_of(length);
         let after = received + bytes.len();
         if after > field.receiving {
             return false;
@@ -232,7 +233,7 @@ impl Sessions {
     pub fn end_value(&mut self, slot: u32, value: u16, without: usize) -> bool {
         let (field, memory) = self.field(slot, value);
         let (kept, receiving) = memory.split_at_mut(LENGTH_BYTES + field.size);
-        let received = usize::from(u16::from_le_bytes([receiving[0], receiving[1]]));
+        let received = number_of(receiving);
         let length = received.saturating_sub(without);
         if length > field.size {
             return false;
