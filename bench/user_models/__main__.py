@@ -6,6 +6,7 @@ import argparse
 import random
 import statistics
 import tempfile
+import time
 from pathlib import Path
 
 from shared import processes, whole_run
@@ -38,14 +39,16 @@ def _measure(options: argparse.Namespace) -> Path:
         def run(model: Model) -> dict[str, object]:
             return _run(model, Path(directory), options) | simulated[model.name]
 
+        before, began = processes.machine_seconds()["busy"], time.monotonic()
         rows = whole_run.in_rounds(MODELS, options, run, lambda model: model.name)
+        busy = (processes.machine_seconds()["busy"] - before) / (time.monotonic() - began)
         settings = {
             **whole_run.machine.facts(whole_run.REPOSITORY, options.engine),
             "rounds": options.rounds,
             "seconds of a run": options.seconds,
             "seconds of a simulation": f"{SEEDS} times {SIMULATED_S:,.0f}",
             "seed": options.seed,
-            "noise": "tolerated",
+            "CPUs busy, with other programs": f"{busy:.2f}",
             "commands": [command(_argv(model, "127.0.0.1:PORT", Path(directory), options), Path(directory)) for model in MODELS],
         }
     return report.PAGE.save(rows, settings, options.results)
