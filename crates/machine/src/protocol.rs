@@ -6,6 +6,7 @@
 pub mod servers;
 
 mod programs;
+pub mod throughput_span;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -29,11 +30,11 @@ use self::servers::{
     RecordingHead, RemoveData, Reserve, Reserved, ServerLog, ServerStart, SetKernelSettings, StartServer,
     StopServer, TakeWorkload, TryKernelSettings,
 };
-pub use crate::call_error::{CallError, ConnectFailure};
+pub use crate::errors::call::{CallError, ConnectFailure};
 use crate::frame::MAX_FRAME_BYTES;
-use crate::machine::{LeftSettings, Room};
-use crate::system_under_test::CpuReading;
-use crate::throughput_span::ThroughputSpan;
+use crate::interface::machine::{LeftSettings, Room};
+use crate::interface::system_under_test::CpuReading;
+use crate::protocol::throughput_span::ThroughputSpan;
 
 pub(crate) use self::programs::WINDOW;
 pub use self::programs::{

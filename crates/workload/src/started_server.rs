@@ -13,8 +13,10 @@ use load::drivers::protocol::ServerAccess;
 use load::spec::{KeyProof, LoadSpec, Shape, TlsSpec, Trust};
 
 use crate::definition::{CERTIFICATE, DatabaseAccount, ServerDefinition, Workload};
-use crate::instance::certificate::trusted_by_client;
 use crate::names::UnknownName;
+
+/// The server name of a certificate of a start, which the client sends and checks.
+pub const CERTIFIED_NAME: &str = "localhost";
 
 /// What only the start of a server knows.
 #[derive(Clone, Debug)]
@@ -99,5 +101,16 @@ impl StartedServer {
             .with_users(users)
             .with_shape(shape.unwrap_or(Shape::closed()))
             .with_seed(self.seed))
+    }
+}
+
+/// The client's side of a certificate in this file. The client always offers to resume a session; the server accepts or declines.
+pub fn trusted_by_client(certificate: &Path) -> TlsSpec {
+    TlsSpec {
+        server_name: CERTIFIED_NAME.to_owned(),
+        resumption: true,
+        trust: Trust::File(certificate.to_string_lossy().into_owned()),
+        proof: KeyProof::Once,
+        identity: None,
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use archive::model::{Measure, Plan};
 use host::knobs::Knob;
 use load::engine::RunContext;
-use machine::{LocalMachine, MachineError, ReachOptions};
+use machine::{AgentAccess, LocalMachine, MachineError};
 use workload::{ServerVariant, Workload};
 
 use crate::machines::lab::MachineLab;
@@ -89,7 +89,7 @@ pub fn on_its_machines<T>(
     let here = LocalMachine::reserve(context).map_err(MachineError::from)?;
     fit_breaking_point(&mut checked, permissions.breaking_point)?;
     let CheckedPlan { hosts, cpus, .. } = &checked;
-    let reach = ReachOptions::to(hosts.all(), permissions.programs)?.for_run(here.lock_owner());
+    let reach = AgentAccess::to(hosts.all(), permissions.programs)?.for_run(here.lock_owner());
     let others = OtherMachines::open(plan, hosts, &reach, context, observe)?;
     let clients = LoadClients::open(hosts, cpus, &others, &reach, context, observe)?;
     let context = &clients.context(context);

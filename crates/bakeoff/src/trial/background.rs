@@ -12,7 +12,7 @@ use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 use load::validity::BrokenRule;
 
-use super::phases;
+use super::record::phases;
 
 /// Length of its intervals, which nothing uses.
 const INTERVAL: Duration = Duration::from_secs(1);

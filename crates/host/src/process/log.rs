@@ -9,7 +9,8 @@ use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
 
 use super::RunAs;
-use crate::{regular_file, secrets};
+use crate::files::regular_file;
+use crate::secrets;
 
 /// How much of the beginning and of the end of a long log is kept.
 pub(crate) const KEPT_LOG_BYTES: u64 = 1 << 20;

@@ -14,8 +14,9 @@ use workload::{ConfigurationError, OperationCount, ServerVariant, StartedServer}
 
 use super::servers::failed;
 use super::work::Agent;
+use crate::interface::machine::{LeftSettings, Machine, Room};
+use crate::interface::system_under_test::{CpuReading, SystemUnderTest};
 use crate::lock::lock;
-use crate::machine::{LeftSettings, Machine, Room};
 use crate::protocol::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, MeasureSteal,
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
@@ -24,7 +25,6 @@ use crate::protocol::servers::{
     StopServer, TakeWorkload, TryKernelSettings, VariantSettings,
 };
 use crate::protocol::{Answers, CallError};
-use crate::system_under_test::{CpuReading, SystemUnderTest};
 
 impl Answers<ReadFacts> for Agent {
     fn answer(&self, _: ReadFacts) -> Result<HostFacts, CallError> {

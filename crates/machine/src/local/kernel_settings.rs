@@ -8,7 +8,7 @@ use host::Host;
 use host::knobs::{self, Knob, KnobValues, Knobs};
 use workload::ServerVariant;
 
-use crate::machine::LeftSettings;
+use crate::interface::machine::LeftSettings;
 
 /// The kernel settings during a run.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ mod tests {
             knobs: BTreeMap::default(),
             kernel: kernel.into_iter().collect(),
         };
-        let host = Host::below(root.path(), "/no/such/keeper");
+        let host = Host::below(root.path(), "/no/such/supervisor");
         let variants = [variant];
         match KernelSettings::open(&host, Ok(root.path().join("journal")), &variants) {
             Ok((mut settings, left)) => {
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn another_name_of_a_machine_does_not_restore_what_the_first_has_restored() -> std::io::Result<()> {
         let root = machine()?;
-        let host = Host::below(root.path(), "/no/such/keeper");
+        let host = Host::below(root.path(), "/no/such/supervisor");
         let open = |kernel: KnobValues| {
             let variant = ServerVariant { server: "x".into(), knobs: BTreeMap::default(), kernel };
             KernelSettings::open(&host, Ok(root.path().join("journal")), &[variant])
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(begun, Ok(()), "a run that sets nothing goes on");
         assert_eq!(left.restored[0].to, "4096", "{left:?}");
         assert!(left.problems.iter().any(is_note), "{left:?}");
-        // The other setting has its value already, so nothing is set and no keeper is needed.
+        // The other setting has its value already, so nothing is set and no supervisor is needed.
         fs::write(root.path().join("proc/sys/net/core/somaxconn"), "1\n")?;
         let (begun, left) = begin(&root, Some("net.core.somaxconn"));
         assert_eq!(begun, Ok(()), "a run with another setting goes on");

@@ -23,12 +23,12 @@ use workload::{Instances, ServerVariant, StartLayout, StartOptions, Workload};
 use super::kernel_settings::KernelSettings;
 use super::running_server::RunningServer;
 use super::squeezed::{self, LocalSampling};
-use crate::error::MachineError;
-use crate::local_error::LocalError;
+use crate::errors::local::LocalError;
+use crate::errors::machine::MachineError;
+use crate::interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::interface::probing::{Probing, Sampling, ServerSqueeze};
+use crate::interface::system_under_test::SystemUnderTest;
 use crate::lock::lock;
-use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
-use crate::probing::{Probing, Sampling, ServerSqueeze};
-use crate::system_under_test::SystemUnderTest;
 
 /// This machine, reserved for one run.
 pub struct LocalMachine {

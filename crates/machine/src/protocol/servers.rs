@@ -14,8 +14,8 @@ use load::clock::Nanos;
 use serde::{Deserialize, Serialize};
 use workload::{PackedWorkload, ServerVariant, VariantError, Workload};
 
-use crate::call_error::CallError;
-use crate::machine::{RecordedServer, ServerOrder};
+use crate::errors::call::CallError;
+use crate::interface::machine::{RecordedServer, ServerOrder};
 
 /// Requests without anything to say.
 macro_rules! bare {

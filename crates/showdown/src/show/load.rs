@@ -13,8 +13,9 @@ use load::spec::Trust;
 use load::summary::Summary;
 use stats::times::Times;
 
-use super::table::table;
-use super::units::{self, count, plural, quantity, rate, time};
+use super::layout::table::table;
+use super::layout::units;
+use super::layout::units::{count, plural, quantity, rate, time};
 use crate::color;
 
 /// Rows of the text histogram.

@@ -9,8 +9,8 @@ const OUT_OF_USE: &[&str] = &["ring", "arena", "fighter", "bout", "fought", "con
 /// Files where a ring is the thing of that name: of `io_uring`, and the cryptography library of rustls. This file lists
 /// the words.
 const EXCEPTIONS: &[&str] = &[
-    "crates/workload/src/definition/allocator.rs",
-    "crates/workload/src/instance/allocator.rs",
+    "crates/workload/src/definition/knobs/allocator.rs",
+    "crates/workload/src/instance/starting/allocator.rs",
     "crates/runners/src/block/",
     "crates/load/src/tls/",
     "crates/power/src/network/tls.rs",

@@ -1,4 +1,4 @@
-//! What paired gains say: who cannot win any more, what is worth stacking, which claims hold together. Pure functions; gains are
+//! What paired gains say: who cannot win any more, what is worth stacking, which claims are kept together. Pure functions; gains are
 //! logarithms of ratios, above 0 where the tuning is better.
 
 use std::fmt;
@@ -101,7 +101,7 @@ pub fn threshold(noise: f64) -> f64 {
     LEAST_GAIN.max(noise).ln_1p()
 }
 
-/// Which single claims hold together: those whose gain is above the threshold, by Holm's correction. Returns the adjusted
+/// Which single claims are kept together: those whose gain is above the threshold, by Holm's correction. Returns the adjusted
 /// p-value of each.
 pub fn claims(all: &[Gains], threshold: f64) -> Vec<f64> {
     let p: Vec<f64> = all.iter().map(|gains| p_above(&gains.0, threshold)).collect();

@@ -13,7 +13,7 @@ use super::bounds::{PairBounds, limit};
 use super::server_failures::failed_starts;
 use crate::gates;
 use crate::verdict::input::VerdictInput;
-use crate::verdict::wording::{bound_sentence, sentence};
+use crate::verdict::measure_names::{bound_sentence, sentence};
 
 /// What follows for a pair.
 pub struct BoundedPair {
