@@ -21,6 +21,7 @@ import truth.cases
 import truth.report
 import tune.page
 import turns.page
+import users.report
 import workloads.page
 from peers import tables
 from shared.ledger import Ledger
@@ -66,6 +67,7 @@ PAGES = {
     "sustained": _sustained,
     "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
     "tune": _tune,
+    "users": lambda: users.report.PAGE.text(RESULTS),
     "turns": lambda: turns.page.write(Ledger(RESULTS / "turns" / "comparisons.csv", turns.page.COLUMNS)),
     "workloads": _workloads,
 }

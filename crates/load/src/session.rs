@@ -4,6 +4,7 @@
 //! So several servers can be up at once and be loaded in turns, for milliseconds each, without a new connection or a cold
 //! worker at each turn. A whole run is a session with one part.
 
+pub mod background;
 mod clocks;
 mod collector;
 mod collectors;

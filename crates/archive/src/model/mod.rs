@@ -64,10 +64,10 @@ pub use statistics::{
 pub use stats::times::Times;
 pub use trial::{
     CarriedLoad, ClientHealth, CountCheck, CpuTimePerOperation, Gate, GateOutcome, Handshakes, InstanceLoads,
-    LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, PhaseKind, PhaseSlices,
-    PowerLevel, ResourceUse, SaturatedResource, ServerUsage, SpentBound, SpentBudget, SweepPoint, Tick,
-    Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, UserWalk,
-    WalkedOperation, WarmUpOutcome,
+    LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, OutsideOperation, PhaseKind,
+    PhaseSlices, PowerLevel, ResourceUse, SaturatedResource, ServerUsage, SpentBound, SpentBudget,
+    SweepPoint, Tick, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns,
+    UserWalk, WalkedOperation, WarmUpOutcome,
 };
 pub use tuning::{
     BeforeAfter, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,

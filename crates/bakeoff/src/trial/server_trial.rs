@@ -12,10 +12,11 @@ use archive::{ArchiveError, TrialWriter};
 use host::secrets;
 use load::drivers::ProtocolSpec;
 use load::spec::LoadSpec;
+use load::users::outside_load::{self, OutsideLoads};
 use machine::{CpuMeter, MachineError, RecordedServer, SystemUnderTest};
 use workload::{OperationCount, ServerVariant};
 
-use super::background::{self, BackgroundLoad};
+use super::background;
 use super::breaking::measure_break;
 use super::interleaved_trial::KernelTurn;
 use super::load_phases::{LoadPhases, with_connections};
@@ -151,9 +152,11 @@ impl<'a> ServerTrial<'a> {
     /// when it has ended.
     pub fn load_alone(&mut self, mut loads: LoadPhases<'a>, observe: &mut Observer<'_>) -> LoadEnd {
         let plan = self.setup.plan;
-        let background = plan.background.map(|load| {
-            (BackgroundLoad::start(loads.spec(), load, self.setup.context), self.began.elapsed())
-        });
+        let background = plan
+            .background
+            .map(|load| (background::start(loads.spec(), load, self.setup.context), self.began.elapsed()));
+        let spec = loads.spec().clone();
+        let outside = OutsideLoads::start(&spec, self.setup.context);
         let (name, rate, search_start) =
             (self.variant_point.name(plan), self.rate_per_s(), self.search_start);
         let rng = &mut self.setup.block_rng(self.trial.block);
@@ -165,6 +168,15 @@ impl<'a> ServerTrial<'a> {
             && let Err(error) = self.measure_more(result, &mut loads, observe)
         {
             measured = Err(error);
+        }
+        match outside.stop() {
+            Ok(ended) => {
+                ended.outcomes.iter().for_each(|outcome| loads.client_counts.add(outcome));
+                if let Ok(result) = &mut measured {
+                    result.add_outside(&ended.operations);
+                }
+            }
+            Err(error) => measured = measured.and(Err(error.into())),
         }
         match background.map(|(load, from)| (load.stop(), from)) {
             None => {}
@@ -297,15 +309,24 @@ impl<'a> ServerTrial<'a> {
     pub fn end_load(
         &mut self,
         loads: LoadPhases<'_>,
-        measured: Result<TrialMeasurement, TrialError>,
+        mut measured: Result<TrialMeasurement, TrialError>,
     ) -> LoadEnd {
         let ended = Instant::now();
+        let spec = loads.spec().clone();
         let loads = loads.close();
         (self.trial.phases, self.trial.timeline) = (loads.phases, loads.time_line);
         // The slices of a search are kept by their rate.
         self.trial.timeline.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         let alive = self.sut.check_alive();
         let after = if alive.is_ok() && self.before.is_some() { self.sut.count() } else { Ok(None) };
+        if alive.is_ok() {
+            // No count contains it.
+            match (outside_load::after(&spec, self.setup.context), &mut measured) {
+                (Ok(operations), Ok(result)) => result.add_outside(&operations),
+                (Err(error), Ok(_)) => measured = Err(error.into()),
+                (_, Err(_)) => {}
+            }
+        }
         let (client_counts, is_interrupted) = (loads.client_counts, loads.interrupted);
         LoadEnd { alive, after, measured, client_counts, is_interrupted, ended }
     }

@@ -14,6 +14,7 @@ use crate::outcome::LoadOutcome;
 use crate::outcome::spans::per_second;
 use crate::record::{ErrorKind, OperationStats, RecordedTimes, times};
 use crate::spec::LoadSpec;
+use crate::users::outside_load::{self, OutsideOperation};
 use crate::users::summary::UserSummary;
 use crate::validity::{self, BrokenRule};
 
@@ -199,6 +200,8 @@ pub struct Summary {
     pub counters: BTreeMap<String, u64>,
     /// The walk and the pacing of users, where the load has some.
     pub users: Option<UserSummary>,
+    /// What users did outside their mix.
+    pub outside: Vec<OutsideOperation>,
     /// Connections.
     pub connections: ConnectionSummary,
     /// The client; where there are several, their sum.
@@ -265,12 +268,22 @@ impl Summary {
             operations: outcome.operations.iter().zip(by_operation).map(operation).collect(),
             counters: counters(outcome),
             users: UserSummary::of(outcome),
+            outside: Vec::new(),
             connections: connections(outcome),
             client: client(outcome),
             clients: outcome.clients.iter().map(|client| client_part(client, &validity.reasons)).collect(),
             spec: outcome.spec.clone(),
             rules_broken: validity.reasons,
         }
+    }
+
+    /// Adds what users did outside their mix.
+    pub fn add_outside(&mut self, operations: Vec<OutsideOperation>) {
+        let broken = outside_load::broken_rules(&operations);
+        self.valid &= broken.is_empty();
+        self.reasons.extend(broken.iter().map(ToString::to_string));
+        self.rules_broken.extend(broken);
+        self.outside = operations;
     }
 
     /// Share of the operations that failed, 0 to 1.

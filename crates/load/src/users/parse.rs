@@ -50,7 +50,7 @@ pub enum ScenarioError {
     },
 }
 
-fn at(span: &Range<usize>, what: impl Into<String>) -> ScenarioError {
+pub(super) fn at(span: &Range<usize>, what: impl Into<String>) -> ScenarioError {
     ScenarioError::At { span: span.clone(), what: what.into() }
 }
 
@@ -401,7 +401,7 @@ impl RawDelay {
 }
 
 /// Reads a value; an error of it has its place.
-fn read<T: DeserializeOwned>(value: Spanned<DeValue<'_>>) -> Result<T, ScenarioError> {
+pub(super) fn read<T: DeserializeOwned>(value: Spanned<DeValue<'_>>) -> Result<T, ScenarioError> {
     Ok(T::deserialize(ValueDeserializer::from(value))?)
 }
 

@@ -1,5 +1,6 @@
 //! The answer of `showdown load` as text: a sentence, the tables, and whether the measurement is valid.
 
+pub mod population;
 mod users;
 
 use std::fmt::Write;
@@ -54,6 +55,10 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
         out.push('\n');
         out.push_str(&users::lines(of_users));
     }
+    if !summary.outside.is_empty() {
+        out.push('\n');
+        out.push_str(&users::outside(&summary.outside));
+    }
     if !summary.clients.is_empty() {
         out.push('\n');
         out.push_str(&clients(summary));
@@ -97,10 +102,7 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
             Some(burn) if burn <= 1.0 => "meets",
             Some(_) => "misses",
         };
-        let late = step
-            .spent
-            .late_share(&found.slo)
-            .map_or("–".to_owned(), |share| format!("{:.2} %", share * 100.0));
+        let late = late(step.spent.late_share(&found.slo));
         let mut row = vec![rate(step.rate_per_s), rate(summary.throughput_per_s)];
         let at_least = summary.gave_up_from_us;
         row.extend(
@@ -116,6 +118,11 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
         writeln!(out, "\n  a closed loop reached {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
     out.push_str(&validity(found.valid, &found.reasons, &[]));
     out
+}
+
+/// The share of operations that were late, per cent.
+fn late(share: Option<f64>) -> String {
+    share.map_or("–".to_owned(), |share| format!("{:.2} %", share * 100.0))
 }
 
 /// A time of a distribution; one of response times from `at_least` on is a lower bound. A dash where nothing was recorded.

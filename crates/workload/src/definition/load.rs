@@ -8,10 +8,12 @@ use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, RegisteredProtocol};
 use load::inputs::slo::Slo;
 use load::inputs::units::parse_duration;
+use load::users::outside::OutsideMix;
+use load::users::outside_spec::Outside;
 use load::users::{RawUsers, UserPlan, VisitArrivals};
 use toml::Spanned;
 
-use super::source::mix::{RawMix, of_users};
+use super::source::mix::{ParsedMix, RawMix, of_users};
 use super::source::raw::RawLoad;
 use super::source::source_text::{DefinitionError, SourceText};
 use crate::names::available;
@@ -45,7 +47,9 @@ pub struct LoadDefinition {
     pub users: Option<UserPlan>,
     /// When these users arrive; none where they stay.
     pub visits: Option<VisitArrivals>,
-    /// The names of the operations, in the order of the mix.
+    /// What users do outside the mix.
+    pub outside: Outside<OutsideMix>,
+    /// The names of the operations of the mix, in the order of the mix.
     pub names: Vec<String>,
     /// The names of the driver's counters.
     pub counters: &'static [&'static str],
@@ -68,12 +72,15 @@ impl LoadDefinition {
         let refuse = |what: String| source.error(&span, format!("load: {what}"));
         let protocol = raw.protocol;
         check_fields(&raw, source)?;
-        let (mix, users) = mix.parse(protocol, &span, source)?;
+        let ParsedMix { mix, users, outside } = mix.parse(protocol, &span, source)?;
         let access = ServerAccess { authority: "localhost".to_owned(), ..ServerAccess::default() };
         let spec = protocol.spec(&mix, &access).expect("the protocol has parsed this mix");
         let (names, counters) = spec.names().map_err(|e| refuse(e.to_string()))?;
-        if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
-            let name = twice.1;
+        let mut all_names = names.clone();
+        for outside in outside.specs(protocol, &access).iter() {
+            all_names.extend(outside.protocol.names().map_err(|e| refuse(e.to_string()))?.0);
+        }
+        if let Some(name) = repeated(&all_names) {
             return Err(refuse(format!("two operations are called {name:?}: give each its own name")));
         }
         if let Some(alone) = raw.alone.as_ref().filter(|alone| !names.contains(alone.get_ref())) {
@@ -124,6 +131,7 @@ impl LoadDefinition {
             mix,
             users,
             visits,
+            outside,
             names,
             counters,
         })
@@ -139,6 +147,11 @@ impl LoadDefinition {
         let at = self.names.iter().position(|known| known == name)?;
         Some(self.mix.only(at))
     }
+}
+
+/// The first name that is there twice.
+fn repeated(names: &[String]) -> Option<&String> {
+    names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)).map(|(_, name)| name)
 }
 
 /// Refuses fields that the protocol does not have.

@@ -61,7 +61,14 @@ function ofVariant(cell: Cell, walk: UserWalk): Child[] {
     ];
   });
   const columns = ["Operation", "Share", "Declared", "Delay after it", "Actual mean", "p50", "p90", "p99", "Limit"];
-  return [table(`The operations of ${cell.label}; response times are medians of the trials`, columns, rows), matrix(cell, walk)];
+  return [table(`The operations of ${cell.label}; response times are medians of the trials`, columns, rows), matrix(cell, walk), outside(cell, walk)];
+}
+
+/** What was done outside the mix; null where nothing was. */
+function outside(cell: Cell, walk: UserWalk): Child {
+  if (!walk.outside?.length) return null;
+  const rows = walk.outside.map(({ name, due, requests, failed, mean_us }) => [name, due, number(requests), number(failed), mean_us === null ? MISSING : time(mean_us)]);
+  return table(`Outside the mix of ${cell.label}: the server did this work, and it is in no other figure but its CPU time`, ["Operation", "Due", "Done", "Failed", "Mean response time"], rows);
 }
 
 /** The response times of an operation in the measurements of the valid trials. */

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use archive::model::{
-    ClientHealth, Handshakes, OperationTimes, PhaseKind, QuantileCurve, SpentBound, SpentBudget, Tick,
-    TrialPhase, UserWalk, WalkedOperation,
+    ClientHealth, Handshakes, OperationTimes, OutsideOperation, PhaseKind, QuantileCurve, SpentBound,
+    SpentBudget, Tick, TrialPhase, UserWalk, WalkedOperation,
 };
 use load::TimedInterval;
 use load::capacity::RatedSlices;
@@ -45,6 +45,18 @@ pub fn user_walk(users: &UserSummary) -> UserWalk {
         drawn_delay_s: users.drawn_delay_s,
         actual_delay_s: users.actual_delay_s,
         operations: operations.collect(),
+        outside: Vec::new(),
+    }
+}
+
+/// The record of what users did outside their mix.
+pub fn outside_operation(operation: &load::users::outside_load::OutsideOperation) -> OutsideOperation {
+    OutsideOperation {
+        name: operation.name.clone(),
+        due: operation.due.clone(),
+        requests: operation.requests,
+        failed: operation.failed,
+        mean_us: (operation.requests > 0).then_some(operation.response_time_us.mean),
     }
 }
 

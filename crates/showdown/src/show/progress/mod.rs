@@ -7,5 +7,6 @@ pub mod formats_page;
 pub mod hosts_progress;
 pub mod line_progress;
 pub mod load_progress;
+pub mod population_progress;
 pub mod run_progress;
 pub mod search_progress;

@@ -7,16 +7,17 @@ mod watts;
 
 use std::io::{BufWriter, Write};
 
-use load::capacity::{self, Capacity};
+use load::capacity::{self, Capacity, population};
 use load::drivers::options::POPULATE;
 use load::drivers::{POPULATE_TIMEOUT, ProtocolSpec};
 use load::engine::{self, RunContext, RunError};
 use load::hlog::HlogError;
 use load::inputs::slo::Slo;
-use load::output::{CapacityOutput, LoadOutput};
+use load::output::{CapacityOutput, LoadOutput, PopulationOutput};
 use load::spans::Spans;
 use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
+use load::users::outside_load::{self, OutsideError, OutsideLoads};
 
 pub use self::args::LoadArgs;
 use self::watts::MeteredOutput;
@@ -27,6 +28,7 @@ use crate::print::{OtherMeasurement, note};
 use crate::show;
 use crate::show::layout::units::plural;
 use crate::show::progress::load_progress::LoadProgress;
+use crate::show::progress::population_progress::PopulationProgress;
 use crate::show::progress::search_progress::SearchProgress;
 
 /// Runs the verb.
@@ -44,15 +46,32 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
     if args.protocol.0.contains_key(POPULATE.name) {
         populate(args, &planned.spec, &context)?;
     }
+    let mut outside = outside_load::before(&planned.spec, &context).map_err(|error| match error {
+        OutsideError::Run(error) => classify(error),
+        failed @ OutsideError::Failed { .. } => failed.into(),
+    })?;
+    let beside = OutsideLoads::start(&planned.spec, &context);
     if let Some(slo) = &args.find_capacity {
-        return find_capacity(args, slo, &planned, &context, other);
+        let status = match planned.spec.users {
+            None => find_capacity(args, slo, &planned, &context, other),
+            Some(_) => find_population(args, slo, &planned, &context, other),
+        };
+        beside.stop().map_err(classify)?;
+        outside_load::after(&planned.spec, &context).map_err(classify)?;
+        return status;
     }
     let recorder = watts::record(&meters)?;
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
     let outcome = engine::run(&planned.spec, &context, &mut |event| progress.observe(&event));
     progress.finish();
+    // What is outside the mix ends also where the load failed.
+    let beside = beside.stop();
+    let after = outside_load::after(&planned.spec, &context);
     let outcome = outcome.map_err(classify)?;
-    let (summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
+    outside.extend(beside.map_err(classify)?.operations);
+    outside.extend(after.map_err(classify)?);
+    let (mut summary, spans) = (Summary::of(&outcome), Spans::of(&outcome));
+    summary.add_outside(outside);
     let power = recorder.map(|recorder| watts::watts(&recorder, &outcome, &summary)).unwrap_or_default();
     other.look_again();
     let load = LoadOutput::of(&summary, &spans).with_other_measurement(other.holder());
@@ -158,12 +177,34 @@ fn find_capacity(
     other.look_again();
     let output = CapacityOutput::from(&found).with_other_measurement(other.holder());
     args.format.print(&output, || show::load::capacity(&planned.title, &found))?;
+    Ok(status_of_search(context, found.valid))
+}
+
+/// The most users, or visits a second, at which an objective is met.
+fn find_population(
+    args: &LoadArgs,
+    slo: &Slo,
+    planned: &spec::PlannedLoad,
+    context: &RunContext,
+    mut other: OtherMeasurement,
+) -> anyhow::Result<CommandStatus> {
+    let progress = PopulationProgress::new(args.progress.mode());
+    let found = population::find(&planned.spec, slo, context, &mut |event| progress.observe(&event));
+    progress.finish();
+    let found = found.map_err(classify)?;
+    other.look_again();
+    let output = PopulationOutput::from(&found).with_other_measurement(other.holder());
+    args.format.print(&output, || show::load::population::answer(&planned.title, &found))?;
+    Ok(status_of_search(context, found.valid))
+}
+
+fn status_of_search(context: &RunContext, is_valid: bool) -> CommandStatus {
     let interrupted = context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
-    Ok(match (interrupted, found.valid) {
+    match (interrupted, is_valid) {
         (true, _) => CommandStatus::Interrupted,
         (false, true) => CommandStatus::Success,
         (false, false) => CommandStatus::Invalid,
-    })
+    }
 }
 
 /// A request for too many threads is a usage error, and an interruption is no failure.

@@ -49,3 +49,56 @@ fn a_meaningless_background_load_is_refused() {
         assert!(output.status.code() == Some(2) && message.contains(why), "{message}");
     }
 }
+
+/// What the users of the example do outside their mix.
+const OUTSIDE: &str = r#"
+[[load.op]]
+name = "open"
+path = "/"
+once = "before"
+
+[[load.op]]
+name = "prices"
+path = "/"
+every = "20ms"
+
+[[load.op]]
+name = "close"
+path = "/"
+once = "after"
+"#;
+
+#[test]
+fn operations_of_users_beside_their_mix_are_in_the_record_and_in_no_figure_of_it() {
+    let home = TestHome::new();
+    let made = home.run(&["workloads", "new", "shop", "--scenario"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let file = home.path("workloads/shop/workload.toml");
+    let workload = std::fs::read_to_string(&file).expect("a workload");
+    std::fs::write(&file, workload + OUTSIDE).expect("a workload");
+    let compare = ["compare", "shop:rounds=1", "shop:rounds=2", "--users", "6", "--blocks", "3"];
+    let output = home.run(&["run", &home.plan(&compare, "600ms")]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
+    home.assert_nothing_runs();
+    let run = only_run(&home);
+    assert!(
+        !std::fs::read_to_string(run.join("plan.toml")).expect("a plan").contains("turns"),
+        "one at a time"
+    );
+    for trial in trials(&run) {
+        let record = json(&trial.join("trial.json"));
+        let outside = record["users"]["outside"].as_array().unwrap_or_else(|| panic!("{record}"));
+        let names: Vec<_> = outside.iter().filter_map(|one| one["name"].as_str()).collect();
+        assert_eq!(names, ["prices", "close"]);
+        assert!(outside[0]["requests"].as_u64().is_some_and(|count| count > 1), "{outside:?}");
+        assert_eq!((&outside[1]["requests"], &outside[1]["due"]), (&1.into(), &"after".into()));
+        let of_mix = record["users"]["operations"].as_array().expect("operations").iter();
+        assert!(of_mix.clone().all(|operation| operation["name"] != "prices"), "{record}");
+    }
+    let report = home.run(&["report", "--format", "md"]);
+    assert!(report.status.success(), "{}", text(&report.stderr));
+    // Beside other programs, no trial may count.
+    let verdict = json(&run.join("verdict.json"));
+    let counts = verdict["variants"].as_array().expect("variants").iter().any(|one| one["valid"] != 0);
+    assert!(!counts || text(&report.stdout).contains("outside the mix | due"), "{}", text(&report.stdout));
+}

@@ -6,6 +6,8 @@ use std::ops::Range;
 use load::drivers::mix::{MixError, OperationMix};
 use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, RegisteredProtocol};
+use load::users::outside::{OutsideMix, RawOutside};
+use load::users::outside_spec::Outside;
 use load::users::{RawUsers, ScenarioError};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -13,11 +15,23 @@ use toml::de::{DeTable, DeValue};
 use super::source_text::{DefinitionError, SourceText};
 use crate::names::available;
 
+/// A mix that a protocol has parsed.
+pub struct ParsedMix {
+    /// The operations.
+    pub mix: OperationMix,
+    /// Who carries them out, if they have users.
+    pub users: Option<RawUsers>,
+    /// What users do outside the mix.
+    pub outside: Outside<OutsideMix>,
+}
+
 /// The parts of a mix as the file has them.
 pub struct RawMix<'t> {
     section: Option<Spanned<DeValue<'t>>>,
     /// The users who carry it out, and the keys of theirs that are of the protocol.
     users: Option<(RawUsers, DeTable<'t>)>,
+    /// What users do outside the mix.
+    outside: RawOutside<'t>,
     operations: Vec<Spanned<DeValue<'t>>>,
 }
 
@@ -28,7 +42,8 @@ impl<'t> RawMix<'t> {
         protocol: RegisteredProtocol,
         source: SourceText<'_>,
     ) -> Result<Self, DefinitionError> {
-        let mut mix = Self { section: None, users: None, operations: Vec::new() };
+        let mut mix =
+            Self { section: None, users: None, outside: RawOutside::default(), operations: Vec::new() };
         let Some(DeValue::Table(load)) = file.get_mut("load").map(Spanned::get_mut) else { return Ok(mix) };
         if let Some(operations) = load.remove("op") {
             let span = operations.span();
@@ -40,6 +55,7 @@ impl<'t> RawMix<'t> {
         let own = protocol.mix_section().map(|section| section.name);
         mix.section = own.and_then(|name| load.remove(name));
         if let Some(users) = load.remove("users") {
+            mix.outside = RawOutside::take(&mut mix.operations).map_err(|error| of_users(error, source))?;
             let taken = RawUsers::take(users, &mut mix.operations, protocol.user_keys());
             mix.users = Some(taken.map_err(|error| of_users(error, source))?);
         }
@@ -64,17 +80,22 @@ impl<'t> RawMix<'t> {
         protocol: RegisteredProtocol,
         load: &Range<usize>,
         source: SourceText<'_>,
-    ) -> Result<(OperationMix, Option<RawUsers>), DefinitionError> {
+    ) -> Result<ParsedMix, DefinitionError> {
         if self.operations.is_empty() {
             return Err(source.error(load, "load: give at least one [[load.op]]"));
         }
-        let (users, own) = self.users.unzip();
-        let mix = protocol.parse_mix(self.section, own, self.operations).map_err(|error| match error {
+        let of_mix = |error| match error {
             MixError::Toml(error) => source.toml_error(&error),
             MixError::Operation { span, error } => source.error(&span, error.to_string()),
             MixError::NoSection(missing) => source.error(load, format!("load: {missing}")),
-        })?;
-        Ok((mix, users))
+        };
+        let (users, own) = self.users.unzip();
+        let outside = match &own {
+            Some(own) => self.outside.parse(protocol, self.section.as_ref(), own).map_err(of_mix)?,
+            None => Outside::default(),
+        };
+        let mix = protocol.parse_mix(self.section, own, self.operations).map_err(of_mix)?;
+        Ok(ParsedMix { mix, users, outside })
     }
 }
 

@@ -92,7 +92,9 @@ pub struct LoadArgs {
     pub timeout: Duration,
 
     /// Search for the highest open-loop rate that meets an objective, such as 'p99<5ms', in short slices of load;
-    /// --duration [default: 30s] is the time under load near the capacity, --warmup [default: 1s] the load before the search
+    /// --duration [default: 30s] is the time under load near the capacity, --warmup [default: 1s] the load before the search.
+    /// With --scenario, search for the most users, or visits a second, instead: one load after the other, each with
+    /// --warmup [default: two mean delays] and --duration [default: 15s]
     #[arg(long, value_name = "SLO", help_heading = "Load")]
     pub find_capacity: Option<Slo>,
 
@@ -127,7 +129,7 @@ pub struct LoadArgs {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["ops", "rate", "think", "find_capacity", "connections", "requests_per_connection"],
+        conflicts_with_all = ["ops", "rate", "think", "connections", "requests_per_connection"],
         help_heading = "Operations"
     )]
     pub scenario: Option<PathBuf>,

@@ -14,6 +14,7 @@ use load::inputs::target::{Target, TargetError};
 use load::sources;
 use load::spec::{ClientIdentity, KeyProof, LoadSpec, PemSource, Shape, TlsSpec, Trust};
 use load::users::Scenario;
+use load::users::outside_spec::Outside;
 
 use super::args::LoadArgs;
 use crate::args::clients::NamedClients;
@@ -23,6 +24,9 @@ use crate::show::layout::units::plural;
 /// Time under load of a search near the capacity, and its warm-up.
 const SEARCH: Duration = Duration::from_secs(30);
 const SEARCH_WARMUP: Duration = Duration::from_secs(1);
+/// Length of each load of a search for a population, and bounds of its warm-up.
+const POPULATION: Duration = Duration::from_secs(15);
+const POPULATION_WARMUP: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// The longest wait for the first connection.
 const LOCATE: Duration = Duration::from_secs(5);
 
@@ -53,16 +57,21 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         )));
     }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one("a new seed"));
-    let protocol = match &scenario {
-        None => protocol(args, &target, seed)?,
+    let (protocol, outside) = match &scenario {
+        None => (protocol(args, &target, seed)?, Outside::default()),
         Some(scenario) => {
             let access =
                 ServerAccess { folder: Some(scenario.folder.clone()), ..target.access(seed).map_err(usage)? };
-            target.protocol.spec(&scenario.mix, &access).expect("the scenario was read for this protocol")
+            let spec = target.protocol.spec(&scenario.mix, &access);
+            let spec = spec.expect("the scenario was read for this protocol");
+            (spec, scenario.outside.specs(target.protocol, &access))
         }
     };
     // Operations that cannot be carried out are refused before anything is sent.
-    let (names, _) = protocol.names().map_err(usage)?;
+    let (mut names, _) = protocol.names().map_err(usage)?;
+    for outside in outside.iter() {
+        names.extend(outside.protocol.names().map_err(usage)?.0);
+    }
     let mut known = BTreeSet::new();
     if let Some(twice) = names.iter().find(|name| !known.insert(*name)) {
         return Err(usage(format!("two operations are called {twice:?}: give each its own name")));
@@ -70,11 +79,19 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     let arrivals = args.arrivals.unwrap_or_default();
     let searching = args.find_capacity.is_some();
     let visits = scenario.as_ref().and_then(|scenario| scenario.visits.clone());
+    if searching && scenario.is_some() && args.arrivals.is_some() {
+        return Err(usage("--arrivals: the scenario says how visits arrive: leave it out"));
+    }
+    if searching && visits.as_ref().is_some_and(|visits| visits.rate.length().is_some()) {
+        return Err(usage(
+            "--find-capacity: the scenario's arrivals have steps: give one rate to begin with, such as \"poisson:20/s\"",
+        ));
+    }
     let shape = match (&args.rate, visits) {
         (_, Some(visits)) => Shape::Open { rate: visits.rate, arrivals: visits.arrivals },
         (Some(rate), None) => Shape::Open { rate: rate.clone(), arrivals },
         // A search sets its own rates.
-        (None, None) if searching => Shape::open(1.0, arrivals),
+        (None, None) if searching && scenario.is_none() => Shape::open(1.0, arrivals),
         (None, None) => Shape::Closed { think: args.think },
     };
     let own_length = match &shape {
@@ -84,6 +101,7 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     let duration = match (args.duration, args.requests) {
         (Some(duration), _) => Some(duration),
         (None, Some(_)) => None,
+        (None, None) if searching && scenario.is_some() => Some(POPULATION),
         (None, None) if searching => Some(SEARCH),
         (None, None) => Some(own_length.unwrap_or(LoadSpec::DURATION)),
     };
@@ -102,7 +120,14 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         }
         (None, _) => place.locate(args.target_is_mine, LOCATE).map_err(refused)?,
     };
-    let warmup = if searching && args.warmup.is_zero() { SEARCH_WARMUP } else { args.warmup };
+    let warmup = match &scenario {
+        _ if !searching || !args.warmup.is_zero() => args.warmup,
+        None => SEARCH_WARMUP,
+        Some(scenario) => {
+            let (least, most) = POPULATION_WARMUP;
+            Duration::from_secs_f64(2.0 * scenario.plan.mean_delay()).clamp(least, most)
+        }
+    };
     let tls = tls(args, &target, &protocol);
     let spec = LoadSpec::closed(protocol, address, connections)
         .with_sources(sources(args, connections, address, socket.is_some())?)
@@ -110,6 +135,7 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         .with_tls(tls)
         .with_workers(workers)
         .with_users(scenario.map(|scenario| scenario.plan))
+        .with_outside(outside)
         .with_shape(shape)
         .with_warmup(warmup)
         .with_duration(duration)
