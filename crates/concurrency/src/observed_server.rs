@@ -1,4 +1,4 @@
-//! What the steps see of a machine and of the server on it: telemetry, memory, whether the server lives, and what it says last.
+//! Observes a server and its machine during the steps: telemetry, memory, whether the server lives, and the end of its log.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) const SERVER: &str = "server";
 /// How often telemetry is read.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// A machine that holds transfers, and the server on it.
+/// A machine with transfers in progress, and the server on it.
 pub(crate) struct ObservedServer<'a> {
     pub machine: &'a dyn Machine,
     /// None of a URL.

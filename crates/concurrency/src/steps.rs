@@ -1,5 +1,5 @@
-//! The steps of a run, one after the other, until there is a reason to end; and what they come to. The run directory, and where the
-//! server is from, are left to the callers.
+//! Runs steps until one of them says stop, and collects the result. The run directory, and where the server is from, are left to
+//! the callers.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -81,8 +81,8 @@ pub fn steps_of_trials(to: Option<u32>) -> PlannedConcurrency {
     request.steps()
 }
 
-/// The pace at which so many clients use so many windows at once as a CPU does, and each one at least twice a minute. A read gets a
-/// window.
+/// Bytes a second for each client, so that all clients together empty 20,000 windows a second, and each client at least one in 28 s. A
+/// read empties a window.
 fn usual_pace(transfers: u32) -> u64 {
     const WINDOWS_PER_S: f64 = 20_000.0;
     const LONGEST_S: f64 = 28.0;

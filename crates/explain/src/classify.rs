@@ -8,8 +8,8 @@
 //! | cleared | the interval lies below 0.25 |
 //! | suspected | everything else |
 //!
-//! Where no rival was tried, nothing is more than suspected. Resources of which one is a part of the other are no rivals. The bounds leave a gap, so that noise does not turn one word into
-//! its opposite.
+//! Without a tested rival the strongest word is *suspected*. A resource and a part of it are not rivals. The bounds leave a gap, so
+//! that noise does not turn one word into its opposite.
 //!
 //! A resource that is used to 95 % and limits nothing is missed when a fifth of it is gone: its elasticity is 0.77 then, and 0.51 where a tenth
 //! is gone. Of one that limits, both are 1. So *limits* needs both doses, where half of one can be taken.

@@ -57,7 +57,7 @@ pub struct LoopFacts {
 }
 
 impl LoopFacts {
-    /// Those of a loop that is only looked at, or was: nothing of it can be changed.
+    /// Facts of a recorded loop, which cannot be perturbed.
     pub fn of_record(variant: &str, connections: u32, server_cpus: CpuSet) -> Self {
         Self {
             variant: variant.to_owned(),

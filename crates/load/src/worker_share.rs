@@ -17,8 +17,7 @@ pub(crate) fn share(all: u64, index: u32, parts: u32) -> u64 {
     all / u64::from(parts) + u64::from(u64::from(index) < all % u64::from(parts))
 }
 
-/// Some of the workers of a load: from the first one on, every so manyth. Worker w has the arrivals w, w + W, w + 2W and so
-/// on. So part k of K parts, of a number of workers that K divides, has the arrivals k, k + K, k + 2K and so on.
+/// Every n-th worker of a load, beginning with `first`. Worker w has the arrivals w, w + W, w + 2W and so on. So part k of K parts, of a number of workers that K divides, has the arrivals k, k + K, k + 2K and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WorkerSet {
     first: u32,

@@ -41,7 +41,7 @@ pub use self::programs::{
     AgentProgram, ClientDescription, DescribeClient, FromProgram, StartProgram, ToProgram,
 };
 
-/// Raised by every change of the messages below.
+/// Increment this when a message below changes.
 pub const PROTOCOL: u32 = 9;
 
 /// How often the controller sends a [`ToAgent::Ping`].

@@ -106,7 +106,7 @@ pub struct ExplainedServer {
     /// What the server says of itself, over the plain slices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statistics: Vec<ServerStatistic>,
-    /// What could not be told, and why.
+    /// What could not be determined, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
     /// Where its CPU time goes, where it was profiled.

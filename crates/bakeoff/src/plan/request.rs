@@ -238,7 +238,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         length,
         seed: request.seed.unwrap_or_else(rand::random),
         blocks: most,
-        // A server that does not break, does not do so with spare blocks.
+        // Repeating a trial in which the server did not break gives the same result: no spare blocks.
         spare_blocks: request.spare_blocks.unwrap_or(if steps.is_some() { 0 } else { most.div_ceil(2) }),
         looks,
         interrupted_looks: Vec::new(),

@@ -22,11 +22,11 @@ use stats::verdict::{RatioComparison, VerdictRule};
 use self::bounded_pair::{BoundedPair, Pair};
 use crate::machines;
 use crate::plan::variant_point::{VariantPoint, at_point};
+use crate::verdict::comparison_sentence::{no_verdict_yet, sentence};
 use crate::verdict::drift::{self, drift_clause};
 use crate::verdict::estimand::{Beside, PairedStarts};
 use crate::verdict::input::VerdictInput;
 use crate::verdict::interim_looks;
-use crate::verdict::measure_names::{no_verdict_yet, sentence};
 use crate::verdict::near_limit::sentence_near_limit;
 use crate::verdict::sustained::{self, PooledCapacity};
 

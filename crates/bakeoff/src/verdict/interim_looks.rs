@@ -186,8 +186,8 @@ fn needed_for_interrupted(plan: &Plan) -> u32 {
     earliest(plan.blocks).max(FEWEST_BLOCKS)
 }
 
-/// The look that is due after this block, in complete blocks, if one is. None is after a block that is not complete: it would
-/// be the last look again, with what the valid trials of the block add, and the error rate has no part for that.
+/// The look that is due after this block, in complete blocks, if one is. An incomplete block has no look: a
+/// second look at the same number of complete blocks would spend error rate that is not planned.
 pub fn due(plan: &Plan, block: u32, variant_points: &[VariantPoint], trials: &FinishedTrials) -> Option<u32> {
     if !is_complete(block, 0, variant_points, trials) {
         return None;

@@ -4,6 +4,7 @@
 pub mod caveats;
 pub mod company;
 pub mod comparison;
+pub mod comparison_sentence;
 pub mod compute;
 pub mod counters;
 pub mod curves;

@@ -41,7 +41,7 @@ pub struct ServerWaits {
     pub folded: String,
     /// What they tell a study.
     pub(crate) watched: WatchedWaits,
-    /// What could not be told, and why.
+    /// What could not be determined, and why.
     pub unknown: Vec<Unknown>,
 }
 

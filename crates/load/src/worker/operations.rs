@@ -289,7 +289,7 @@ impl<D: Driver> Operations<D> {
         connection.transport.send(output)
     }
 
-    /// Sends the driver's output after bytes that arrived thus, and follows its step.
+    /// Sends what the driver wrote, and acts on its step. `arrival` is when the bytes came that the driver has read.
     #[inline(always)]
     fn follow(&mut self, id: ConnectionId, step: Step, arrival: Arrival) {
         if arrival.is_stamped && !self.session.output().is_empty() {

@@ -53,12 +53,12 @@ pub struct Link {
     process: LinkProcess,
     stdin: Stdin,
     stdout: ChildStdout,
-    /// Bytes that were read and belong to nothing yet.
+    /// Bytes read that are not a whole line yet.
     unread: Vec<u8>,
     interrupted: Arc<AtomicBool>,
 }
 
-/// Who has the pipe to the child.
+/// Which thread owns the child's standard input.
 #[derive(Debug)]
 enum Stdin {
     Here(ChildStdin),

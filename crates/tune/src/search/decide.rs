@@ -23,7 +23,7 @@ const CLAIMS: f64 = 0.05;
 /// A percentile of response time that has grown by more than this is no price for a gain.
 pub const MOST_PERCENTILE_GROWTH: f64 = 1.10;
 
-/// A larger share of failing operations than before, by this much, is none either.
+/// The share of failing operations may grow by this much at most.
 pub const MOST_ERROR_GROWTH: f64 = 0.001;
 
 /// The gains of one candidate over the baseline, with those of later blocks.

@@ -11,8 +11,7 @@ use crate::spec::{LoadPart, LoadSpec, Shape};
 const MAX_CONNECTING: f64 = 0.05;
 const FEWEST_BETWEEN: u32 = 4;
 
-/// Whether the connections are to be opened anew after so many rounds of this length, where it takes this long to open those of a
-/// round. Which thread of a server has which connections, and how large their windows have grown, lasts as long as the connections
+/// Whether to reopen the connections now, after `rounds` rounds of the length `round`; opening those of a round takes `connecting`. Which thread of a server has which connections, and how large their windows have grown, lasts as long as the connections
 /// do: a measurement should not be a sample of one such state.
 pub fn is_renewal_due(rounds: u32, connecting: Duration, round: Duration) -> bool {
     rounds > 0 && rounds.is_multiple_of(rounds_between_renewals(connecting, round))

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use host::knobs::Knob;
 use runs::{Permissions, RunAnswer, RunRequest, resume_command};
 
-use super::comparison_args::{QuestionArgs, resolve};
+use super::comparison_args::{ComparisonArgs, resolve};
 use super::concurrency::{self, ConcurrencyArgs};
 use super::explain::{self, ExplainArgs};
 use crate::answer::execute::{end, execute};
@@ -84,7 +84,7 @@ Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid 
 1 failure, 130 interrupted.")]
 pub struct CompareArgs {
     #[command(flatten)]
-    pub question: QuestionArgs,
+    pub question: ComparisonArgs,
     /// Fail with exit code 4 if a variant is worse than the first one: for certain, and by more than this, such as worse:3%
     #[arg(long, value_name = "worse[:PERCENT%]")]
     pub fail_if: Option<Worse>,
@@ -103,7 +103,7 @@ Examples:
 Exit codes: 0 a valid trial at least, 3 none, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct SweepArgs {
     #[command(flatten)]
-    pub question: QuestionArgs,
+    pub question: ComparisonArgs,
 
     /// Vary a knob, connections or rate: give values (threads=1,2,4) or a range that doubles at each step
     /// (connections=1..1024); the connections of a load of users are its users (users=10..80); may be repeated

@@ -21,7 +21,7 @@ use crate::print::note;
 /// What to compare, and how.
 #[derive(clap::Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub struct QuestionArgs {
+pub struct ComparisonArgs {
     /// Compare these variants: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE, such as nginx:sendfile=off (see
     /// `showdown workloads`). A kernel setting is a knob, too: its sysctl name, or its file below /sys. SERVER@HOST is
     /// a server on a host of the hosts file, and SERVER@kind:KIND one on the hosts of a kind, in turns
@@ -168,7 +168,7 @@ fn parse_background(text: &str) -> Result<PlannedBackground, BackgroundError> {
 }
 
 /// The plan of a question. With axes to vary it is one of a sweep.
-pub fn resolve(args: &QuestionArgs, vary: &[String]) -> anyhow::Result<Plan> {
+pub fn resolve(args: &ComparisonArgs, vary: &[String]) -> anyhow::Result<Plan> {
     let varies_rate = vary.iter().any(|axis| axis.starts_with("rate="));
     if args.rate.is_some() && args.measure != Some(MeasureOption::Cpu) {
         return Err(usage(
