@@ -48,8 +48,7 @@ impl ObservedServer<'_> {
         const MOST: usize = 200;
         let logs = self.sut.iter().flat_map(|sut| sut.logs());
         let last = logs.filter_map(|(name, log)| {
-            let text = String::from_utf8_lossy(&log.text);
-            let line = text.lines().rev().find(|line| !line.trim().is_empty())?.to_owned();
+            let line = log.text.lines().rev().find(|line| !line.trim().is_empty())?.to_owned();
             Some(format!("{name}: {}", line.chars().take(MOST).collect::<String>()))
         });
         last.collect()

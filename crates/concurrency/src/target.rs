@@ -175,7 +175,7 @@ impl<'m> DownloadTarget<'m> {
         variants.truncate(1);
         let chosen = fit(&workload, &mut variants[0], steps, cpus.len(), of_server)?;
         let mut prepared = PreparedMachines::default();
-        prepared.open(machine, &variants)?;
+        prepared.open(machine, &[variants[0].kernel.clone()])?;
         machine.ensure_servers(&workload, &variants)?;
         let order = ServerOrder {
             trial: TRIAL,

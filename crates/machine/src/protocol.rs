@@ -15,7 +15,7 @@ use archive::model::VariantFacts;
 use host::CpuSet;
 use host::doctor::HostFinding;
 use host::facts::HostFacts;
-use host::process::CpuUsed;
+use host::process::{CpuUsed, LogText};
 use host::telemetry::TelemetrySample;
 use load::clock::Nanos;
 use serde::de::DeserializeOwned;
@@ -27,8 +27,8 @@ use self::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, Interrupt, MeasureSteal,
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
     ReadFacts, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, ReadStart, RecordingBegan,
-    RecordingHead, RemoveData, Reserve, Reserved, ServerLog, ServerStart, SetKernelSettings, StartServer,
-    StopServer, TakeWorkload, TryKernelSettings,
+    RecordingHead, RemoveData, Reserve, Reserved, ServerStart, SetKernelSettings, StartServer, StopServer,
+    TakeWorkload, TryKernelSettings,
 };
 pub use crate::errors::call::{CallError, ConnectFailure};
 use crate::frame::MAX_FRAME_BYTES;
@@ -42,7 +42,7 @@ pub use self::programs::{
 };
 
 /// Increment this when a message below changes.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -241,7 +241,7 @@ requests! {
     ReadCpuUsed => CpuUsed, FEW;
     ReadRunningCpu => CpuReading, FEW;
     CheckServer => (), FEW;
-    ReadLogs => Vec<ServerLog>, LOGS;
+    ReadLogs => Vec<(String, LogText)>, LOGS;
     StopServer => (), FEW;
     RemoveData => (), FEW;
     BeginRecording => RecordingBegan, FEW;

@@ -378,7 +378,7 @@ impl<'a> StudyServer<'a> {
 
     /// Gives its machine its kernel settings.
     fn begin_turn(&self) -> Result<(), StudyError> {
-        self.checked(self.machine.set_kernel_settings(&self.order.variant))
+        self.checked(self.machine.set_kernel_settings(&self.order.variant.kernel))
     }
 
     /// Says why something failed: because of the user, because the server has ended, or for its own reason.

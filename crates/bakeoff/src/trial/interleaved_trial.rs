@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use host::knobs::KnobValues;
 use load::slices::{DrawnSlice, Slice};
 use load::spec::Shape;
 use machine::Machine;
-use workload::ServerVariant;
 
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
@@ -18,14 +18,14 @@ use crate::search_start::SearchStart;
 pub struct KernelTurn<'s> {
     /// Its machine.
     pub machine: &'s dyn Machine,
-    /// The server with its settings.
-    pub variant: &'s ServerVariant,
+    /// The settings.
+    pub settings: &'s KnobValues,
 }
 
 impl KernelTurn<'_> {
     /// Gives the machine the settings of this server, in place of those of the one before.
     pub fn begin(self) -> Result<(), TrialError> {
-        Ok(self.machine.set_kernel_settings(self.variant)?)
+        Ok(self.machine.set_kernel_settings(self.settings)?)
     }
 }
 

@@ -287,7 +287,7 @@ impl<'a> ServerTrial<'a> {
 
     /// Its kernel settings, for its turns.
     pub fn kernel_turn(&self) -> KernelTurn<'_> {
-        KernelTurn { machine: self.setup.machines.get(self.machine).machine, variant: &self.variant }
+        KernelTurn { machine: self.setup.machines.get(self.machine).machine, settings: &self.variant.kernel }
     }
 
     /// Reads the server's CPU time.

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use host::knobs::KnobChange;
+use host::knobs::{KnobChange, KnobValues};
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
 use serde::{Deserialize, Serialize};
@@ -22,18 +22,18 @@ pub trait Machine: Send + Sync {
     /// Its facts.
     fn facts(&self) -> Result<HostFacts, MachineError>;
 
-    /// Restores the kernel settings that a killed run left, and takes the right to change those of these variants.
+    /// Restores the kernel settings that a killed run left, and takes the right to change these.
     ///
-    /// A setting that a killed run left and that cannot be restored is an error only if a variant has it.
-    fn open_kernel_settings(&self, variants: &[ServerVariant]) -> Result<LeftSettings, MachineError>;
+    /// A setting that a killed run left and that cannot be restored is an error only if it is among `variants`, the settings of each variant.
+    fn open_kernel_settings(&self, variants: &[KnobValues]) -> Result<LeftSettings, MachineError>;
 
-    /// Tries every kernel setting of these variants and restores it, so that a run with an impossible one ends before its
+    /// Tries the kernel settings of each variant and restores them, so that a run with an impossible one ends before its
     /// first trial.
-    fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError>;
+    fn try_kernel_settings(&self, variants: &[KnobValues]) -> Result<(), MachineError>;
 
-    /// Restores the kernel settings of the variant before and applies those of this one, while servers run. Nothing happens where
-    /// it has the same as the one before.
-    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError>;
+    /// Restores the kernel settings of the variant before and applies these, while servers run. Nothing happens where they are the
+    /// same.
+    fn set_kernel_settings(&self, settings: &KnobValues) -> Result<(), MachineError>;
 
     /// Restores all kernel settings at the end of a run. Returns what could not be restored, one sentence each.
     fn close_kernel_settings(&self) -> Vec<String>;
@@ -69,15 +69,15 @@ pub trait Machine: Send + Sync {
     fn remove_data(&self, trial: u32);
 }
 
-/// What a server is started with.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ServerOrder {
+/// What a server is started with. Its variant is text where the order goes to another machine, which checks it with the workload's files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerOrder<V = ServerVariant> {
     /// Number of the trial, by which the machine knows the server. Its files are removed by it.
     pub trial: u32,
     /// The variant's name in the plan, for its facts.
     pub name: String,
     /// The server with its knobs and kernel settings.
-    pub variant: ServerVariant,
+    pub variant: V,
     /// Its CPUs.
     pub cpus: CpuSet,
     /// Where it listens.
@@ -88,6 +88,22 @@ pub struct ServerOrder {
     pub seed: u64,
     /// The one operation that it is loaded with; none for the mix of the workload.
     pub on_op: Option<String>,
+}
+
+impl<V> ServerOrder<V> {
+    /// The same order of another form of the variant.
+    pub fn with_variant<W>(&self, variant: W) -> ServerOrder<W> {
+        ServerOrder {
+            trial: self.trial,
+            name: self.name.clone(),
+            variant,
+            cpus: self.cpus.clone(),
+            address: self.address,
+            connections: self.connections,
+            seed: self.seed,
+            on_op: self.on_op.clone(),
+        }
+    }
 }
 
 /// A server whose processes are recorded.

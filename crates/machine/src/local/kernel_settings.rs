@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use host::Host;
 use host::knobs::{self, Knob, KnobValues, Knobs};
-use workload::ServerVariant;
 
 use crate::interface::machine::LeftSettings;
 
@@ -30,10 +29,9 @@ impl KernelSettings {
     pub fn open(
         host: &Host,
         journal: Result<PathBuf, knobs::Error>,
-        variants: &[ServerVariant],
+        variants: &[KnobValues],
     ) -> Result<(Self, LeftSettings), knobs::Error> {
-        let varied: BTreeSet<Knob> =
-            variants.iter().flat_map(|variant| variant.kernel.keys()).cloned().collect();
+        let varied: BTreeSet<Knob> = variants.iter().flat_map(|settings| settings.keys()).cloned().collect();
         if varied.is_empty() {
             let left = match journal.and_then(|journal| host.recover_knobs(&journal)) {
                 Ok(restoration) => left_settings(restoration.changes, &restoration.failures),
@@ -49,20 +47,20 @@ impl KernelSettings {
     }
 
     /// Tries every value of these variants.
-    pub fn try_all(&mut self, variants: &[ServerVariant]) -> Result<(), knobs::Error> {
-        variants.iter().try_for_each(|variant| self.apply(variant))?;
+    pub fn try_all(&mut self, variants: &[KnobValues]) -> Result<(), knobs::Error> {
+        variants.iter().try_for_each(|settings| self.apply(settings))?;
         self.restore()
     }
 
-    /// Restores the settings of the variant before, then applies those of this one. Nothing changes where they are the same.
-    pub fn apply(&mut self, variant: &ServerVariant) -> Result<(), knobs::Error> {
-        if self.applied.as_ref() == Some(&variant.kernel) {
+    /// Restores the settings of the variant before, then applies these. Nothing changes where they are the same.
+    pub fn apply(&mut self, settings: &KnobValues) -> Result<(), knobs::Error> {
+        if self.applied.as_ref() == Some(settings) {
             return Ok(());
         }
         self.restore()?;
         let Some(knobs) = &mut self.knobs else { return Ok(()) };
-        knobs.set_all(&variant.kernel)?;
-        self.applied = Some(variant.kernel.clone());
+        knobs.set_all(settings)?;
+        self.applied = Some(settings.clone());
         Ok(())
     }
 
@@ -123,13 +121,8 @@ mod tests {
     /// Begins a run with this kernel setting on the machine; returns what became of the settings that were left.
     fn begin(root: &tempfile::TempDir, setting: Option<&str>) -> (Result<(), String>, LeftSettings) {
         let kernel = setting.map(|name| (name.parse().expect("the name of a setting"), "1".to_owned()));
-        let variant = ServerVariant {
-            server: "x".into(),
-            knobs: BTreeMap::default(),
-            kernel: kernel.into_iter().collect(),
-        };
         let host = Host::below(root.path(), "/no/such/supervisor");
-        let variants = [variant];
+        let variants = [kernel.into_iter().collect::<KnobValues>()];
         match KernelSettings::open(&host, Ok(root.path().join("journal")), &variants) {
             Ok((mut settings, left)) => {
                 (settings.try_all(&variants).map_err(|error| error.to_string()), left)
@@ -142,9 +135,8 @@ mod tests {
     fn another_name_of_a_machine_does_not_restore_what_the_first_has_restored() -> std::io::Result<()> {
         let root = machine()?;
         let host = Host::below(root.path(), "/no/such/supervisor");
-        let open = |kernel: KnobValues| {
-            let variant = ServerVariant { server: "x".into(), knobs: BTreeMap::default(), kernel };
-            KernelSettings::open(&host, Ok(root.path().join("journal")), &[variant])
+        let open = |settings: KnobValues| {
+            KernelSettings::open(&host, Ok(root.path().join("journal")), &[settings])
                 .expect("it can be opened")
         };
         let setting = ("net.core.somaxconn".parse().expect("the name of a setting"), "1".to_owned());

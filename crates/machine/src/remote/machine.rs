@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use host::knobs::KnobValues;
 use host::lock_owner::LockOwner;
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
@@ -30,7 +31,7 @@ use crate::program::hex_sha256;
 use crate::protocol::servers::{
     BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
     ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, SetKernelSettings, StartServer,
-    TakeWorkload, TryKernelSettings, VariantRequest, VariantSettings,
+    TakeWorkload, TryKernelSettings, VariantRequest,
 };
 use crate::transport::OpenProgress;
 
@@ -128,31 +129,27 @@ impl RemoteMachine {
     }
 }
 
-fn settings(variants: &[ServerVariant]) -> VariantSettings {
-    variants.iter().map(|variant| variant.kernel.clone()).collect()
-}
-
 impl Machine for RemoteMachine {
     fn facts(&self) -> Result<HostFacts, MachineError> {
         self.agent.call(ReadFacts {}, LONGEST_ANSWER)
     }
 
-    fn open_kernel_settings(&self, variants: &[ServerVariant]) -> Result<LeftSettings, MachineError> {
-        let has_settings = variants.iter().any(|variant| !variant.kernel.is_empty());
+    fn open_kernel_settings(&self, variants: &[KnobValues]) -> Result<LeftSettings, MachineError> {
+        let has_settings = variants.iter().any(|settings| !settings.is_empty());
         self.has_settings.store(has_settings, Ordering::Relaxed);
-        self.agent.call(OpenKernelSettings { variants: settings(variants) }, LONGEST_ANSWER)
+        self.agent.call(OpenKernelSettings { variants: variants.to_vec() }, LONGEST_ANSWER)
     }
 
-    fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError> {
-        self.agent.call(TryKernelSettings { variants: settings(variants) }, LONGEST_ANSWER)
+    fn try_kernel_settings(&self, variants: &[KnobValues]) -> Result<(), MachineError> {
+        self.agent.call(TryKernelSettings { variants: variants.to_vec() }, LONGEST_ANSWER)
     }
 
-    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError> {
+    fn set_kernel_settings(&self, settings: &KnobValues) -> Result<(), MachineError> {
         // Before every slice: a host without settings is not asked.
         if !self.has_settings.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.agent.call(SetKernelSettings { settings: variant.kernel.clone() }, LONGEST_ANSWER)
+        self.agent.call(SetKernelSettings { settings: settings.clone() }, LONGEST_ANSWER)
     }
 
     fn close_kernel_settings(&self) -> Vec<String> {

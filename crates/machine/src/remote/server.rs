@@ -69,7 +69,7 @@ impl SystemUnderTest for RemoteServer {
 
     fn logs(&self) -> Vec<(String, LogText)> {
         let logs = self.agent.call(ReadLogs { trial: self.trial }, LONGEST_ANSWER).unwrap_or_default();
-        self.ordered.of_known_names(logs.into_iter().map(Into::into).collect(), |known| &known.logs)
+        self.ordered.of_known_names(logs, |known| &known.logs)
     }
 
     fn stop(&mut self) {

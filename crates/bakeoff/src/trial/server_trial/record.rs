@@ -139,7 +139,7 @@ impl ServerTrial<'_> {
             }
         }
         for (name, log) in self.sut.logs() {
-            trial.files.logs.push(writer.write(&name, &log.text)?);
+            trial.files.logs.push(writer.write(&name, log.text.as_bytes())?);
             trial.files.logs_left_out_bytes += log.left_out;
         }
         if let Some(steps) = &self.steps {
