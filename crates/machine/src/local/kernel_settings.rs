@@ -94,7 +94,6 @@ fn left_settings(restored: Vec<knobs::KnobChange>, failures: &[knobs::Unrestored
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
     use std::fs;
 
     const SWAPPINESS: &str = "vm.swappiness";
