@@ -1,4 +1,4 @@
-//! What this machine can hold before anything is opened, and the kernel settings that are too small for it.
+//! What this machine can carry before anything is opened, and the kernel settings that are too small for it.
 //!
 //! The figures of one transfer were measured on Linux 6.18, loopback, with `sendfile` to a slow client
 //! (`docs/decisions/0022-transfers-in-progress.md`).

@@ -1,19 +1,19 @@
 //! The experiments: less of one resource, in pairs of slices. Which suspects are tried, and what an elasticity means, is left to
-//! [`crate::study`] and [`crate::words`].
+//! [`crate::study`] and [`crate::classify`].
 
 use std::time::Duration;
 
 use archive::model::{Elasticity, PerturbationOutcome, PerturbedPair};
-use bakeoff::held::ResourceKnob;
+use bakeoff::study_server::ResourceKnob;
 use host::CpuSet;
 use machine::ServerSqueeze;
 use serde::Deserialize;
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::elasticity::{self, ElasticityEstimate, Pair};
 
+use crate::classify;
 use crate::delays::DelayedCall;
-use crate::held_server::{LoopFacts, Perturbation};
-use crate::words;
+use crate::perturbable_loop::{LoopFacts, Perturbation};
 
 /// How often the pairs of an experiment are looked at. The intervals are corrected for it.
 pub(crate) const LOOKS: u32 = 3;
@@ -46,7 +46,7 @@ pub enum Experiment {
     LongerSleeps,
     /// Name lookups take longer.
     SlowerLookups,
-    /// Locks with waiters are held for longer.
+    /// Locks with waiters are kept locked for longer.
     LongerLocks,
     /// Another program has a part of the server's memory.
     LessMemory,
@@ -116,7 +116,7 @@ impl Experiment {
         }
     }
 
-    /// Whether one resource is a part of the other, so that throughput follows both or neither. What memory does not hold is read
+    /// Whether one resource is a part of the other, so that throughput follows both or neither. What is not in memory is read
     /// from a disk.
     pub(crate) fn overlaps(self, other: Self) -> bool {
         let parts = [[Self::BurnServerCpus, Self::BurnBusiestCpu], [Self::LessMemory, Self::BusierDisk]];
@@ -255,8 +255,8 @@ impl Tried {
     /// Whether more pairs would not change what this interval says.
     pub(crate) fn is_decided(&self, interval: ConfidenceInterval) -> bool {
         match self.dose {
-            Dose::Full => words::is_decided(interval),
-            Dose::Half => words::tells_slack(interval),
+            Dose::Full => classify::is_decided(interval),
+            Dose::Half => classify::tells_slack(interval),
         }
     }
 

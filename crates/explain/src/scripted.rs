@@ -12,8 +12,8 @@ use workload::ObservedChange;
 
 use crate::delays::DelayedCall;
 use crate::figures::{self, Figures, Plain};
-use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
-use crate::watched::{Watched, WatchedCpu, WatchedWaits};
+use crate::perturbable_loop::{LoopError, LoopFacts, PerturbableLoop, Perturbation, SliceReading};
+use crate::profile_shares::{Watched, WatchedCpu, WatchedWaits};
 
 /// Pages that its plain slices read again for each operation.
 const REFAULTS_PER_OPERATION: f64 = 0.1;
@@ -229,7 +229,7 @@ pub(crate) fn threads(running: f64, waits: &[(WaitKind, f64)]) -> ThreadStates {
     }
 }
 
-impl HeldServer for Scripted {
+impl PerturbableLoop for Scripted {
     fn facts(&self) -> LoopFacts {
         self.facts.clone()
     }
@@ -238,9 +238,9 @@ impl HeldServer for Scripted {
         &mut self,
         perturbation: Option<&Perturbation>,
         length: Duration,
-    ) -> Result<SliceReading, HoldError> {
+    ) -> Result<SliceReading, LoopError> {
         if self.asked.len() >= self.ends_after {
-            return Err(HoldError::ServerEnded("killed by signal 9".to_owned()));
+            return Err(LoopError::ServerEnded("killed by signal 9".to_owned()));
         }
         self.asked.push(perturbation.cloned());
         self.lengths.push(length);

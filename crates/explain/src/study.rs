@@ -1,4 +1,4 @@
-//! The study of one held server: plain slices, suspects, experiments, words. What a slice is made of is left to [`HeldServer`];
+//! The study of one server under load: plain slices, suspects, experiments, words. What a slice is made of is left to [`PerturbableLoop`];
 //! writing and printing the result to others.
 //!
 //! Slices of different experiments alternate, and each pair of an experiment has the other order than the one before (ABBA). So
@@ -7,16 +7,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use archive::model::{ExaminedResource, ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
+use archive::model::{ExaminedResource, ExplainedServer, LoopLoad, PerturbedPair, PlannedStudy, Unknown};
 use stats::describe::Sample;
 use stats::elasticity::ElasticityEstimate;
 
 use crate::experiment::{Dose, Experiment, LOOKS, PlainRates, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
-use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
+use crate::perturbable_loop::{LoopError, LoopFacts, PerturbableLoop, Perturbation, SliceReading};
+use crate::profile_shares::Watched;
 use crate::rules::Rule;
 use crate::suspects::{self, Suspicion};
-use crate::watched::Watched;
 use crate::{figures, resources, unknown};
 
 /// Experiments that take this many times as long as planned do not go on. Slices can be longer than planned, and what lies between
@@ -98,17 +98,17 @@ pub struct PlainSlices {
 /// A slice that fails ends them; the result then has those before it, and says why. An error is returned only where the first
 /// one fails.
 pub fn plain_slices(
-    server: &mut dyn HeldServer,
+    server: &mut dyn PerturbableLoop,
     lengths: &PlannedStudy,
     progress: &mut dyn FnMut(&StudyProgress),
-) -> Result<PlainSlices, HoldError> {
+) -> Result<PlainSlices, LoopError> {
     let of = lengths.plain_slices;
     let mut slices = PlainSlices { readings: Vec::new(), unknown: Vec::new() };
     for slice in 1..=of {
         progress(&StudyProgress::Plain { slice, of });
         match server.slice(None, lengths.slice) {
             Ok(reading) if reading.operations == 0 && slices.readings.is_empty() => {
-                return Err(HoldError::NoOperation);
+                return Err(LoopError::NoOperation);
             }
             Ok(reading) => slices.readings.push(reading),
             Err(error) if slices.readings.is_empty() => return Err(error),
@@ -131,7 +131,10 @@ pub struct PlainFigures {
 }
 
 /// The figures of a server that is warm, from plain slices. Nothing is suspected or tried.
-pub fn plain_figures(server: &mut dyn HeldServer, lengths: &PlannedStudy) -> Result<PlainFigures, HoldError> {
+pub fn plain_figures(
+    server: &mut dyn PerturbableLoop,
+    lengths: &PlannedStudy,
+) -> Result<PlainFigures, LoopError> {
     let readings = plain_slices(server, lengths, &mut |_| ())?.readings;
     Ok(PlainFigures {
         values: figures::of_slices(&server.facts(), &readings).values(),
@@ -142,7 +145,7 @@ pub fn plain_figures(server: &mut dyn HeldServer, lengths: &PlannedStudy) -> Res
 /// Finds suspects in plain slices and in what was watched since, and tries them. A slice that fails ends the experiments, and the
 /// result says why.
 pub fn conclude(
-    server: &mut dyn HeldServer,
+    server: &mut dyn PerturbableLoop,
     slices: PlainSlices,
     watched: &Watched,
     lengths: &PlannedStudy,
@@ -202,13 +205,13 @@ fn times_longer(found: &ElasticityEstimate, all_pairs: u32) -> f64 {
 }
 
 /// What a slice that failed has ended.
-fn ended_by(what: &str, error: &HoldError) -> Unknown {
+fn ended_by(what: &str, error: &LoopError) -> Unknown {
     Unknown { what: what.to_owned(), why: error.to_string() }
 }
 
 /// Suspects of readings that there are anyway, without an experiment: nothing is more than suspected. What they do not tell, a
 /// study does.
-pub fn glance(facts: &LoopFacts, readings: &[SliceReading]) -> ExplainedServer {
+pub fn suspects_only(facts: &LoopFacts, readings: &[SliceReading]) -> ExplainedServer {
     let watched = Watched::default();
     let plain = Plain { facts, readings, watched: &watched };
     let figures = figures::of(&plain);
@@ -230,7 +233,7 @@ fn explained(
     ExplainedServer {
         variant: plain.facts.variant.clone(),
         sentence: suspects::sentence(&plain.facts.variant, &suspects),
-        held: held(plain, figures),
+        closed_loop: closed_loop(plain, figures),
         resources: resources::table(figures),
         suspects,
         perturbations: tried.iter().map(Tried::outcome).collect(),
@@ -243,9 +246,9 @@ fn explained(
 }
 
 /// The closed loop over the plain slices.
-fn held(plain: &Plain<'_>, figures: &Figures) -> HeldLoad {
+fn closed_loop(plain: &Plain<'_>, figures: &Figures) -> LoopLoad {
     let value = |name: &str| figures.value(name).unwrap_or_default();
-    HeldLoad {
+    LoopLoad {
         connections: value("loop.connections").round() as u32,
         server_cpus: plain.facts.server_cpus.to_string(),
         slices: plain.readings.len() as u32,
@@ -260,7 +263,7 @@ fn held(plain: &Plain<'_>, figures: &Figures) -> HeldLoad {
 
 struct Study<'a> {
     facts: LoopFacts,
-    server: &'a mut dyn HeldServer,
+    server: &'a mut dyn PerturbableLoop,
     lengths: &'a PlannedStudy,
     /// How long slices of experiments are: longer than planned where that is too short to decide.
     slice: Duration,
@@ -359,7 +362,7 @@ impl Study<'_> {
         tried: &Tried,
         length: Duration,
         plain_first: bool,
-    ) -> Result<PerturbedPair, HoldError> {
+    ) -> Result<PerturbedPair, LoopError> {
         let mut slice = |perturbation| self.server.slice(perturbation, length);
         let without = tried.perturbation.plain();
         let (plain, perturbed) = if plain_first {
@@ -386,7 +389,7 @@ impl Study<'_> {
         self.unknown.push(Unknown { what: "the rest of the experiments".to_owned(), why });
     }
 
-    fn note(&mut self, what: &str, error: &HoldError) {
+    fn note(&mut self, what: &str, error: &LoopError) {
         self.unknown.push(ended_by(what, error));
     }
 }

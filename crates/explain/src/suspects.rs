@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use archive::model::{Elasticity, PerturbationOutcome, Suspect, SuspectWord};
 use stats::confidence::ConfidenceInterval;
 
+use crate::classify;
+use crate::classify::HalfDose;
 use crate::experiment::{Dose, Experiment, Tried};
 use crate::figures::Figures;
 use crate::resources;
 use crate::rules::{Finding, Rule, RuleOutcome};
-use crate::words::{self, HalfDose};
 
 /// A rule that holds.
 pub(crate) struct Suspicion<'a> {
@@ -21,7 +22,7 @@ pub(crate) struct Suspicion<'a> {
 pub(crate) fn find<'a>(rules: &'a [Rule], figures: &Figures) -> Vec<Suspicion<'a>> {
     let holds = |rule: &'a Rule| match rule.evaluate(figures) {
         RuleOutcome::Holds(finding) => Some(Suspicion { rule, finding }),
-        RuleOutcome::DoesNotHold | RuleOutcome::NotKnown { .. } => None,
+        RuleOutcome::NotMet | RuleOutcome::NotKnown { .. } => None,
     };
     let mut suspicions: Vec<_> = rules.iter().filter_map(holds).collect();
     // Weak evidence of what is ruled out first comes after strong evidence of what is ruled out later.
@@ -63,12 +64,12 @@ impl Shown {
         };
         let rivals: Vec<ConfidenceInterval> =
             all.iter().filter(is_rival).filter_map(Self::interval).collect();
-        words::word(self.interval(), self.half, &rivals)
+        classify::word(self.interval(), self.half, &rivals)
     }
 
     /// Whether throughput follows the resource, alone or not.
     fn follows(&self) -> bool {
-        self.interval().is_some_and(|interval| interval.low > words::CLEARED_BELOW)
+        self.interval().is_some_and(|interval| interval.low > classify::CLEARED_BELOW)
     }
 }
 

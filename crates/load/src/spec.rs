@@ -10,12 +10,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::connecting::UnixSocket;
-use crate::division::{mix_seed, share};
 use crate::drivers::ProtocolSpec;
 use crate::inputs::rate::RateProfile;
 use crate::record::SingleLimits;
 use crate::users::UserPlan;
 use crate::users::outside_spec::{Outside, OutsideSpec};
+use crate::worker_share::{mix_seed, share};
 
 /// Gaps between the operations of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,8 @@ use host::packages::{Dependency, Error};
 use crate::definition::{
     PreloadedAllocator, ServerDefinition, TypedValue, Workload, named_program, own_build,
 };
-use crate::instance::{InstanceError, certificate};
+use crate::instance::InstanceError;
+use crate::instance::private::certificate;
 use crate::variant::ServerVariant;
 
 impl ServerDefinition {

@@ -14,8 +14,10 @@ use load::spec::{KeyProof, LoadSpec, Shape, TlsSpec, Trust};
 use load::users::outside_spec::Outside;
 
 use crate::definition::{CERTIFICATE, DatabaseAccount, ServerDefinition, Workload};
-use crate::instance::certificate::trusted_by_client;
 use crate::names::UnknownName;
+
+/// The server name of a certificate of a start, which the client sends and checks.
+pub const CERTIFIED_NAME: &str = "localhost";
 
 /// What only the start of a server knows.
 #[derive(Clone, Debug)]
@@ -110,5 +112,16 @@ impl StartedServer {
             .with_outside(outside)
             .with_shape(shape.unwrap_or(Shape::closed()))
             .with_seed(self.seed))
+    }
+}
+
+/// The client's side of a certificate in this file. The client always offers to resume a session; the server accepts or declines.
+pub fn trusted_by_client(certificate: &Path) -> TlsSpec {
+    TlsSpec {
+        server_name: CERTIFIED_NAME.to_owned(),
+        resumption: true,
+        trust: Trust::File(certificate.to_string_lossy().into_owned()),
+        proof: KeyProof::Once,
+        identity: None,
     }
 }

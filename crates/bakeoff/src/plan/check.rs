@@ -102,7 +102,7 @@ pub fn server_variants(
     points.iter().map(|point| Ok(server_variant(workload, &point.variant(plan))?)).collect()
 }
 
-/// Checks that the servers of a plan can be held under load, all at the same time.
+/// Checks that the servers of a plan can be loaded, all at the same time.
 fn check_explanation(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
     match why_one_at_a_time(plan, workload) {
         Some(why) if plan.variants.len() > 1 => Err(PlanError::ExplainedTogether(why)),

@@ -12,7 +12,7 @@ use load::record::Micros;
 
 use crate::plan;
 use crate::plan::variant_point::{VariantPoint, variant_points};
-use crate::run::replay::Replay;
+use crate::run::so_far::RunSoFar;
 use crate::trial::add_times;
 
 /// Why a run cannot be resumed.
@@ -67,7 +67,7 @@ pub struct InterruptedRun {
     /// The facts from its beginning; none if it was cut off before them.
     pub(crate) facts: Option<Facts>,
     pub(crate) variant_points: Vec<VariantPoint>,
-    pub(crate) replay: Replay,
+    pub(crate) so_far: RunSoFar,
     /// Merged response times of the valid trials of each variant at each point.
     pub(crate) merged: Vec<Option<Micros>>,
 }
@@ -94,17 +94,17 @@ impl InterruptedRun {
             return Err(ResumeError::NoTrials { id: run.id, plan: path });
         }
         let variant_points = variant_points(&plan);
-        let replay = Replay::of(&plan, &variant_points, &run.trials)
+        let so_far = RunSoFar::of(&plan, &variant_points, &run.trials)
             .map_err(|error| damaged(&error.folder, &error))?;
-        if replay.is_complete && run.verdict.is_some() {
+        if so_far.is_complete && run.verdict.is_some() {
             return Err(ResumeError::Finished { id: run.id, plan: path });
         }
-        if replay.kept.all().len() > 0 && run.facts.is_none() {
+        if so_far.kept.all().len() > 0 && run.facts.is_none() {
             return Err(damaged(layout::FACTS, &"it is missing"));
         }
         let mut merged: Vec<Option<Micros>> = vec![None; variant_points.len()];
         for (index, merged) in merged.iter_mut().enumerate() {
-            for trial in replay.kept.of(index).filter(|trial| trial.status == TrialStatus::Valid) {
+            for trial in so_far.kept.of(index).filter(|trial| trial.status == TrialStatus::Valid) {
                 let Some(log) = &trial.files.load_log else { continue };
                 let bytes = run
                     .path(log)
@@ -114,7 +114,7 @@ impl InterruptedRun {
                 add_times(merged, times);
             }
         }
-        Ok(Self { plan, writer, facts: run.facts, variant_points, replay, merged })
+        Ok(Self { plan, writer, facts: run.facts, variant_points, so_far, merged })
     }
 
     /// Its plan.

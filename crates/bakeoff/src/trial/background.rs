@@ -10,7 +10,7 @@ use load::spec::{Arrivals, LoadSpec, Shape};
 use load::summary::Summary;
 use load::validity::BrokenRule;
 
-use super::phases;
+use super::record::phases;
 
 /// Starts it: the same operations on the same server as `spec`, with another random seed.
 pub fn start(spec: &LoadSpec, load: PlannedBackground, context: &RunContext) -> BackgroundLoad {

@@ -14,10 +14,10 @@ use load::validity::{BrokenRule, MAX_STARVATION};
 
 use super::drains::Drains;
 use super::load_phases::MeasuredRun;
-use super::phases::{outside_operation, user_walk};
+use super::record::phases::{outside_operation, user_walk};
 use super::steadiness::SteadyQuantity;
 use super::warm_up::WarmedUp;
-use crate::verdict::wording::wording;
+use crate::verdict::measure_names::wording;
 
 const MEGABYTE: f64 = 1e6;
 /// A p99 that the client's late sends make longer than this many times is the client's.

@@ -6,7 +6,8 @@ use std::fmt;
 use rustix::process::Signal;
 
 use super::ProcessExit;
-use crate::cgroup::{self, CgroupLimits};
+use crate::control_groups::cgroup;
+use crate::control_groups::cgroup::CgroupLimits;
 use crate::root::Root;
 
 /// How many processes the kernel has ended for lack of memory since it started.

@@ -9,7 +9,7 @@ use procfs::FromRead;
 use procfs::process::{SmapsRollup, Stat};
 use serde::{Deserialize, Serialize};
 
-use crate::periodic_yield::PeriodicYield;
+use crate::scheduling::periodic_yield::PeriodicYield;
 
 /// A unique identity of a process: process IDs are reused, but not with the same start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,11 +44,11 @@ impl From<&Stat> for ProcessId {
     }
 }
 
-/// The processes of a server: all descendants of its keeper, with daemons.
+/// The processes of a server: all descendants of its supervisor, with daemons.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessTree {
     pub(super) guard: u32,
-    pub(super) keeper: u32,
+    pub(super) supervisor: u32,
 }
 
 impl ProcessTree {
@@ -74,14 +74,14 @@ impl ProcessTree {
         self.running(&Processes::now()).map(|stat| pss_bytes(stat.pid)).sum()
     }
 
-    /// All descendants of the guard: the server's processes, zombies, and the keeper.
+    /// All descendants of the guard: the server's processes, zombies, and the supervisor.
     pub(crate) fn among(self, processes: &Processes) -> Vec<&Stat> {
         processes.below(self.guard)
     }
 
     /// Whether a process from [`ProcessTree::among`] is a running process of the server.
     pub(crate) fn is_server(self, stat: &Stat) -> bool {
-        stat.pid.cast_unsigned() != self.keeper && has_not_ended(stat)
+        stat.pid.cast_unsigned() != self.supervisor && has_not_ended(stat)
     }
 
     fn running(self, processes: &Processes) -> impl Iterator<Item = &Stat> {

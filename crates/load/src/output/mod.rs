@@ -14,8 +14,8 @@ use serde::Serialize;
 use stats::times::Times;
 
 use crate::drivers::http::status_of;
-use crate::spans::{SpanSummary, Spans};
-use crate::summary::{ClientPart, ClientSummary, ConnectionSummary, OperationSummary, Summary};
+use crate::outcome::spans::{SpanSummary, Spans};
+use crate::outcome::summary::{ClientPart, ClientSummary, ConnectionSummary, OperationSummary, Summary};
 use crate::users::outside_load::OutsideOperation;
 use crate::users::summary::UserSummary;
 use crate::validity::BrokenRule;
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
     use crate::capacity::population::{Population, PopulationCapacity, PopulationStep};
     use crate::capacity::{BudgetUse, Capacity, CapacityStep};
-    use crate::example;
+    use crate::outcome::example;
     use crate::record::ErrorKind;
     use crate::users::summary::UserOperation;
     use crate::validity::{self, BrokenRule};

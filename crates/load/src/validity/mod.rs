@@ -27,9 +27,9 @@ mod replies;
 mod rule;
 
 use crate::drivers::ProtocolSpec;
-use crate::engine::LoadOutcome;
 use crate::outcome::{ClientOutcome, IntervalStage};
 use crate::record::{ErrorKind, Micros};
+use crate::session::engine::LoadOutcome;
 use crate::spec::Shape;
 use crate::users;
 

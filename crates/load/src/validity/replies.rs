@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::drivers::http::status_of;
-use crate::engine::LoadOutcome;
+use crate::session::engine::LoadOutcome;
 
 /// What a reader should know of the replies.
 pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
@@ -51,7 +51,7 @@ pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::outcome::example;
     use crate::spec::{KeyProof, TlsSpec, Trust};
 
     fn notes_of(counts: &[(&str, u64)]) -> Vec<String> {

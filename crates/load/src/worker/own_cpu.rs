@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use crate::sources::is_of_this_machine;
+use crate::connecting::sources::is_of_this_machine;
 
 /// Workers of this process that run a part of a load now.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);

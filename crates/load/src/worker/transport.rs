@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn connections_of_all_workers_are_spread_evenly() {
-        let spec = crate::example::outcome().spec.with_workers(2);
+        let spec = crate::outcome::example::outcome().spec.with_workers(2);
         let shares = [0, 1].map(|worker| {
             let dialer = Dialer::new(&spec, worker, None);
             [0, 1].map(|id| dialer.share(id, 2))

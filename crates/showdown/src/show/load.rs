@@ -1,7 +1,6 @@
 //! The answer of `showdown load` as text: a sentence, the tables, and whether the measurement is valid.
 
 pub mod population;
-pub mod population_progress;
 mod users;
 
 use std::fmt::Write;
@@ -15,8 +14,9 @@ use load::spec::Trust;
 use load::summary::Summary;
 use stats::times::Times;
 
-use super::table::table;
-use super::units::{self, count, plural, quantity, rate, time};
+use super::layout::table::table;
+use super::layout::units;
+use super::layout::units::{count, plural, quantity, rate, time};
 use crate::color;
 
 /// Rows of the text histogram.

@@ -10,10 +10,10 @@ use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 use runs::name_of;
 
+use super::layout::sentence::capitalised;
+use super::layout::table::table;
+use super::layout::units::{count, plural, quantity, rate};
 use super::resume::when_resumed;
-use super::sentence::capitalised;
-use super::table::table;
-use super::units::{count, plural, quantity, rate};
 use crate::color;
 
 /// The most reasons for invalid trials that the terminal shows.
@@ -115,11 +115,11 @@ pub fn answer(
         );
     }
     if let Some(metered) = metered {
-        out.push_str(&super::metered::text(metered, &verdict.unit));
+        out.push_str(&super::costs::metered::text(metered, &verdict.unit));
     }
     if let Some(costs) = costs {
         out.push('\n');
-        out.push_str(&super::cost::text(costs));
+        out.push_str(&super::costs::cost::text(costs));
     }
     out.push_str(&limits(run));
     out.push('\n');

@@ -4,6 +4,7 @@
 mod circles;
 mod files;
 mod limits;
+mod paths;
 mod words;
 
 use std::fs;

@@ -13,9 +13,9 @@ use load::users::outside_spec::Outside;
 use load::users::{RawUsers, UserPlan, VisitArrivals};
 use toml::Spanned;
 
-use super::mix::{ParsedMix, RawMix, of_users};
-use super::raw::RawLoad;
-use super::source_text::{DefinitionError, SourceText};
+use super::source::mix::{ParsedMix, RawMix, of_users};
+use super::source::raw::RawLoad;
+use super::source::source_text::{DefinitionError, SourceText};
 use crate::names::available;
 
 /// The default number of connections: enough for a few cores, few enough for any server.

@@ -6,8 +6,8 @@ use load::capacity::population::{Population, PopulationCapacity};
 
 use super::{late, response_time, validity};
 use crate::color;
-use crate::show::table::table;
-use crate::show::units::{plural, rate};
+use crate::show::layout::table::table;
+use crate::show::layout::units::{plural, rate};
 
 /// A population: `120 users`, `4.5 visits/s`.
 pub fn in_words(population: Population) -> String {

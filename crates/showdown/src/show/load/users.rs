@@ -6,8 +6,8 @@ use load::users::outside_load::OutsideOperation;
 use load::users::summary::{UserOperation, UserSummary};
 use stats::times::Times;
 
-use crate::show::table::table;
-use crate::show::units::{count, plural, time};
+use crate::show::layout::table::table;
+use crate::show::layout::units::{count, plural, time};
 
 /// Up to this many operations, the rows of the matrix are shown.
 const MOST_COLUMNS: usize = 10;
