@@ -5,6 +5,7 @@ mod circles;
 mod files;
 mod limits;
 mod paths;
+mod style;
 mod words;
 
 use std::fs;
