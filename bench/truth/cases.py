@@ -16,11 +16,11 @@ from pathlib import Path
 from statistics import median
 
 from shared.errors import BadRun
+from shared.known import Known
 from shared.markdown import plural
 from shared.store import Row, Store
 
 from . import clients, disturbances
-from .known import Known
 
 _COLUMNS = {
     "percentiles": "client round protocol service share rate_per_s quantile true_us reported_us client_us valid reasons",

@@ -34,6 +34,10 @@ pub fn answer(
     }
     let mut rows = vec![["", &verdict.metric, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
+    // A comparison has a sentence on each variant instead.
+    if verdict.variants.iter().any(|variant| variant.users_per_core.is_some() && !variant.point.is_empty()) {
+        add_users_a_core(&mut rows, &verdict.variants);
+    }
     out.push_str(&table(&rows));
     out.push('\n');
     // A sweep has many points; its report lists their counters and CPU times.
@@ -176,6 +180,15 @@ fn at(point: &SweepPoint) -> String {
 /// A counter of the driver, per second and per hour: mail is often stated per hour.
 fn counter((name, per_s): (&String, &f64)) -> String {
     format!("{} {name}/s ({} an hour)", rate(*per_s), count((per_s * 3600.0).round() as u64))
+}
+
+/// A column of the users of whom a core would carry as many.
+fn add_users_a_core(rows: &mut [Vec<String>], variants: &[VariantSummary]) {
+    let head = std::iter::once("users a core".to_owned());
+    let figures = variants.iter().map(|variant| variant.users_per_core.map_or("–".to_owned(), rate));
+    for (row, cell) in rows.iter_mut().zip(head.chain(figures)) {
+        row.insert(2, cell);
+    }
 }
 
 fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {

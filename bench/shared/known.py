@@ -10,8 +10,8 @@ import time
 import urllib.request
 from pathlib import Path
 
-from shared import processes
-from shared.errors import ServerError
+from . import processes
+from .errors import ServerError
 
 
 class Known:
