@@ -2,6 +2,7 @@
 //! of files, circles of imports, and words that are out of use.
 
 mod circles;
+mod dependencies;
 mod files;
 mod limits;
 mod paths;
