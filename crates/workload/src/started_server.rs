@@ -95,12 +95,12 @@ impl StartedServer {
         });
         let tls = self.certificate.as_deref().map(trusted_by_client);
         // One operation alone has no walk, and nothing beside it.
-        let users = workload.load.users.clone().filter(|_| only.is_none());
+        let users = if only.is_none() { workload.load.users.clone() } else { None };
         let outside = match only {
             None => workload.load.outside.specs(server.protocol, &self.access(workload, server)),
             Some(_) => Outside::default(),
         };
-        let visits = workload.load.visits.clone().filter(|_| only.is_none());
+        let visits = if only.is_none() { workload.load.visits.clone() } else { None };
         let shape = visits.map(|visits| Shape::Open { rate: visits.rate, arrivals: visits.arrivals });
         Ok(LoadSpec::closed(protocol, self.address(), workload.load.connections)
             .with_addresses(self.addresses.clone())

@@ -250,7 +250,7 @@ impl<'a> RunProgress<'a> {
         writer.finish(&finished.trial).map_err(cut_off)?;
         observe(Event::trial_ends(&name, &finished.trial));
         let is_valid = finished.trial.status == TrialStatus::Valid;
-        if let Some(response) = finished.response_time.filter(|_| is_valid) {
+        if is_valid && let Some(response) = finished.response_time {
             add_times(&mut self.merged[index], response);
         }
         let cannot_be_measured = self.so_far.failures.count(scheduled, finished.trial.status);

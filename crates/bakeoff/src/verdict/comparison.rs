@@ -88,7 +88,7 @@ fn comparisons_at(
                 interim_looks::Level::TooEarly { blocks, needed } => Some((blocks, needed)),
                 interim_looks::Level::Of(_) => None,
             };
-            let bounded = BoundedPair::of(input, of, &rule).filter(|_| too_early.is_none());
+            let bounded = if too_early.is_none() { BoundedPair::of(input, of, &rule) } else { None };
             let smallest_of = |estimate: &RatioEstimate| {
                 smallest_difference(estimate.blocks, estimate.log_sd, &rule, STATED_POWER)
             };
@@ -259,7 +259,9 @@ fn why_not_valid(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String>
     let both: Vec<&Trial> = input.trials.of(a).chain(input.trials.of(b)).collect();
     let invalid: Vec<&&Trial> = both.iter().filter(|trial| trial.status == TrialStatus::Invalid).collect();
     let failed = || both.iter().filter(|trial| trial.status == TrialStatus::Failed);
-    if let Some(first) = failed().next().filter(|_| failed().count() >= invalid.len()) {
+    if failed().count() >= invalid.len()
+        && let Some(first) = failed().next()
+    {
         let (some, all) = (failed().count(), plural(both.len() as u64, "trial"));
         return Some(format!("{some} of {all} failed: {}: {}", first.variant, first.reasons.join("; ")));
     }

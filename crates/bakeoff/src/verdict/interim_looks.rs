@@ -154,7 +154,7 @@ pub fn level(input: &VerdictInput<'_>, here: &[usize]) -> Level {
         return of_end;
     }
     let needed = needed_for_interrupted(plan);
-    let level = confidence_at_look(plan, look).filter(|_| input.look.is_some() || look >= needed);
+    let level = if input.look.is_some() || look >= needed { confidence_at_look(plan, look) } else { None };
     level.map_or(Level::TooEarly { blocks: look, needed }, Level::Of)
 }
 

@@ -245,7 +245,8 @@ impl Steps<'_, '_> {
                 }
                 ThreadState::Blocked(place, is_likely, waker) => {
                     // Within an operation it does not wait for work, as others of its name do.
-                    let place = place.filter(|_| !(is_likely && self.served.is_idle(place) == Some(true)));
+                    let waits_for_work = is_likely && self.served.is_idle(place) == Some(true);
+                    let place = if waits_for_work { None } else { place };
                     let part = Part::Blocked(self.served.kind(place));
                     let place = place.map(|place| (place, is_likely));
                     self.add_at(until, part, Some(tid), place, waker);

@@ -53,7 +53,8 @@ impl MemoryKills {
     pub(super) fn shortage(self, exit: ProcessExit, settings: &[String]) -> Option<MemoryShortage> {
         let root = Root::new("/");
         let victim = self.victim(Self::read_in(&root), exit)?;
-        let limit_bytes = CgroupLimits::read(&root).memory_bytes.filter(|_| victim != Victim::ProbablyIt);
+        let limit_bytes =
+            if victim != Victim::ProbablyIt { CgroupLimits::read(&root).memory_bytes } else { None };
         Some(MemoryShortage { victim, limit_bytes, settings: settings.to_vec() })
     }
 

@@ -36,7 +36,7 @@ pub(super) fn run(guard: u32) -> io::Result<()> {
     let order = receive_order(io::stdin().lock())?;
     // Before the server runs, which may give its log a second name.
     let log_limit = LogLimit::open(&order);
-    let confined_to = order.cpus.as_ref().filter(|_| order.is_confined);
+    let confined_to = if order.is_confined { order.cpus.as_ref() } else { None };
     // Removed at the end, when no process is left.
     let zone = confined_to.and_then(|cpus| Zone::create(&Root::new("/"), cpus));
     match launch(&order, zone.as_ref()) {

@@ -143,7 +143,9 @@ pub fn find(
     let mut steps: Vec<CapacityStep> =
         found.at_capacity.into_iter().chain(found.others).map(CapacityStep::of).collect();
     let is_interrupted = || context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
-    if let Some(capacity) = capacity_per_s.filter(|_| !is_interrupted()) {
+    if !is_interrupted()
+        && let Some(capacity) = capacity_per_s
+    {
         steps.extend(run.curve(capacity, observe)?);
     }
     steps.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));

@@ -101,7 +101,7 @@ fn on_clients(
         let pipes = client.start().map_err(|error| lost(client.name(), &error))?;
         // A loopback address is one of each machine.
         let is_loopback = spec.addresses.iter().all(|to| to.ip().is_loopback());
-        let sources = client.source().filter(|_| !is_loopback);
+        let sources = if is_loopback { None } else { client.source() };
         let spec = sources.map_or_else(|| spec.clone(), |source| spec.clone().with_sources(vec![source]));
         let workers = WorkerSet::part(spec.workers, process, processes);
         Ok(LoadProcess::assign(pipes, &spec, workers, to_collector.clone()))

@@ -274,7 +274,7 @@ fn lost(client: &dyn LoadClient, reason: ClientError) -> TransfersError {
 /// The transfers of a client. A loopback address is one of each machine.
 fn from_client(spec: &TransferSpec, client: &dyn LoadClient) -> TransferSpec {
     let is_loopback = spec.addresses.iter().all(|to| to.ip().is_loopback());
-    let source = client.source().filter(|_| !is_loopback);
+    let source = if is_loopback { None } else { client.source() };
     let sources = source.map_or_else(|| spec.sources.clone(), |source| vec![source]);
     TransferSpec { sources, ..spec.clone() }
 }

@@ -220,7 +220,9 @@ impl RawUsers {
                     let what = format!("sequence: give from 1 to {MOST_OPERATIONS} operations");
                     return Err(at(&sequence.span(), what));
                 }
-                if let Some(start) = self.table.start.as_ref().filter(|_| order.first().copied() != start) {
+                if order.first().copied() != start
+                    && let Some(start) = self.table.start.as_ref()
+                {
                     return Err(at(
                         &start.span(),
                         "start: a sequence begins with its first operation: leave it out",

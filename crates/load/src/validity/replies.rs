@@ -17,7 +17,10 @@ pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
         statuses.iter().filter(|(status, _)| is_redirect(status)).map(|(_, count)| count).sum();
     let mut notes = Vec::new();
     let usual = statuses.iter().max_by_key(|(_, count)| **count);
-    if let Some((usual, _)) = usual.filter(|_| statuses.len() > 1 && outcome.operations.len() == 1) {
+    if statuses.len() > 1
+        && outcome.operations.len() == 1
+        && let Some((usual, _)) = usual
+    {
         let others: Vec<String> = statuses
             .iter()
             .filter(|(status, _)| *status != usual)

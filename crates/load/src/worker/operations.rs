@@ -151,8 +151,11 @@ impl<D: Driver> Operations<D> {
         let is_free =
             matches!(self.connections[id as usize].phase, ConnectionPhase::Idle | ConnectionPhase::Closed);
         let is_used_up = self.is_used_up();
-        let pacer = self.pacer.as_mut().filter(|_| is_free && !is_used_up);
-        if let Some(assignment) = pacer.and_then(|pacer| pacer.join(id, share, begin, now)) {
+        if is_free
+            && !is_used_up
+            && let Some(pacer) = &mut self.pacer
+            && let Some(assignment) = pacer.join(id, share, begin, now)
+        {
             self.assign(assignment);
         }
     }

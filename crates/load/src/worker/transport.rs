@@ -111,7 +111,7 @@ impl Transport {
     ) -> Result<(), ConnectionError> {
         self.begun = now;
         self.generation = self.generation.wrapping_add(1);
-        let tls = dialer.tls.as_ref().filter(|_| !dialer.starts_in_plain_text);
+        let tls = if dialer.starts_in_plain_text { None } else { dialer.tls.as_ref() };
         let stamped = dialer.stamping.is_some();
         let link = match dialer.socket(id) {
             Some(socket) => Link::connect_to_socket(socket, tls)?,

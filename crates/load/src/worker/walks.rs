@@ -217,7 +217,7 @@ impl Walks {
                 record(&mut self.stats.late, micros_of(late));
             }
             let pair = operation * self.plan.operations() + usize::from(next);
-            if let Some(count) = self.stats.transitions.get_mut(pair).filter(|_| !leaves) {
+            if !leaves && let Some(count) = self.stats.transitions.get_mut(pair) {
                 *count += 1;
             }
         }

@@ -30,7 +30,10 @@ pub fn note_workload_on_disk(plan: &Plan) -> anyhow::Result<()> {
 
 /// Asks before the first run of a plan that came from elsewhere, unless the user has agreed with `--yes`.
 pub fn ask(path: &Path, plan: &Plan, has_agreed: bool) -> anyhow::Result<()> {
-    let Some(origin) = origin(path).filter(|_| !has_agreed) else { return Ok(()) };
+    if has_agreed {
+        return Ok(());
+    }
+    let Some(origin) = origin(path) else { return Ok(()) };
     let mut effects: PlanEffects = bakeoff::plan_effects(plan).map_err(usage)?;
     effects.kernel_settings.extend(concurrency::settings_of_plan(plan));
     text_to_stderr(&plan_effects::text(&path.display().to_string(), &origin, &effects));

@@ -140,7 +140,7 @@ fn times(rows: &[(&str, &Times)], at_least: Option<u64>) -> String {
     let mut cells =
         vec![["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"].map(str::to_owned).to_vec()];
     for (place, (name, times)) in rows.iter().enumerate() {
-        let at_least = at_least.filter(|_| place == 0);
+        let at_least = if place == 0 { at_least } else { None };
         let mean = match at_least {
             _ if times.is_empty() => "–".to_owned(),
             Some(_) => format!("≥ {}", time(times.mean)),

@@ -43,7 +43,9 @@ pub(super) fn worse(trials: &StageTrials, memory_bytes: f64) -> Vec<String> {
     let mut worse = failing(trials);
     let memory =
         growth(trials, |trial| trial.memory_bytes).filter(|bytes| *bytes > memory_bytes * MOST_MEMORY_GROWTH);
-    if let Some(bytes) = memory.filter(|_| memory_bytes > 0.0) {
+    if memory_bytes > 0.0
+        && let Some(bytes) = memory
+    {
         worse.push(format!(
             "the server takes {:.0} MB more memory, over a tenth of the machine's",
             bytes / 1e6

@@ -90,7 +90,9 @@ impl LoadDefinition {
             return Err(source.error(&alone.span(), what));
         }
         let is_runner = protocol.makes_own_load();
-        if let Some(own) = raw.connections.as_ref().filter(|_| users.is_some()) {
+        if users.is_some()
+            && let Some(own) = raw.connections.as_ref()
+        {
             let what = "connections: each user has one: give [load.users] its count, and leave this out";
             return Err(source.error(&own.span(), what));
         }
@@ -175,7 +177,9 @@ fn check_fields(raw: &RawLoad, source: SourceText<'_>) -> Result<(), DefinitionE
     if let Some(connections) = raw.connections.as_ref().filter(|connections| *connections.get_ref() == 0) {
         return Err(source.error(&connections.span(), "connections: give at least one"));
     }
-    if let Some(tls) = raw.tls.as_ref().filter(|_| !has_tls(&protocol)) {
+    if !has_tls(&protocol)
+        && let Some(tls) = raw.tls.as_ref()
+    {
         let names: Vec<&str> = PROTOCOLS.iter().filter(|p| has_tls(p)).map(|p| p.name()).collect();
         return Err(source.error(&tls.span(), format!("tls: it is for {}", list_of(&names))));
     }

@@ -48,7 +48,7 @@ pub fn own_part(recording: &Recording, server: &str) -> Recording {
         .collect();
     let kept = |at: usize| is_kept.get(at).copied().unwrap_or(false);
     let columns = recording.columns.iter().enumerate().filter(|(at, _)| kept(*at)).map(|(_, column)| {
-        let name = column.name.strip_prefix(server).filter(|_| own(column));
+        let name = if own(column) { column.name.strip_prefix(server) } else { None };
         let name = name.map_or_else(|| column.name.clone(), |rest| format!("{WATCH}{rest}"));
         TelemetryColumn { name, ..column.clone() }
     });

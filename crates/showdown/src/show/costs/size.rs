@@ -109,7 +109,7 @@ fn curve(report: &SizeReport) -> Vec<Vec<String>> {
         let load = report.kinds[0].curve[index].load_per_s;
         let cell = |kind: &KindSize| {
             let point = kind.curve[index];
-            let cost = point.total_cost.filter(|_| has_cost);
+            let cost = if has_cost { point.total_cost } else { None };
             let cost = cost.map_or(String::new(), |cost| format!(", {} {currency}", money(cost)));
             plural(point.servers, "server") + &cost
         };

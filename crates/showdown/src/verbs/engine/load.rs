@@ -91,7 +91,9 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
         file.commit()?;
     }
     let fails = args.fail_if.as_ref().and_then(|missed| missed.why(&outcome, &summary));
-    if let Some(why) = fails.as_ref().filter(|_| !outcome.interrupted) {
+    if !outcome.interrupted
+        && let Some(why) = fails.as_ref()
+    {
         note(why);
     }
     Ok(match (outcome.interrupted, summary.valid) {

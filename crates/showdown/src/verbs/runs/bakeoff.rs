@@ -311,7 +311,7 @@ pub fn run_trials(
 pub fn end_trials(answer: RunAnswer, fail_if: Option<Worse>) -> anyhow::Result<CommandStatus> {
     let verdict = answer.verdict();
     let goes_on = verdict.filter(|verdict| verdict.is_interrupted()).map(|_| resume_command(&answer.run.dir));
-    let fails = fail_if.filter(|_| !answer.interrupted).zip(verdict);
+    let fails = if answer.interrupted { None } else { fail_if.zip(verdict) };
     let fails = fails.and_then(|(worse, verdict)| worse.why(verdict));
     let status = end(answer)?;
     if let Some(resume) = goes_on {

@@ -58,7 +58,7 @@ impl Instance {
         let wrong = |error: ConfigurationError| error.of(&server.name);
         workload.check_rights(&server.name)?;
         let service_user = ServiceUser::needed();
-        let workers = service_user.as_ref().filter(|_| !server.is_unprivileged);
+        let workers = if server.is_unprivileged { None } else { service_user.as_ref() };
         let directories = StartDirectories::create(&options.directory, workers.map(|user| user.run_as))?;
         let working_directory = match workload.server_folder.directory() {
             Some(folder) => {
@@ -89,7 +89,7 @@ impl Instance {
         }
 
         // The user of the server's processes; none for this program's.
-        let run_as = service_user.filter(|_| server.is_unprivileged).map(|service| service.run_as);
+        let run_as = if server.is_unprivileged { service_user.map(|service| service.run_as) } else { None };
         let own_tools = Tools {
             host: options.host.clone(),
             working_directory: directories.private.clone(),
