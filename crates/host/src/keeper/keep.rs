@@ -1,16 +1,16 @@
 //! The keeper process: starts the server, waits for its processes, stops it, and ends when none of them is left.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::process::parent_id;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, set_child_subreaper, set_parent_process_death_signal};
 
-use super::inputs::{KeeperInputs, StopReason};
+use super::external::ExternalEnd;
+use super::inputs::{KeeperInputs, KeeperOrder};
+use super::launching::launch;
 use super::log_limit::LogLimit;
-use super::protocol::{KeeperEvent, receive_order, send_event, send_order};
-use super::spawn::spawn;
+use super::protocol::{KeeperEvent, receive_order, send_event};
 use super::subtree::{FIRST_PAUSE, ReapOutcome, children, kill_round, next_pause, reap, send};
 use crate::process::{ProcessExit, ProcessId, ServerCommand};
 use crate::root::Root;
@@ -42,9 +42,19 @@ pub(super) fn run(guard: u32) -> io::Result<()> {
     match launch(&order, zone.as_ref()) {
         Ok(pid) => {
             send_event(&KeeperEvent::Started { pid, keeper: std::process::id() });
-            let phase = KeeperPhase::Up;
-            Keeper { order, log_limit, main: Some(pid), exit: None, phase, grace_expired: false }
-                .run(&mut inputs)
+            let (phase, external) = (KeeperPhase::Up, ExternalEnd::of(&order));
+            Keeper {
+                order,
+                log_limit,
+                main: Some(pid),
+                exit: None,
+                has_daemonised: false,
+                has_children: true,
+                phase,
+                external,
+                grace_expired: false,
+            }
+            .run(&mut inputs)
         }
         Err(error) => {
             send_event(&KeeperEvent::Refused { reason: error.to_string() });
@@ -53,38 +63,11 @@ pub(super) fn run(guard: u32) -> io::Result<()> {
     }
 }
 
-/// Why the server does not start, from the keeper's side.
-#[derive(Debug, thiserror::Error)]
-enum LauncherError {
-    #[error("cannot start the launcher: {0}")]
-    Start(io::Error),
-    #[error("cannot confine it to its CPUs: {0}: leave out isolation=cpus, or check /sys/fs/cgroup")]
-    Zone(io::Error),
-    #[error("cannot send the order to the launcher: {0}")]
-    Send(io::Error),
-    #[error("cannot read from the launcher: {0}")]
-    Read(io::Error),
-    /// The launcher's own message.
-    #[error("{0}")]
-    Reported(String),
-}
+/// How long processes may stay after the stop command.
+const AFTER_COMMAND: Duration = Duration::from_secs(5);
 
-/// Starts the launcher and waits until it has become the server. Returns the server's process ID, which is the
-/// launcher's.
-fn launch(order: &ServerCommand, zone: Option<&Zone>) -> Result<u32, LauncherError> {
-    let role = ["launch", &std::process::id().to_string()];
-    let mut launcher =
-        spawn(Path::new("/proc/self/exe"), "sd-launcher", role).map_err(LauncherError::Start)?;
-    if let Some(zone) = zone {
-        zone.add(launcher.id()).map_err(LauncherError::Zone)?;
-    }
-    let mut message = String::new();
-    if let (Some(stdin), Some(mut stdout)) = (launcher.stdin.take(), launcher.stdout.take()) {
-        send_order(stdin, order).map_err(LauncherError::Send)?;
-        stdout.read_to_string(&mut message).map_err(LauncherError::Read)?;
-    }
-    if message.is_empty() { Ok(launcher.id()) } else { Err(LauncherError::Reported(message)) }
-}
+/// How long processes that another program has started are killed: those of another user stay.
+const KILL_EXTERNAL: Duration = Duration::from_secs(5);
 
 enum KeeperPhase {
     /// The server runs.
@@ -92,8 +75,13 @@ enum KeeperPhase {
     /// The server was asked to stop, and is killed at the deadline. `signalled` lists the processes that got the
     /// stop signal.
     Stopping { deadline: Instant, signalled: Vec<ProcessId> },
-    /// The server is being killed. `pause` is the time until the next round of SIGKILL.
-    Killing { pause: Duration },
+    /// The server is being killed. `pause` is the time until the next round of SIGKILL. Processes that another program has started, and
+    /// that this user may not kill, are given up at a time.
+    Killing { pause: Duration, external_until: Instant },
+}
+
+fn stopping_until(deadline: Instant) -> KeeperPhase {
+    KeeperPhase::Stopping { deadline, signalled: Vec::new() }
 }
 
 struct Keeper {
@@ -105,25 +93,53 @@ struct Keeper {
     main: Option<u32>,
     /// How `main` exited.
     exit: Option<ProcessExit>,
+    /// Whether the server daemonised.
+    has_daemonised: bool,
+    has_children: bool,
     phase: KeeperPhase,
+    /// The server's processes that another program has started.
+    external: ExternalEnd,
     /// Whether the grace period passed before the server stopped.
     grace_expired: bool,
 }
 
 impl Keeper {
     fn run(mut self, inputs: &mut KeeperInputs) -> io::Result<()> {
-        while !self.reap_all() {
+        loop {
+            self.has_children = !self.reap_all();
+            if !self.has_children && self.has_ended_elsewhere() {
+                if !self.external.repeat() {
+                    break;
+                }
+                self.phase = stopping_until(Instant::now() + self.order.grace.min(LONGEST_GRACE));
+            }
             let check = self.limit_log();
             let timeout = [self.act(), check].into_iter().flatten().min();
             match inputs.wait(timeout)? {
-                Some(StopReason::Requested) => self.begin_to_stop(self.order.grace),
-                Some(StopReason::Abandoned) => self.begin_to_stop(self.order.grace.min(ABANDONED_GRACE)),
+                Some(KeeperOrder::Stop) => self.begin_to_stop(self.order.grace),
+                Some(KeeperOrder::StopAbandoned) if self.external.has_command() => {
+                    self.begin_to_stop(self.order.grace);
+                }
+                Some(KeeperOrder::StopAbandoned) => self.begin_to_stop(self.order.grace.min(ABANDONED_GRACE)),
+                Some(KeeperOrder::IsExternal) => self.external.expect(),
                 None => {}
             }
         }
         let exit = self.exit.unwrap_or(ProcessExit::Unknown);
         send_event(&KeeperEvent::Exited { exit, killed: self.grace_expired });
         Ok(())
+    }
+
+    /// Whether nothing is left of a server that another program has started, once none of its processes is a descendant.
+    fn has_ended_elsewhere(&mut self) -> bool {
+        match self.phase {
+            // The command that asked for the server has ended, and the server runs.
+            KeeperPhase::Up => {
+                self.exit != Some(ProcessExit::Code(0)) || !self.external.may_run(self.has_daemonised)
+            }
+            KeeperPhase::Killing { external_until, .. } if Instant::now() >= external_until => true,
+            _ => self.external.left().is_empty(),
+        }
     }
 
     /// Limits the space of the log. Returns when to do that again. Where it is not possible, the server is killed.
@@ -133,7 +149,7 @@ impl Keeper {
             Err(error) => {
                 send_event(&KeeperEvent::LogTooLong { reason: error.to_string() });
                 self.log_limit = None;
-                self.phase = KeeperPhase::Killing { pause: FIRST_PAUSE };
+                self.begin_to_kill();
                 None
             }
         }
@@ -146,7 +162,13 @@ impl Keeper {
                 ReapOutcome::Reaped(pid, status) if Some(pid) == self.main => {
                     self.main_exited(ProcessExit::from(status));
                 }
-                ReapOutcome::Reaped(..) => {}
+                ReapOutcome::Reaped(pid, status) => {
+                    if self.external.reaped(pid, status)
+                        && let KeeperPhase::Stopping { deadline, .. } = &mut self.phase
+                    {
+                        *deadline = (Instant::now() + AFTER_COMMAND).min(*deadline);
+                    }
+                }
                 ReapOutcome::NoneEnded => return false,
                 ReapOutcome::NoChildren => return true,
             }
@@ -159,7 +181,11 @@ impl Keeper {
         // After a failure the remaining processes are useless. After exit status 0 the server may have
         // daemonised; that is the case if processes remain.
         if matches!(self.phase, KeeperPhase::Up) && exit != ProcessExit::Code(0) {
-            self.phase = KeeperPhase::Killing { pause: FIRST_PAUSE };
+            if self.external.is_expected() {
+                self.begin_to_stop(self.order.grace);
+            } else {
+                self.begin_to_kill();
+            }
         }
     }
 
@@ -170,14 +196,21 @@ impl Keeper {
             return Some(FIRST_PAUSE);
         };
         self.main = Some(oldest);
+        self.has_daemonised = true;
         send_event(&KeeperEvent::Daemonised { pid: oldest });
         None
     }
 
+    fn begin_to_kill(&mut self) {
+        self.phase =
+            KeeperPhase::Killing { pause: FIRST_PAUSE, external_until: Instant::now() + KILL_EXTERNAL };
+    }
+
     fn begin_to_stop(&mut self, grace: Duration) {
+        self.external.begin(self.main.is_some());
         let deadline = Instant::now() + grace.min(LONGEST_GRACE);
         match &mut self.phase {
-            KeeperPhase::Up => self.phase = KeeperPhase::Stopping { deadline, signalled: Vec::new() },
+            KeeperPhase::Up => self.phase = stopping_until(deadline),
             KeeperPhase::Stopping { deadline: current, .. } => *current = deadline.min(*current),
             KeeperPhase::Killing { .. } => {}
         }
@@ -186,19 +219,23 @@ impl Keeper {
     /// Sends the signals that are due. Returns when to call this again if there is no input before.
     fn act(&mut self) -> Option<Duration> {
         match &mut self.phase {
-            KeeperPhase::Up if self.main.is_none() => self.adopt(),
+            KeeperPhase::Up if self.main.is_none() && self.has_children => self.adopt(),
             KeeperPhase::Up => None,
             KeeperPhase::Stopping { deadline, signalled } => {
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() {
                     self.grace_expired = true;
-                    self.phase = KeeperPhase::Killing { pause: FIRST_PAUSE };
+                    self.begin_to_kill();
                     return self.act();
+                }
+                if !self.external.needs_signals() {
+                    return Some(left.min(POLL_INTERVAL));
                 }
                 // Only direct children get the signal; the server stops its own workers. Workers get it when
                 // they are reparented to the keeper because their parent exited.
-                for child in children() {
-                    let id = ProcessId::from(&child);
+                let children = children();
+                let children = children.iter().map(ProcessId::from);
+                for id in children.chain(self.external.left().iter().copied()) {
                     if !signalled.contains(&id) {
                         send(id, self.order.stop.into());
                         signalled.push(id);
@@ -206,8 +243,9 @@ impl Keeper {
                 }
                 Some(left.min(POLL_INTERVAL))
             }
-            KeeperPhase::Killing { pause } => {
+            KeeperPhase::Killing { pause, .. } => {
                 kill_round();
+                self.external.kill();
                 let now = *pause;
                 *pause = next_pause(now);
                 Some(now)

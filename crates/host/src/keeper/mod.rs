@@ -17,6 +17,9 @@
 //! - The **launcher** sets what must be set before exec (session, affinity, death signal, log) and becomes the
 //!   server. It needs no `pre_exec` and so no unsafe code.
 //!
+//! A server that another program starts (a container's daemon, a service manager) has no parent here. The keeper runs its stop command,
+//! and signals what listens at the server's port and has started since.
+//!
 //! A fourth role, the **restorer**, waits for the end of a process that changed kernel settings and undoes the
 //! changes ([`crate::knobs`]). A fifth, the **squeezer**, takes a resource beside a server ([`crate::squeeze`]).
 //!
@@ -25,10 +28,12 @@
 //! `pkill -9 showdown` does not kill the processes that clean up. `docs/decisions/0003-keeper.md` has the
 //! reasons and the alternatives.
 
+mod external;
 mod guard;
 mod inputs;
 mod keep;
 mod launch;
+mod launching;
 mod log_limit;
 pub(crate) mod protocol;
 mod restore;

@@ -10,6 +10,7 @@ mod confirm;
 mod cpu_time;
 mod download;
 mod explain;
+mod external;
 mod failures;
 mod foreign_load;
 mod full_disk;

@@ -6,6 +6,7 @@
 //! | `start` | the steps of a start |
 //! | `allocator` | the memory allocator that a variant asks for |
 //! | `readiness` | the wait until the server is ready |
+//! | `external` | the processes of a server that another program has started |
 //! | `running` | the running server: its load, its configuration, its end |
 //! | `check` | loading data, and one checked reply of each operation |
 //! | `statistics`, `counters`, `exposition`, `log_counter`, `query` | the server's own count of operations |
@@ -23,6 +24,7 @@ mod credentials;
 mod directories;
 mod error;
 pub mod exposition;
+mod external;
 mod facts;
 mod files;
 mod layout;
