@@ -12,6 +12,7 @@ use rustix::process::Signal;
 
 use super::error::StartError;
 use super::events::KeeperEvents;
+use super::external::listeners::addresses_of;
 use super::external::{External, ExternalError, Listener};
 use super::memory_shortage::{MemoryKills, MemoryShortage};
 use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand, descriptors};
@@ -122,6 +123,11 @@ impl ServerProcess {
     /// All processes of the server, with workers and daemons. Another thread can use a copy.
     pub fn tree(&self) -> ProcessTree {
         self.tree.clone()
+    }
+
+    /// The addresses at which its own processes listen.
+    pub fn listens_at(&self) -> Vec<SocketAddr> {
+        addresses_of(self.tree.processes().into_iter().map(|process| process.pid))
     }
 
     /// Finds the processes of a server that is ready and that another program has started: `named`, or those that listen at its

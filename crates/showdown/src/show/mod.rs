@@ -25,7 +25,7 @@ pub mod selftest;
 pub mod selftest_clients;
 mod sentence;
 pub mod size;
-mod table;
+pub mod table;
 pub mod tuning;
 pub mod tunings;
 pub mod units;

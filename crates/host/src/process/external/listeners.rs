@@ -1,6 +1,6 @@
 //! Sockets that listen at an address, and the processes that have them: `/proc/net/tcp`, `/proc/PID/fd`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::net::SocketAddr;
 
@@ -22,12 +22,25 @@ pub(super) fn listening_sockets(address: SocketAddr) -> HashSet<u64> {
 
 /// Whether a process has one of these sockets open. None if this user may not look.
 pub(super) fn holds_one_of(pid: i32, sockets: &HashSet<u64>) -> Option<bool> {
-    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+    Some(sockets_of(pid)?.any(|inode| sockets.contains(&inode)))
+}
+
+/// The addresses at which these processes listen, sorted.
+pub(in super::super) fn addresses_of(pids: impl Iterator<Item = u32>) -> Vec<SocketAddr> {
+    let sockets: HashSet<u64> = pids.filter_map(|pid| sockets_of(pid.cast_signed())).flatten().collect();
+    let entries = [tcp(), tcp6()].into_iter().flatten().flatten();
+    let listening = entries.filter(|entry| entry.state == TcpState::Listen && sockets.contains(&entry.inode));
+    let addresses: BTreeSet<SocketAddr> = listening.map(|entry| entry.local_address).collect();
+    addresses.into_iter().collect()
+}
+
+/// The inodes of a process's sockets. None if this user may not look.
+fn sockets_of(pid: i32) -> Option<impl Iterator<Item = u64>> {
     let socket = |entry: fs::DirEntry| -> Option<u64> {
         let target = fs::read_link(entry.path()).ok()?;
         target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
     };
-    Some(descriptors.flatten().filter_map(socket).any(|inode| sockets.contains(&inode)))
+    Some(fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten().filter_map(socket))
 }
 
 #[cfg(test)]

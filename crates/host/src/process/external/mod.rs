@@ -2,7 +2,7 @@
 //! descendants of the server's keeper: its listening socket leads to them, or the workload names one of them.
 
 mod group;
-mod listeners;
+pub(super) mod listeners;
 
 use std::collections::HashSet;
 use std::fs;
