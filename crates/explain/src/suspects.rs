@@ -43,15 +43,14 @@ struct Shown {
 impl Shown {
     /// Of each experiment, with what half of its dose has shown in further starts of the server.
     fn of(tried: &[Tried]) -> Vec<Self> {
-        let half = |full: &Tried| {
-            let of_half = |tried: &&Tried| tried.dose == Dose::Half && tried.experiment == full.experiment;
-            match tried.iter().find(of_half) {
+        Self::with(tried, |full| {
+            let mut halves = tried.iter().filter(|tried| tried.dose == Dose::Half);
+            match halves.find(|half| half.experiment == full.experiment) {
                 Some(half) if half.is_confirmed() => HalfDose::Tried(half.interval()),
                 None if full.is_confirmed() => HalfDose::NotPossible,
                 Some(_) | None => HalfDose::Tried(None),
             }
-        };
-        Self::with(tried, half)
+        })
     }
 
     fn with(tried: &[Tried], half: impl Fn(&Tried) -> HalfDose) -> Vec<Self> {

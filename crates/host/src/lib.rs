@@ -28,7 +28,7 @@
 //! - Errors contain the thing, the reason and the remedy.
 //!
 //! **Non-goals.** Other crates define workloads, check the answers of servers and the validity of trials. This crate
-//! does not use containers, service managers or shells: a server is a process.
+//! does not use containers, service managers or shells: a server is processes, whoever starts them.
 //!
 //! # Example: start, sample and stop a server
 //!

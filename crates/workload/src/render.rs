@@ -14,8 +14,8 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Va
 /// `password = true`. `user` and `group` are none unless this program runs as root. `https` is none unless the load
 /// uses TLS, see [`https`]. `showdown` is the path of this program.
 pub const BUILT_IN: &[&str] = &[
-    "host", "port", "address", "remote", "dir", "data", "here", "cpus", "user", "group", "password",
-    "showdown", "https",
+    "host", "port", "address", "remote", "dir", "data", "here", "cpus", "cpu_list", "user", "group",
+    "password", "showdown", "https",
 ];
 
 /// The variable `https`: `https.certificate` and `https.key` are paths of PEM files, `https.resumption` is true where

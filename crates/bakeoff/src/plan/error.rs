@@ -15,6 +15,12 @@ pub enum PlanError {
     /// A server, knob or value of a variant that does not exist.
     #[error(transparent)]
     Variant(#[from] workload::VariantError),
+    /// A label that is none.
+    #[error("{0:?} is no label: write letters, digits, - _ and . (at most 40), as in old=nginx:sendfile=off")]
+    Label(String),
+    /// Two variants with one name.
+    #[error("two variants are called {0}: give each a label of its own")]
+    SameLabel(String),
     /// An axis that cannot be read.
     #[error(transparent)]
     Axis(#[from] AxisError),

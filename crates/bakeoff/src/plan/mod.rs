@@ -9,6 +9,7 @@ pub mod effects;
 pub mod error;
 pub mod hosts;
 pub mod kind;
+pub mod label;
 pub mod limits;
 pub mod preset;
 pub mod quick_measure;

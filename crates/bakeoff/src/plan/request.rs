@@ -14,6 +14,7 @@ use crate::machines;
 use crate::plan;
 use crate::plan::check::{check, moves_bytes, objective, own_load, why_one_at_a_time};
 use crate::plan::error::PlanError;
+use crate::plan::label::{LabelledVariant, named_by_labels};
 use crate::plan::preset::{self, Preset, long_enough_for};
 use crate::plan::quick_measure;
 use crate::plan::sweep_axis;
@@ -65,7 +66,7 @@ pub struct PlanRequest {
     pub transfers: Option<PlannedConcurrency>,
     /// Whether an explanation shows slow requests step by step.
     pub slow_requests: bool,
-    /// Variants as written: `apache:mpm=event`, `nginx@old`.
+    /// Variants as written: `apache:mpm=event`, `nginx@old`, `old=nginx:sendfile=off`.
     pub variants: Vec<String>,
     /// The machine of the variants that name none.
     pub on: Option<String>,
@@ -192,7 +193,10 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
     let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
-    let written = plan::hosts::on_hosts(&request.variants, request.on.as_deref());
+    let labelled: Vec<LabelledVariant> =
+        request.variants.iter().map(|text| LabelledVariant::parse(text)).collect::<Result<_, _>>()?;
+    let without_labels: Vec<String> = labelled.iter().map(|variant| variant.written.clone()).collect();
+    let written = plan::hosts::on_hosts(&without_labels, request.on.as_deref());
     let steps = match &request.measure {
         MeasureRequest::BreakingPoint(steps) => Some(steps.clone()),
         _ => None,
@@ -201,6 +205,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let named = request.workload.as_deref().or(usual);
     let (workload, variants) = Catalogue::default().resolve(named, &written)?;
     let variants = plan_variants(variants.into_iter().zip(plan::hosts::names(&written)));
+    let variants = named_by_labels(variants, &labelled)?;
     let mut hosts = plan::hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
         // A kind is of other machines.

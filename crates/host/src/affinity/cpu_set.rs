@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use rustix::process::Pid;
 use rustix::thread::{CpuSet as KernelSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
@@ -42,19 +43,37 @@ impl CpuSet {
 
     /// The CPUs on which this thread may run.
     pub fn of_this_thread() -> io::Result<Self> {
-        let set = sched_getaffinity(None)?;
+        Ok(Self::read(None)?)
+    }
+
+    /// The CPUs on which another thread may run.
+    pub(crate) fn of_thread(thread: Pid) -> rustix::io::Result<Self> {
+        Self::read(Some(thread))
+    }
+
+    fn read(thread: Option<Pid>) -> rustix::io::Result<Self> {
+        let set = sched_getaffinity(thread)?;
         Ok((0..KernelSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
     }
 
     /// Pins this thread to these CPUs. Threads and processes that it starts later inherit this.
     pub fn pin_this_thread(&self) -> io::Result<()> {
-        let mut set = KernelSet::new();
-        self.iter().for_each(|cpu| set.set(cpu));
-        sched_setaffinity(None, &set).map_err(|error| {
+        self.pin(None).map_err(|error| {
             let message =
                 format!("cannot run on CPUs {self}: {error}; list the allowed CPUs with taskset -p $$");
             io::Error::new(io::Error::from(error).kind(), message)
         })
+    }
+
+    /// Pins another thread.
+    pub(crate) fn pin_thread(&self, thread: Pid) -> rustix::io::Result<()> {
+        self.pin(Some(thread))
+    }
+
+    fn pin(&self, thread: Option<Pid>) -> rustix::io::Result<()> {
+        let mut set = KernelSet::new();
+        self.iter().for_each(|cpu| set.set(cpu));
+        sched_setaffinity(thread, &set)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The description of a server to start, as plain data that can be sent to another machine.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,6 +59,14 @@ pub struct ServerCommand {
     pub memory_settings: Vec<String>,
     /// The signal that requests a stop.
     pub stop: StopSignal,
+    /// The command that stops it instead, for a server that another program has started. It runs as the server does; if it fails, the
+    /// signal is sent.
+    #[serde(default)]
+    pub stop_command: Option<Vec<String>>,
+    /// The address at which it will listen, where nobody does before. A process that listens there and has started since belongs to
+    /// it, whoever has started it.
+    #[serde(default)]
+    pub listens: Option<SocketAddr>,
     /// The grace period: how long it may take to stop before it is killed.
     pub grace: Duration,
 }
@@ -92,6 +101,8 @@ impl ServerCommand {
             run_as: None,
             memory_settings: Vec::new(),
             stop: StopSignal::Term,
+            stop_command: None,
+            listens: None,
             grace: Duration::from_secs(5),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use procfs::process::Stat;
 use procfs::{Current, LoadAverage};
 
-use super::tree::{cpu_clock, read_stat};
+use super::list::{cpu_clock, read_stat};
 use super::{CpuUsed, ProcessTree, Processes};
 
 /// How often the CPU time of a server is read until no process ends meanwhile.
@@ -38,8 +38,8 @@ impl CpuUsedMeter {
     }
 
     /// The server.
-    pub fn tree(&self) -> ProcessTree {
-        self.tree
+    pub fn tree(&self) -> &ProcessTree {
+        &self.tree
     }
 
     /// The CPU time that the server has used since it started, with the processes that have ended. Of those that run it is
@@ -107,7 +107,12 @@ mod tests {
 
     #[test]
     fn processes_that_begin_or_end_after_a_reading_are_known_to_the_next_one() -> std::io::Result<()> {
-        let meter = CpuUsedMeter::new(ProcessTree { guard: std::process::id(), supervisor: 0 });
+        let meter = CpuUsedMeter::new(ProcessTree {
+            guard: std::process::id(),
+            supervisor: 0,
+            external: None,
+            listener: None,
+        });
         meter.used();
         let mut child = Command::new("sleep").arg("60").spawn()?;
         let pid = child.id();

@@ -9,7 +9,7 @@ use procfs::process::Stat;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use super::tree::cpu_clock;
+use super::list::cpu_clock;
 
 /// The CPU time of this thread since its start.
 pub fn thread_cpu_time() -> Duration {

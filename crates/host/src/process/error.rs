@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{LogTail, MemoryShortage, ProcessExit};
+use super::{ExternalError, LogTail, MemoryShortage, ProcessExit};
 
 /// Why a server does not run, or no longer runs.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,36 @@ pub enum Error {
         /// Whether the kernel killed it for lack of memory.
         shortage: Option<Box<MemoryShortage>>,
         /// The end of its log.
+        log: LogTail,
+    },
+    /// The server, which another program had started, has ended.
+    #[error("{name} (pid {pid}), which another program had started, has ended{log}")]
+    EndedElsewhere {
+        /// The server's name.
+        name: String,
+        /// Its process.
+        pid: u32,
+        /// The end of the log of the command that asked for it.
+        log: LogTail,
+    },
+    /// The processes of the server that another program has started are not known.
+    #[error("{name}: {source}")]
+    External {
+        /// The server's name.
+        name: String,
+        /// Why.
+        source: ExternalError,
+    },
+    /// The server, which another program has started, still runs after its stop command.
+    #[error(
+        "{name} still runs as pid {pid} after its stop command: stop it, and check the command of the key stop{log}"
+    )]
+    LeftRunning {
+        /// The server's name.
+        name: String,
+        /// Its process.
+        pid: u32,
+        /// The end of the log of start and stop.
         log: LogTail,
     },
     /// The server runs, but was not ready in time.
@@ -92,7 +122,11 @@ impl Error {
     pub fn is_of_server(&self) -> bool {
         matches!(
             self,
-            Self::Died { .. } | Self::NotReady { .. } | Self::GaveUp { .. } | Self::LogTooLong { .. }
+            Self::Died { .. }
+                | Self::EndedElsewhere { .. }
+                | Self::NotReady { .. }
+                | Self::GaveUp { .. }
+                | Self::LogTooLong { .. }
         )
     }
 }

@@ -47,11 +47,10 @@ pub(crate) fn give_to(file: &File, owner: Option<RunAs>) -> io::Result<()> {
     Ok(fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?)
 }
 
-/// The end of a log. `Display` formats the last lines as the end of a one-line message; [`LogTail::lines`]
-/// returns all lines that were read.
+/// The end of a log. `Display` formats the last lines as the end of a one-line message, without the path: the file goes with the
+/// server's directory. [`LogTail::lines`] returns all lines that were read.
 #[derive(Debug, Clone)]
 pub struct LogTail {
-    path: PathBuf,
     lines: Vec<String>,
 }
 
@@ -59,7 +58,7 @@ impl LogTail {
     /// Reads the last 4 KiB of a log. A log that cannot be read counts as empty: this explains another error and
     /// must not be an error itself.
     pub fn read(path: &Path) -> Self {
-        Self { path: path.to_owned(), lines: last_lines(path).unwrap_or_default() }
+        Self { lines: last_lines(path).unwrap_or_default() }
     }
 
     /// The last lines, without empty ones, oldest first.
@@ -127,14 +126,14 @@ fn says_disk_is_full(line: &str) -> bool {
 impl fmt::Display for LogTail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.lines.is_empty() {
-            return write!(f, "; its log {} is empty", self.path.display());
+            return f.write_str("; its log is empty");
         }
         let from = self.lines.len().saturating_sub(LINES_IN_A_MESSAGE);
         // Servers remove the file that did not fit, and their last lines are of what follows from it.
         if let Some(line) = self.lines.iter().find(|line| says_disk_is_full(line)) {
             write!(f, "; its disk is full: free some space ({line})")?;
         }
-        write!(f, "; its log {} ends: {}", self.path.display(), self.lines[from..].join(" | "))
+        write!(f, "; its log ends: {}", self.lines[from..].join(" | "))
     }
 }
 
@@ -162,7 +161,7 @@ mod tests {
             std::fs::write(log.path(), format!("up\n{line}\nUnknown engine\nAborting\nbye\n"))?;
             let text = LogTail::read(log.path()).to_string();
             assert!(
-                text.starts_with(&format!("; its disk is full: free some space ({line}); its log ")),
+                text.starts_with(&format!("; its disk is full: free some space ({line}); its log ends: ")),
                 "{text}"
             );
             assert!(text.ends_with("ends: Unknown engine | Aborting | bye"), "{text}");

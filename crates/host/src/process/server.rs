@@ -1,18 +1,23 @@
 //! [`ServerProcess`]: a started server, from its owner's side.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ChildStdin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::{io, path};
+use std::{io, path, thread};
 
 use rustix::process::Signal;
 
 use super::error::StartError;
 use super::events::SupervisorEvents;
+use super::external::listeners::addresses_of;
+use super::external::{External, ExternalError, Listener};
 use super::memory_shortage::{MemoryKills, MemoryShortage};
 use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand, descriptors};
+use crate::affinity::CpuSet;
+use crate::root::Root;
 use crate::supervisor::protocol as supervisor;
 use crate::supervisor::spawn::spawn;
 
@@ -21,6 +26,9 @@ const START: Duration = Duration::from_secs(10);
 
 /// The time limit for SIGKILL after the grace period.
 const KILL: Duration = Duration::from_secs(10);
+
+/// How long a server that another program has started may need to end after its stop command.
+const END_ELSEWHERE: Duration = Duration::from_secs(5);
 
 /// The first and the longest pause between two probes. Most servers are ready within milliseconds.
 const PROBE_PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
@@ -32,6 +40,8 @@ pub struct ServerProcess {
     log: PathBuf,
     grace: Duration,
     memory_settings: Vec<String>,
+    cpus: Option<CpuSet>,
+    listens: Option<SocketAddr>,
     /// Before its start.
     memory_kills: MemoryKills,
     tree: ProcessTree,
@@ -79,8 +89,10 @@ pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerPro
         log: order.log,
         grace: order.grace,
         memory_settings: order.memory_settings,
+        cpus: order.cpus,
+        listens: order.listens,
         memory_kills,
-        tree: ProcessTree { guard: guard_pid, supervisor },
+        tree: ProcessTree { guard: guard_pid, supervisor, external: None, listener: None },
         control: Mutex::new(control),
         events,
     })
@@ -110,7 +122,59 @@ impl ServerProcess {
 
     /// All processes of the server, with workers and daemons. Another thread can use a copy.
     pub fn tree(&self) -> ProcessTree {
-        self.tree
+        self.tree.clone()
+    }
+
+    /// The addresses at which its own processes listen.
+    pub fn listens_at(&self) -> Vec<SocketAddr> {
+        addresses_of(self.tree.processes().into_iter().map(|process| process.pid))
+    }
+
+    /// Finds the processes of a server that is ready and that another program has started: `named`, or those that listen at its
+    /// address. They are in [`Self::tree`] then, and on its CPUs. Of a server whose own processes listen there, nothing changes.
+    pub fn find_external(&mut self, named: Option<u32>) -> Result<(), Error> {
+        let external = self.external(named).and_then(|found| {
+            if let (Some(external), Some(cpus)) = (&found, &self.cpus) {
+                external.pin(cpus)?;
+            }
+            Ok(found)
+        });
+        let external = external.map_err(|source| Error::External { name: self.name.clone(), source })?;
+        self.tree.external = external.map(Arc::new);
+        Ok(())
+    }
+
+    fn external(&mut self, named: Option<u32>) -> Result<Option<External>, ExternalError> {
+        let root = Root::new("/");
+        // If the supervisor is gone, so is the server.
+        let tell_supervisor = || drop(self.control().write_all(&[supervisor::EXTERNAL]));
+        if let Some(pid) = named {
+            let external = External::named(&root, pid, self.tree.guard)?;
+            tell_supervisor();
+            return Ok(Some(external));
+        }
+        let Some(address) = self.listens else { return Ok(None) };
+        match Listener::at(&root, address, self.tree.guard) {
+            Listener::External(external) => {
+                tell_supervisor();
+                external.check_no_forwarder(address)?;
+                Ok(Some(external))
+            }
+            Listener::Earlier(stat) => {
+                Err(ExternalError::Earlier { address, pid: stat.pid.cast_unsigned(), command: stat.comm })
+            }
+            Listener::Unseen => Err(ExternalError::Unseen(address)),
+            Listener::Nobody if self.tree.processes().is_empty() => Err(ExternalError::Nobody(address)),
+            Listener::Descendant(oldest) => {
+                self.tree.listener = oldest;
+                Ok(None)
+            }
+            Listener::Nobody => Ok(None),
+        }
+    }
+
+    fn control(&self) -> MutexGuard<'_, ChildStdin> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The current end of its log.
@@ -122,7 +186,10 @@ impl ServerProcess {
     pub fn check(&self) -> Result<(), Error> {
         let status = self.events.status();
         match (status.exited, status.is_over) {
-            (None, false) => Ok(()),
+            (None, false) => {
+                drop(status);
+                self.check_elsewhere()
+            }
             (None, true) => Err(self.supervisor_lost()),
             (Some((exit, _)), _) => {
                 if let Some(reason) = &status.log_too_long {
@@ -134,6 +201,21 @@ impl ServerProcess {
                 Err(Error::Died { name, pid, exit, shortage, log: self.log_tail() })
             }
         }
+    }
+
+    fn check_elsewhere(&self) -> Result<(), Error> {
+        match self.runs_elsewhere() {
+            Some((pid, false)) => {
+                Err(Error::EndedElsewhere { name: self.name.clone(), pid, log: self.log_tail() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The process of a server that another program has started, and whether it runs.
+    fn runs_elsewhere(&self) -> Option<(u32, bool)> {
+        let external = self.tree.external.as_ref()?;
+        Some((external.leader()?.pid, external.is_alive()))
     }
 
     fn supervisor_lost(&self) -> Error {
@@ -185,15 +267,32 @@ impl ServerProcess {
     /// Stops the server: sends its stop signal, waits for the grace period, then sends SIGKILL to all its remaining
     /// processes. Returns when none is left. A server that has already exited is not an error.
     pub fn stop(&self) -> Result<Stopped, Error> {
-        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         // The write fails if the supervisor is gone, and is not needed then.
-        let _ = control.write_all(&[supervisor::STOP]);
+        let _ = self.control().write_all(&[supervisor::STOP]);
         let status = self.events.wait(self.grace.saturating_add(KILL), |s| s.is_over);
         match (status.is_over, status.exited) {
-            (true, Some((exit, killed))) => Ok(Stopped { exit, killed }),
+            (true, Some((exit, killed))) => {
+                drop(status);
+                self.wait_for_end_elsewhere()?;
+                Ok(Stopped { exit, killed })
+            }
             (true, None) => Err(self.supervisor_lost()),
             (false, _) => Err(Error::Unkillable { name: self.name.clone(), left: self.tree.describe() }),
         }
+    }
+}
+
+impl ServerProcess {
+    /// A process that the workload names is stopped by nobody but its stop command: it may listen elsewhere.
+    fn wait_for_end_elsewhere(&self) -> Result<(), Error> {
+        let until = Instant::now() + END_ELSEWHERE;
+        while let Some((pid, true)) = self.runs_elsewhere() {
+            if Instant::now() >= until {
+                return Err(Error::LeftRunning { name: self.name.clone(), pid, log: self.log_tail() });
+            }
+            thread::sleep(PROBE_PAUSES.1);
+        }
+        Ok(())
     }
 }
 

@@ -1,68 +1,44 @@
-//! Process trees: a process and its descendants, from `/proc/PID/stat`.
+//! The processes of a server: the descendants of its supervisor, and those that another program has started for it.
 
-use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use nix::time::{clock_getcpuclockid, clock_gettime};
-use nix::unistd::Pid;
 use procfs::FromRead;
 use procfs::process::{SmapsRollup, Stat};
-use serde::{Deserialize, Serialize};
 
-use crate::scheduling::periodic_yield::PeriodicYield;
+use super::external::External;
+use super::list::{ProcessId, Processes, cpu_clock, has_not_ended};
 
-/// A unique identity of a process: process IDs are reused, but not with the same start time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ProcessId {
-    /// The process ID.
-    pub pid: u32,
-    /// When it started, in clock ticks since boot (field 22 of `proc_pid_stat(5)`).
-    pub start_ticks: u64,
-}
-
-impl ProcessId {
-    /// The running process with this ID now, if there is one.
-    pub fn of(pid: u32) -> Option<Self> {
-        read_stat(pid).filter(has_not_ended).map(|stat| Self::from(&stat))
-    }
-
-    /// Whether the kernel still lists this process. It also lists ended ones that nobody has waited for, and those whose
-    /// first thread has ended.
-    pub(crate) fn is_listed(self) -> bool {
-        read_stat(self.pid).is_some_and(|stat| Self::from(&stat) == self)
-    }
-
-    /// Whether this process still runs.
-    pub fn is_alive(self) -> bool {
-        Self::of(self.pid) == Some(self)
-    }
-}
-
-impl From<&Stat> for ProcessId {
-    fn from(stat: &Stat) -> Self {
-        Self { pid: stat.pid as u32, start_ticks: stat.starttime }
-    }
-}
-
-/// The processes of a server: all descendants of its supervisor, with daemons.
-#[derive(Debug, Clone, Copy)]
+/// The processes of a server: all descendants of its supervisor, with daemons, and those that another program has started for it.
+#[derive(Debug, Clone)]
 pub struct ProcessTree {
     pub(super) guard: u32,
     pub(super) supervisor: u32,
+    pub(super) external: Option<Arc<External>>,
+    /// The oldest descendant that listens where the server should.
+    pub(super) listener: Option<ProcessId>,
 }
 
 impl ProcessTree {
     /// The server's processes now, oldest first.
-    pub fn processes(self) -> Vec<ProcessId> {
+    pub fn processes(&self) -> Vec<ProcessId> {
         let all = Processes::now();
         let mut ids: Vec<_> = self.running(&all).map(ProcessId::from).collect();
         ids.sort_by_key(|id| (id.start_ticks, id.pid));
         ids
     }
 
+    /// The process that is the server: the oldest one that listens where the server should, or that the workload names. A wrapper
+    /// may have started it. Where that is not known, the oldest of all.
+    pub fn leader(&self) -> Option<ProcessId> {
+        let external = self.external.as_ref().and_then(|external| external.leader());
+        let listener = || self.listener.filter(|listener| listener.is_alive());
+        external.or_else(listener).or_else(|| self.processes().first().copied())
+    }
+
     /// The CPU time that the server's running processes have used since they started, to the microsecond: `/proc/PID/stat`
     /// has it in steps of 10 ms only. A process that ends takes its time with it.
-    pub fn cpu_time(self) -> Duration {
+    pub fn cpu_time(&self) -> Duration {
         self.running(&Processes::now()).map(|stat| cpu_time(stat.pid)).sum()
     }
 
@@ -70,26 +46,33 @@ impl ProcessTree {
     /// `/proc/PID/smaps_rollup`). None if a process is not readable for this user.
     ///
     /// The kernel walks over all pages for this, so do not call it during a measurement.
-    pub fn pss_bytes(self) -> Option<u64> {
+    pub fn pss_bytes(&self) -> Option<u64> {
         self.running(&Processes::now()).map(|stat| pss_bytes(stat.pid)).sum()
     }
 
-    /// All descendants of the guard: the server's processes, zombies, and the supervisor.
-    pub(crate) fn among(self, processes: &Processes) -> Vec<&Stat> {
-        processes.below(self.guard)
+    /// All descendants of the guard (the server's processes, zombies, and the supervisor), and the server's processes elsewhere.
+    pub(crate) fn among<'p>(&self, processes: &'p Processes) -> Vec<&'p Stat> {
+        let mut found = processes.below(self.guard);
+        found.extend(self.elsewhere(processes));
+        found
+    }
+
+    /// The server's processes that another program has started, with zombies.
+    pub(crate) fn elsewhere<'p>(&self, processes: &'p Processes) -> Vec<&'p Stat> {
+        self.external.as_ref().map_or_else(Vec::new, |external| external.among(processes))
     }
 
     /// Whether a process from [`ProcessTree::among`] is a running process of the server.
-    pub(crate) fn is_server(self, stat: &Stat) -> bool {
+    pub(crate) fn is_server(&self, stat: &Stat) -> bool {
         stat.pid.cast_unsigned() != self.supervisor && has_not_ended(stat)
     }
 
-    fn running(self, processes: &Processes) -> impl Iterator<Item = &Stat> {
+    fn running<'p>(&self, processes: &'p Processes) -> impl Iterator<Item = &'p Stat> {
         self.among(processes).into_iter().filter(move |stat| self.is_server(stat))
     }
 
     /// The remaining processes for a message: "812 nginx (D), 813 nginx (D)".
-    pub(super) fn describe(self) -> String {
+    pub(super) fn describe(&self) -> String {
         let all = Processes::now();
         let texts: Vec<_> =
             self.running(&all).map(|p| format!("{} {} ({})", p.pid, p.comm, p.state)).collect();
@@ -97,106 +80,11 @@ impl ProcessTree {
     }
 }
 
-/// A running process with all its running descendants, whoever started them. Empty if it does not run.
-pub fn with_descendants(root: u32) -> Vec<ProcessId> {
-    let all = Processes::now();
-    let (tree, _) = all.partition(root);
-    let is_rooted = tree.iter().any(|stat| stat.pid.cast_unsigned() == root && has_not_ended(stat));
-    tree.into_iter().filter(|stat| is_rooted && has_not_ended(stat)).map(ProcessId::from).collect()
-}
-
-fn has_not_ended(stat: &Stat) -> bool {
-    !matches!(stat.state, 'Z' | 'X')
-}
-
-pub(super) fn read_stat(pid: u32) -> Option<Stat> {
-    Stat::from_file(format!("/proc/{pid}/stat")).ok()
-}
-
 fn cpu_time(pid: i32) -> Duration {
     cpu_clock(pid).unwrap_or_default()
-}
-
-/// None if the process has ended and its parent knows.
-pub(super) fn cpu_clock(pid: i32) -> Option<Duration> {
-    clock_getcpuclockid(Pid::from_raw(pid)).and_then(clock_gettime).map(Duration::from).ok()
 }
 
 fn pss_bytes(pid: i32) -> Option<u64> {
     let rollup = SmapsRollup::from_file(format!("/proc/{pid}/smaps_rollup")).ok()?;
     rollup.memory_map_rollup.iter().next()?.extension.map.get("Pss").copied()
-}
-
-/// All visible processes, with zombies.
-///
-/// The list is read process by process, so it is not a consistent snapshot. To be sure that no process is left,
-/// be the subreaper and wait for `ECHILD`.
-pub(crate) struct Processes(Vec<Stat>);
-
-impl Processes {
-    /// A list for tests.
-    #[cfg(test)]
-    pub(crate) fn of(stats: Vec<Stat>) -> Self {
-        Self(stats)
-    }
-
-    /// Reads the list.
-    pub(crate) fn now() -> Self {
-        let periodic_yield = PeriodicYield::new();
-        let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        let stats = pids.filter_map(|entry| {
-            periodic_yield.yield_if_due();
-            read_stat(entry.file_name().to_str()?.parse().ok()?)
-        });
-        Self(stats.collect())
-    }
-
-    /// All descendants of a process.
-    pub(crate) fn below(&self, root: u32) -> Vec<&Stat> {
-        let mut children: HashMap<i32, Vec<&Stat>> = HashMap::new();
-        for stat in &self.0 {
-            children.entry(stat.ppid).or_default().push(stat);
-        }
-        let mut descendants = children.remove(&(root.cast_signed())).unwrap_or_default();
-        let mut next = 0;
-        while next < descendants.len() {
-            let below = children.remove(&descendants[next].pid).unwrap_or_default();
-            descendants.extend(below);
-            next += 1;
-        }
-        descendants
-    }
-
-    /// Partitions the list: a process with its descendants, and the rest.
-    pub(crate) fn partition(&self, root: u32) -> (Vec<&Stat>, Vec<&Stat>) {
-        let below: HashSet<i32> = self.below(root).iter().map(|stat| stat.pid).collect();
-        self.0.iter().partition(|stat| stat.pid == root.cast_signed() || below.contains(&stat.pid))
-    }
-}
-
-/// CPU time of a process and of its children that it has waited for, in clock ticks.
-///
-/// With the children's time, no CPU time is lost when a child ends: the kernel adds it to its parent.
-pub(crate) fn cpu_ticks(stat: &Stat) -> u64 {
-    stat.utime + stat.stime + stat.cutime.max(0).cast_unsigned() + stat.cstime.max(0).cast_unsigned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_child_is_a_descendant_and_alive_until_it_ends() -> std::io::Result<()> {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn()?;
-        let id = ProcessId::of(child.id()).expect("the child runs");
-        let all = Processes::now();
-        let is_child = |stat: &&Stat| ProcessId::from(*stat) == id;
-        assert!(all.below(std::process::id()).iter().any(is_child));
-        let (own, others) = all.partition(std::process::id());
-        assert!(own.iter().any(is_child) && !others.iter().any(is_child));
-        child.kill()?;
-        child.wait()?;
-        assert!(!id.is_alive());
-        Ok(())
-    }
 }

@@ -10,14 +10,16 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use super::protocol::STOP;
+use super::protocol::{EXTERNAL, STOP};
 
-/// Why the supervisor must stop the server.
-pub(super) enum StopReason {
-    /// The owner requested it and waits.
-    Requested,
-    /// The owner or the guard died.
-    Abandoned,
+/// What the supervisor is told.
+pub(super) enum SupervisorOrder {
+    /// To stop the server: the owner waits for that.
+    Stop,
+    /// To stop the server, because the owner or the guard died.
+    StopAbandoned,
+    /// That another program has started the server.
+    IsExternal,
 }
 
 pub(super) struct SupervisorInputs {
@@ -46,7 +48,7 @@ impl SupervisorInputs {
 
     /// Sleeps until there is an input or the timeout passes. Returns none for an ended child and for the
     /// timeout: the caller reaps children in both cases.
-    pub(super) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<StopReason>> {
+    pub(super) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<SupervisorOrder>> {
         let timeout = timeout.map(|t| Timespec::try_from(t).expect("a timeout of at most a day"));
         let mut polled =
             vec![PollFd::new(&self.child, PollFlags::IN), PollFd::new(&self.terminate, PollFlags::IN)];
@@ -59,19 +61,20 @@ impl SupervisorInputs {
         let control_is_ready = polled.get(2).is_some_and(|fd| !fd.revents().is_empty());
         drain(&self.child);
         if drain(&self.terminate) {
-            return Ok(Some(StopReason::Abandoned));
+            return Ok(Some(SupervisorOrder::StopAbandoned));
         }
         Ok(if control_is_ready { self.read_control() } else { None })
     }
 
     /// Reads the byte, or the end, that poll reported.
-    fn read_control(&mut self) -> Option<StopReason> {
+    fn read_control(&mut self) -> Option<SupervisorOrder> {
         let mut byte = [0];
         match rustix::io::read(self.control.as_ref()?.as_fd(), &mut byte) {
-            Ok(1) if byte[0] == STOP => Some(StopReason::Requested),
+            Ok(1) if byte[0] == STOP => Some(SupervisorOrder::Stop),
+            Ok(1) if byte[0] == EXTERNAL => Some(SupervisorOrder::IsExternal),
             _ => {
                 self.control = None;
-                Some(StopReason::Abandoned)
+                Some(SupervisorOrder::StopAbandoned)
             }
         }
     }

@@ -17,17 +17,22 @@
 //! - The **launcher** sets what must be set before exec (session, affinity, death signal, log) and becomes the
 //!   server. It needs no `pre_exec` and so no unsafe code.
 //!
+//! A server that another program starts (a container's daemon, a service manager) has no parent here. The supervisor runs its stop command,
+//! and signals what listens at the server's port and has started since.
+//!
 //! A fourth role, the **restorer**, waits for the end of a process that changed kernel settings and undoes the
 //! changes ([`crate::knobs`]). A fifth, the **squeezer**, takes a resource beside a server ([`crate::squeeze`]).
 //!
 //! The supervisor's arguments contain nothing about the server. The order goes through the pipe, so no secret
-//! appears in `ps`. The processes are named `sd-guard`, `sd-keeper` and `sd-restorer`, so that
-//! `pkill -9 showdown` does not kill the processes that clean up. `docs/decisions/0003-keeper.md` has the
+//! appears in `ps`. The processes are named `sd-guard`, `sd-supervisor` and `sd-restorer`, so that
+//! `pkill -9 showdown` does not kill the processes that clean up. `docs/decisions/0003-supervisor.md` has the
 //! reasons and the alternatives.
 
+mod external;
 mod guard;
 mod inputs;
 mod launch;
+mod launching;
 mod log_limit;
 pub(crate) mod protocol;
 mod restore;

@@ -1,7 +1,7 @@
-//! The messages in the supervisor's two pipes. The control pipe carries one order, then at most one byte. The event
+//! The messages in the supervisor's two pipes. The control pipe carries one order, then bytes. The event
 //! pipe carries events. A restorer writes one byte.
 //!
-//! The order is a frame (length, then JSON), so that its reader reads exactly its bytes and leaves the stop byte
+//! The order is a frame (length, then JSON), so that its reader reads exactly its bytes and leaves the next byte
 //! in the pipe. Events are JSON lines. Both ends are the same program, so there is no version number.
 
 use std::io::{self, Read, Write};
@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize};
 use crate::process::{ProcessExit, ServerCommand};
 
 /// The hidden first argument by which a program that embeds this crate becomes a supervisor.
-pub(crate) const VERB: &str = "__keeper";
+pub(crate) const VERB: &str = "__supervisor";
 
 /// The byte that requests a stop. If the pipe ends without it, the owner died.
 pub(crate) const STOP: u8 = b's';
+
+/// The byte that says that another program has started the server, which listens at the address of the order.
+pub(crate) const EXTERNAL: u8 = b'e';
 
 /// The byte that a restorer writes when it is ready.
 pub(crate) const READY: u8 = b'r';

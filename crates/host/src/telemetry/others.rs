@@ -11,7 +11,7 @@ use crate::process::{ProcessId, Processes, cpu_ticks};
 /// The number of programs that a message names.
 const MOST: usize = 3;
 
-/// A program, not started by this process, that used CPU time during a recording.
+/// A program that is no part of the run and used CPU time during a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherProgram {
     /// Its name (`comm`), without its arguments, which may contain a password.
@@ -22,9 +22,14 @@ pub struct OtherProgram {
     pub cpu: Duration,
 }
 
-/// The busiest programs between two process lists, busiest first, without `own` and its descendants.
-pub(super) fn busiest(before: &Processes, after: &Processes, own: u32) -> Vec<OtherProgram> {
-    let (before, after) = (before.partition(own).1, after.partition(own).1);
+/// The busiest programs between two process lists, busiest first, without `own`, its descendants and the servers elsewhere.
+pub(super) fn busiest(
+    before: &Processes,
+    after: &Processes,
+    own: u32,
+    servers: &HashSet<i32>,
+) -> Vec<OtherProgram> {
+    let (before, after) = (before.partition_with(own, servers).1, after.partition_with(own, servers).1);
     let running: HashSet<ProcessId> = after.iter().map(|stat| ProcessId::from(*stat)).collect();
     let before_by_pid: HashMap<i32, &Stat> = before.iter().map(|stat| (stat.pid, *stat)).collect();
     let mut ticks_before: HashMap<ProcessId, u64> = HashMap::new();
@@ -82,7 +87,7 @@ mod tests {
     fn named(before: Vec<Stat>, after: Vec<Stat>) -> Vec<(String, u64)> {
         let ticks =
             |cpu: Duration| (cpu.as_secs_f64() * rustix::param::clock_ticks_per_second() as f64).round();
-        let busiest = busiest(&Processes::of(before), &Processes::of(after), 100);
+        let busiest = busiest(&Processes::of(before), &Processes::of(after), 100, &HashSet::from([55]));
         busiest.into_iter().map(|other| (other.command, ticks(other.cpu) as u64)).collect()
     }
 
@@ -93,6 +98,7 @@ mod tests {
                 process(1, "sh", 0, sh, 0),
                 process(100, "showdown", 1, own, 0),
                 process(101, "nginx", 100, server, 0),
+                process(55, "container", 1, server, 0),
                 process(7, "top", 1, top, 0),
                 process(8, "kworker/0:1", 2, kernel, 0),
             ]

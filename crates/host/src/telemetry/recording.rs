@@ -64,8 +64,9 @@ impl Recording {
     fn within(&self, name: &str, range: RangeInclusive<u64>) -> impl Iterator<Item = f64> {
         let has_sample = self.samples.iter().any(|sample| range.contains(&sample.t_us));
         let next = self.samples.iter().map(|sample| sample.t_us).find(|t_us| t_us > range.end());
-        let covers = move |t_us| if has_sample { range.contains(&t_us) } else { Some(t_us) == next };
-        self.column(name).filter(move |(t_us, _)| covers(*t_us)).map(|(_, value)| value)
+        self.column(name)
+            .filter(move |(t_us, _)| if has_sample { range.contains(t_us) } else { Some(*t_us) == next })
+            .map(|(_, value)| value)
     }
 
     /// The share of these CPUs' time that the hypervisor took in a time range (in `t_us`), 0 to 1. None where the kernel does not

@@ -1,5 +1,6 @@
 //! The sampler: a thread that takes telemetry samples.
 
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -135,7 +136,8 @@ impl SamplerThread {
             }
             let now_running = Processes::now();
             let readings = self.read(&now_running);
-            let others = others::busiest(processes, &now_running, std::process::id());
+            let servers = &self.elsewhere(processes) | &self.elsewhere(&now_running);
+            let others = others::busiest(processes, &now_running, std::process::id(), &servers);
             let mut state = shared.lock();
             let elapsed = now.duration_since(previous_time);
             let values = readings.since(&previous, elapsed, &state.recording.columns);
@@ -155,9 +157,15 @@ impl SamplerThread {
         }
     }
 
+    /// The servers' processes that are no descendants of this one, because another program has started them.
+    fn elsewhere(&self, processes: &Processes) -> HashSet<i32> {
+        let trees = self.servers.iter().flat_map(|server| &server.trees);
+        trees.flat_map(|tree| tree.elsewhere(processes)).map(|stat| stat.pid).collect()
+    }
+
     fn read(&self, processes: &Processes) -> Readings {
         let mut readings = Readings::default();
-        sources::read(&self.root, processes, &mut readings);
+        sources::read(&self.root, processes, &self.elsewhere(processes), &mut readings);
         for server in &self.servers {
             sources::read_processes(&self.root, processes, server, &mut readings);
         }

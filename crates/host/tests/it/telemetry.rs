@@ -67,7 +67,7 @@ fn the_time_of_processes_that_compute_for_less_than_a_clock_tick_is_recorded()
     let (dir, host) = (tempfile::tempdir()?, local());
     let server = host.start(&perl(SHORT, dir.path()))?;
     let tree = server.tree();
-    let all = SampledServer { name: "server".into(), trees: vec![tree] };
+    let all = SampledServer { name: "server".into(), trees: vec![tree.clone()] };
     let sampler = host.sample(vec![all], Duration::from_millis(50))?;
     let before = tree.cpu_time();
     std::fs::write(dir.path().join("go"), "")?;

@@ -48,6 +48,14 @@ impl MistakeInFile {
 struct MixFile<T> {
     #[serde(default = "Vec::new")]
     op: Vec<T>,
+    /// The operations as a workload has them, so that they can be copied from there.
+    load: Option<OfWorkload<T>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfWorkload<T> {
+    op: Vec<T>,
 }
 
 /// Reads the operations of a file, at least one.
@@ -58,7 +66,9 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, MixFileError> {
         let begin = error.span().map_or(0, |span| span.start);
         MistakeInFile::after(begin, (path, &text), error.message())
     })?;
-    if mix.op.is_empty() { Err(MixFileError::Empty(path.to_owned())) } else { Ok(mix.op) }
+    let of_workload = mix.load.into_iter().flat_map(|load| load.op);
+    let operations: Vec<T> = mix.op.into_iter().chain(of_workload).collect();
+    if operations.is_empty() { Err(MixFileError::Empty(path.to_owned())) } else { Ok(operations) }
 }
 
 #[cfg(test)]
@@ -84,6 +94,8 @@ mod tests {
         let operations =
             read_text("[[op]]\npath = \"/\"\nweight = 90\n[[op]]\npath = \"/b\"\n").expect("a mix");
         assert_eq!((operations[0].weight, operations[1].path.as_str()), (Some(90.0), "/b"));
+        let copied = read_text("[[load.op]]\npath = \"/c\"\n").expect("operations of a workload");
+        assert_eq!(copied[0].path, "/c");
     }
 
     #[test]

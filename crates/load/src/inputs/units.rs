@@ -85,8 +85,11 @@ pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, UnitError> {
         .ok_or_else(|| UnitError::new(text, "a rate from 0 to 10M a second, such as 500, 50k or 0.5"))
 }
 
-/// The number of `500/s`, `120k req/s` or `120k ops/s`.
+/// The number of `500/s`, `120k req/s`, `120k ops/s` or `500rps`.
 fn without_unit_of_rate(text: &str) -> &str {
+    if let Some(number) = text.trim().strip_suffix("rps") {
+        return number.trim_end();
+    }
     let Some(events) = text.trim().strip_suffix("/s") else { return text };
     let number = events.strip_suffix("req").or_else(|| events.strip_suffix("ops"));
     number.unwrap_or(events).trim_end()

@@ -63,7 +63,9 @@ impl<'t> RawOutside<'t> {
             }
         }
         *operations = of_mix;
-        if let Some((_, first)) = outside.first().filter(|_| operations.is_empty()) {
+        if operations.is_empty()
+            && let Some((_, first)) = outside.first()
+        {
             let what = "op: no operation is left for the mix: leave once and every out of one at least";
             return Err(at(&first.span(), what));
         }
@@ -88,22 +90,39 @@ impl<'t> RawOutside<'t> {
                 OutsideTime::Every(delay) => beside.push((delay, operation)),
             }
         }
-        let mix_of = |operations: Vec<Spanned<DeValue<'t>>>, delay: Delay| {
-            let count = operations.len();
-            let mix = protocol.parse_mix(section.cloned(), Some(own.clone()), operations)?;
-            Ok(OutsideMix { mix, plan: in_order(count, delay) })
-        };
-        let once = |operations: Vec<Spanned<DeValue<'t>>>| {
-            (!operations.is_empty()).then(|| mix_of(operations, Delay::NONE)).transpose()
-        };
+        let parser = OutsideParser { protocol, section, own };
         Ok(Outside {
-            before: once(before)?,
+            before: parser.once(before)?,
             beside: beside
                 .into_iter()
-                .map(|(delay, operation)| mix_of(vec![operation], delay))
+                .map(|(delay, operation)| parser.mix(vec![operation], delay))
                 .collect::<Result<_, MixError>>()?,
-            after: once(after)?,
+            after: parser.once(after)?,
         })
+    }
+}
+
+/// What the mixes of users outside have from the mix beside them.
+struct OutsideParser<'p, 't> {
+    protocol: RegisteredProtocol,
+    section: Option<&'p Spanned<DeValue<'t>>>,
+    own: &'p DeTable<'t>,
+}
+
+impl<'t> OutsideParser<'_, 't> {
+    /// One user who does these operations in their order.
+    fn mix(&self, operations: Vec<Spanned<DeValue<'t>>>, delay: Delay) -> Result<OutsideMix, MixError> {
+        let plan = in_order(operations.len(), delay);
+        let mix = self.protocol.parse_mix(self.section.cloned(), Some(self.own.clone()), operations)?;
+        Ok(OutsideMix { mix, plan })
+    }
+
+    /// The same without delays; none without operations.
+    fn once(&self, operations: Vec<Spanned<DeValue<'t>>>) -> Result<Option<OutsideMix>, MixError> {
+        if operations.is_empty() {
+            return Ok(None);
+        }
+        self.mix(operations, Delay::NONE).map(Some)
     }
 }
 

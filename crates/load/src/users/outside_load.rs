@@ -103,10 +103,12 @@ impl<'s> OutsideLoads<'s> {
     /// Starts what goes on beside the load of `spec`.
     pub fn start(spec: &'s LoadSpec, context: &RunContext) -> Self {
         let context = of_one_client(context);
-        let start = |outside: &'s OutsideSpec| {
-            (outside, BackgroundLoad::start(outside.load(spec, OutsideSeed::Beside), &context))
-        };
-        Self(spec.outside.beside.iter().map(start).collect())
+        let mut loads = Vec::new();
+        for outside in &spec.outside.beside {
+            let load = outside.load(spec, OutsideSeed::Beside);
+            loads.push((outside, BackgroundLoad::start(load, &context)));
+        }
+        Self(loads)
     }
 
     /// Stops it.
@@ -125,16 +127,14 @@ impl<'s> OutsideLoads<'s> {
 
 /// The operations that failed more often than those of a mix may.
 pub fn broken_rules(operations: &[OutsideOperation]) -> Vec<BrokenRule> {
-    let fails = |operation: &&OutsideOperation| {
-        let all = operation.requests + operation.failed;
-        operation.failed as f64 > MAX_ERROR_SHARE * all as f64
-    };
-    let rule = |operation: &OutsideOperation| BrokenRule::OutsideOperation {
-        operation: operation.name.clone(),
-        failed: operation.failed,
-        of: operation.requests + operation.failed,
-    };
-    operations.iter().filter(fails).map(rule).collect()
+    let mut broken = Vec::new();
+    for OutsideOperation { name, requests, failed, .. } in operations {
+        let of = requests + failed;
+        if *failed as f64 > MAX_ERROR_SHARE * of as f64 {
+            broken.push(BrokenRule::OutsideOperation { operation: name.clone(), failed: *failed, of });
+        }
+    }
+    broken
 }
 
 /// What tells the random numbers of loads of one seed apart.
@@ -182,15 +182,17 @@ fn operations(
     outcome: &LoadOutcome,
     once: Option<&'static str>,
 ) -> Vec<OutsideOperation> {
-    let operation = |(at, name): (usize, &String)| {
-        let stats = &outcome.total.operations[at];
-        OutsideOperation {
+    let mut operations = Vec::new();
+    for ((name, stats), delay) in
+        outcome.operations.iter().zip(&outcome.total.operations).zip(&outside.users.delays)
+    {
+        operations.push(OutsideOperation {
             name: name.clone(),
-            due: once.map_or_else(|| outside.users.delays[at].to_string(), str::to_owned),
+            due: once.map_or_else(|| delay.to_string(), str::to_owned),
             requests: stats.succeeded(),
             failed: stats.errors.total(),
             response_time_us: times(&stats.response_time),
-        }
-    };
-    outcome.operations.iter().enumerate().map(operation).collect()
+        });
+    }
+    operations
 }

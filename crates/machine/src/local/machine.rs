@@ -118,7 +118,7 @@ impl LocalMachine {
         };
         let instances = Instances::start(workload, &order.variant, &options)?;
         let trees = instances.trees();
-        let meters = trees.iter().copied().map(CpuUsedMeter::new).collect();
+        let meters = trees.iter().cloned().map(CpuUsedMeter::new).collect();
         lock(&self.servers).insert(order.trial, trees);
         Ok(RunningServer {
             instances,

@@ -34,7 +34,7 @@ pub(super) fn begin(
         what: "find the server's processes",
         source: std::io::ErrorKind::NotFound.into(),
     };
-    let first = trees.iter().flat_map(|tree| tree.processes()).next().ok_or_else(gone)?;
+    let first = trees.iter().find_map(ProcessTree::leader).ok_or_else(gone)?;
     match squeeze {
         ServerSqueeze::Memory { share } => {
             let resident =

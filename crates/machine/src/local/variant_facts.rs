@@ -26,8 +26,7 @@ pub fn variant_facts(
     let first = instances.first();
     let server = first.facts();
     let of_tree = |tree: ProcessTree| {
-        let first = tree.processes().first().and_then(|process| host.process_facts(process.pid));
-        first.unwrap_or_default()
+        tree.leader().and_then(|process| host.process_facts(process.pid)).unwrap_or_default()
     };
     let mut processes = instances.trees().into_iter().map(of_tree);
     let process = processes.next().unwrap_or_default();

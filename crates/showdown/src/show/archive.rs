@@ -11,7 +11,7 @@ use runs::resume_command;
 
 use super::concurrency;
 use super::explanation;
-use super::layout::table::table;
+use super::layout::table::table_within;
 use super::layout::units::plural;
 use super::resume::when_resumed;
 use super::verdict::answer as verdict_text;
@@ -36,7 +36,8 @@ pub fn list(listed: &[ListedRun], root: &Path) -> String {
             run.sentence.clone().unwrap_or_else(|| run.variants.join(" and ")),
         ]);
     }
-    let mut out = table(&rows);
+    let mut out =
+        table_within(&rows, console::Term::stdout().size_checked().map(|(_, columns)| columns.into()));
     let mut resumable = listed.iter().filter(|run| run.is_resumable());
     if let Some(newest) = resumable.next() {
         let command = resume_command(&root.join(newest.id.as_str()));

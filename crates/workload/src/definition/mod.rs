@@ -6,6 +6,7 @@
 #![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
 
 mod account;
+mod external;
 mod knobs;
 mod load;
 mod metrics;
@@ -24,6 +25,7 @@ use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
 
 pub use self::account::DatabaseAccount;
+pub use self::external::{PidSource, StopMethod};
 pub use self::knobs::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
 pub use self::knobs::binary::BINARY;
 pub(crate) use self::knobs::binary::{named_program, own_build, with_binary};

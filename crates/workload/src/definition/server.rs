@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 use host::packages::PackageName;
-use host::process::StopSignal;
 use load::drivers::RegisteredProtocol;
 use load::drivers::protocol::UrlPath;
 use load::inputs::units::parse_duration;
 use toml::Spanned;
 
 use super::account::DatabaseAccount;
+use super::external::{PidSource, StopMethod, check};
 use super::knobs::allocator;
 use super::knobs::binary;
 use super::knobs::concurrency::ConcurrencyKnobs;
@@ -60,8 +60,10 @@ pub struct ServerDefinition {
     pub socket: Option<String>,
     /// Commands that run before the start, such as one that creates a data directory. Their words are templates.
     pub prepare: Vec<Vec<String>>,
-    /// The signal that stops it.
-    pub stop: StopSignal,
+    /// What stops it.
+    pub stop: StopMethod,
+    /// What names its process, where another program starts it.
+    pub pid: Option<PidSource>,
     /// How to find out whether it is ready.
     pub ready: ReadyCheck,
     /// How to find out its version.
@@ -163,6 +165,7 @@ impl ServerDefinition {
         templates.argv(&raw.start)?;
         raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
         templates.environment(&raw.environment)?;
+        let (stop, pid) = check::check(raw.stop, raw.pid, source, &mut templates)?;
         let socket = raw.socket.as_ref().map(|socket| templates.socket(socket, protocol)).transpose()?;
         let config: Result<Vec<ConfigTemplate>, DefinitionError> =
             raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
@@ -216,7 +219,8 @@ impl ServerDefinition {
             account: raw.account,
             socket,
             prepare: raw.prepare.into_iter().map(Spanned::into_inner).collect(),
-            stop: raw.stop,
+            stop,
+            pid,
             ready,
             version: raw.version.map(|version| {
                 let RawVersion { run, after } = version.into_inner();

@@ -58,6 +58,7 @@ impl<'t> TemplateCheck<'t> {
                     public.set(name, is_tls.then(|| render::https(path, path, true)));
                 }
                 "cpus" => public.set(name, 1),
+                "cpu_list" => public.set(name, "0"),
                 "port" => public.set(name, SAMPLE_PORT),
                 "host" => public.set(name, "127.0.0.1"),
                 "address" => public.set(name, format!("127.0.0.1:{SAMPLE_PORT}")),

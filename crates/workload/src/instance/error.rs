@@ -33,6 +33,20 @@ pub enum InstanceError {
          at the same time"
     )]
     PortTaken(Box<host::process::Error>),
+    /// The command of `start` has ended, and nothing is left of it.
+    #[error(
+        "{0}: let the server stay in the foreground; if another program runs it (systemctl start, docker run --detach), give the command that \
+         stops it as the key stop"
+    )]
+    Returned(Box<host::process::Error>),
+    /// What names the process of the server names none.
+    #[error("{server}: pid: {why}: name a file with the process ID, or a command that prints nothing else")]
+    Pid {
+        /// The server.
+        server: String,
+        /// What was read.
+        why: String,
+    },
     /// A file in the directory of the start could not be written.
     #[error("cannot write {path}: {source}")]
     Write {
@@ -168,7 +182,7 @@ impl InstanceError {
     /// Whether the server itself did not start, serve, or reply as it should; not its files, its user, its port or the client.
     pub fn is_of_server(&self) -> bool {
         match self {
-            Self::Process(error) => error.is_of_server(),
+            Self::Process(error) | Self::Returned(error) => error.is_of_server(),
             Self::Load(error) => error.is_of_server(),
             Self::Check { .. } | Self::Populate { .. } | Self::Prepare { .. } | Self::Statistics { .. } => {
                 true

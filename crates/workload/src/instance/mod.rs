@@ -5,6 +5,7 @@
 //! | `options`, `layout` | what a start needs |
 //! | `starting/` | the steps of a start, the memory allocator of a variant, the wait until the server is ready |
 //! | `private/` | the directories of a start, its files, its password and certificate |
+//! | `external` | the processes of a server that another program has started |
 //! | `running` | the running server: its load, its configuration, its end |
 //! | `check` | loading data, and one checked reply of each operation |
 //! | `statistics/` | the server's own count of operations, and what else it says of itself |
@@ -13,6 +14,7 @@
 
 mod check;
 mod error;
+mod external;
 mod facts;
 mod layout;
 mod options;

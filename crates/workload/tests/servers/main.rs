@@ -4,6 +4,7 @@
 //! It has a main function of its own: a supervisor process, which is this program again, starts the servers.
 
 mod cycles;
+mod external;
 mod hostile;
 mod local_users;
 mod mistakes;
@@ -111,6 +112,10 @@ fn test() -> ExitCode {
     named("a knob chooses between a Unix socket and a port", unix_sockets::chosen_by_a_knob);
     named("a server leads its client to no other Unix socket", unix_sockets::leads_nobody_elsewhere);
     named("a Unix socket is not for clients elsewhere", unix_sockets::not_for_other_machines);
+    named("a server that another program starts is found by its socket", external::found_by_its_socket);
+    named("a command stops a server that another program has started", external::stopped_by_a_command);
+    named("the end of a server that another program has started is noticed", external::ended_meanwhile);
+    named("a process that is not of the start is not taken for the server", external::not_of_this_start);
     named("copies of a server have CPUs of their own", zones::own_cpus);
     named("a build of one's own is run, and has a hash", own_build::copy_of_memcached);
     named(

@@ -1,5 +1,6 @@
 //! The record of a trial: its counts, its gates, its bottleneck, and its files.
 
+use std::fmt::Write;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -165,6 +166,11 @@ impl ServerTrial<'_> {
                 // A lost machine has one line.
                 let ending = ending.map(|error| error.to_string());
                 trial.reasons.extend(ending.filter(|ending| *ending != error.to_string()));
+                if !trial.files.logs.is_empty()
+                    && let Some(reason) = trial.reasons.last_mut()
+                {
+                    let _ = write!(reason, "; the server's log is {}", trial.files.logs.join(" and "));
+                }
             }
         }
         for reason in &mut trial.reasons {

@@ -13,6 +13,8 @@ mod processes;
 mod programs;
 mod tcp;
 
+use std::collections::HashSet;
+
 use super::readings::Readings;
 use crate::process::Processes;
 use crate::root::Root;
@@ -20,8 +22,8 @@ use crate::scheduling::periodic_yield::PeriodicYield;
 
 pub(super) use processes::read as read_processes;
 
-/// Reads all sources except the servers' processes.
-pub(super) fn read(root: &Root, processes: &Processes, out: &mut Readings) {
+/// Reads all sources except the servers' processes. `servers` are those of them that are no descendants of this process.
+pub(super) fn read(root: &Root, processes: &Processes, servers: &HashSet<i32>, out: &mut Readings) {
     let periodic_yield = PeriodicYield::new();
     for source in
         [cpu::read, frequency::read, pressure::read, memory::read, network::read, tcp::read, disks::read]
@@ -29,5 +31,5 @@ pub(super) fn read(root: &Root, processes: &Processes, out: &mut Readings) {
         periodic_yield.yield_if_due();
         source(root, out);
     }
-    programs::read(processes, out);
+    programs::read(processes, servers, out);
 }

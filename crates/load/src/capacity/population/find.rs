@@ -89,7 +89,6 @@ pub fn find(
     let mut search = PopulationSearch::new(first, most);
     let mut steps = Vec::new();
     let mut client_limit = None;
-    let is_interrupted = || context.interrupted.load(Ordering::Relaxed);
     while let Some(population) = search.next() {
         observe(PopulationEvent::Begins { population, left: length * search.left() });
         let outcome = match engine::run(&with_population(spec, population), context, &mut |_| {}) {
@@ -115,8 +114,10 @@ pub fn find(
         steps.push(step);
     }
     steps.sort_by(|a: &PopulationStep, b| a.population.size().total_cmp(&b.population.size()));
-    let mut reasons: Vec<String> =
-        is_interrupted().then(|| "interrupted before the search was over".to_owned()).into_iter().collect();
+    let mut reasons = Vec::new();
+    if context.interrupted.load(Ordering::Relaxed) {
+        reasons.push("interrupted before the search was over".to_owned());
+    }
     if let Some((_, why)) = client_limit.filter(|(population, _)| search.missed() == Some(*population)) {
         reasons.push(format!(
             "the client was the limit of the search, and the capacity is at least this: {why}"
@@ -164,37 +165,39 @@ fn first_per_s(spec: &LoadSpec) -> f64 {
 
 /// Why the client may be the reason that a population was not carried: what it did, or that its host has no more connections.
 fn client_reasons(of_objective: Vec<String>, summary: &Summary) -> Vec<String> {
-    let has = |kind: &ErrorKind| summary.errors.contains_key(kind);
-    let out_of = [
+    let mut reasons = of_objective;
+    for (kind, what) in [
         (ErrorKind::NoDescriptors, "descriptors: raise the limit of open files (ulimit -n)"),
         (ErrorKind::NoPorts, "local ports: give it more addresses (--source)"),
-    ];
-    let reasons = out_of.iter().filter(|(kind, _)| has(kind));
-    of_objective.into_iter().chain(reasons.map(|(_, what)| format!("this host ran out of {what}"))).collect()
+    ] {
+        if summary.errors.contains_key(&kind) {
+            reasons.push(format!("this host ran out of {what}"));
+        }
+    }
+    reasons
 }
 
 /// Why a population was not carried: the objective, a rule of its users, or a load that was smaller. That chance drew another mix or
 /// shorter delays is no fault of the server.
 fn missed(slo: &Slo, spent: &BudgetUse, summary: &Summary) -> Vec<String> {
-    let misses_slo = match spent.burn_rate() {
-        Some(burn) if burn <= 1.0 => None,
-        Some(_) => Some(format!("misses {slo}")),
-        None => Some("nothing was measured".to_owned()),
-    };
-    let is_by_chance =
-        |rule: &BrokenRule| matches!(rule.kind(), BrokenRule::Mix { .. } | BrokenRule::DrawnDelay { .. });
-    let is_of_size = |rule: &BrokenRule| {
-        matches!(
-            rule.kind(),
+    let mut missed = Vec::new();
+    match spent.burn_rate() {
+        Some(burn) if burn <= 1.0 => {}
+        Some(_) => missed.push(format!("misses {slo}")),
+        None => missed.push("nothing was measured".to_owned()),
+    }
+    for rule in &summary.rules_broken {
+        let counts = match rule.kind() {
+            BrokenRule::Mix { .. } | BrokenRule::DrawnDelay { .. } => false,
             BrokenRule::Achieved { .. }
-                | BrokenRule::Connections { .. }
-                | BrokenRule::SilentConnections { .. }
-                | BrokenRule::ClientLost { .. }
-        )
-    };
-    let counts = |rule: &&BrokenRule| is_of_size(rule) || (rule.is_of_users() && !is_by_chance(rule));
-    misses_slo
-        .into_iter()
-        .chain(summary.rules_broken.iter().filter(counts).map(ToString::to_string))
-        .collect()
+            | BrokenRule::Connections { .. }
+            | BrokenRule::SilentConnections { .. }
+            | BrokenRule::ClientLost { .. } => true,
+            _ => rule.is_of_users(),
+        };
+        if counts {
+            missed.push(rule.to_string());
+        }
+    }
+    missed
 }

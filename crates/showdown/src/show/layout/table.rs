@@ -1,6 +1,7 @@
 //! A plain table with a head: the first column to the left, the others to the right, two blanks between.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use archive::printable::one_line;
 
@@ -34,6 +35,36 @@ pub fn table(rows: &[Vec<String>]) -> String {
     out
 }
 
+/// The same with a sentence in the last column, to the left. On a terminal it is cut at its width.
+pub fn table_within(rows: &[Vec<String>], terminal: Option<usize>) -> String {
+    let (figures, sentences): (Vec<Vec<String>>, Vec<&String>) =
+        rows.iter().filter_map(|row| row.split_last().map(|(last, others)| (others.to_vec(), last))).unzip();
+    let lines = table(&figures);
+    let plain = |line: &str| anstream::adapter::strip_str(line).to_string().chars().count();
+    let widest = lines.lines().map(plain).max().unwrap_or(0);
+    let left = terminal.map_or(usize::MAX, |columns| columns.saturating_sub(widest + 2).max(NARROWEST));
+    let mut out = String::new();
+    for (number, (line, sentence)) in lines.lines().zip(sentences).enumerate() {
+        let sentence = cut(&one_line(sentence), left);
+        let sentence = if number == 0 { color::heading(&sentence) } else { sentence };
+        let pad = " ".repeat(widest - plain(line));
+        let _ = writeln!(out, "{line}{pad}  {sentence}");
+    }
+    out
+}
+
+/// The fewest characters of a sentence.
+const NARROWEST: usize = 20;
+
+/// The begin of a text, with a mark where something is left out.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let begin: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", begin.trim_end())
+}
+
 /// What a cell has where there is nothing to say.
 const NOTHING: &str = "–";
 
@@ -60,6 +91,15 @@ mod tests {
             vec![row("", &[1, 2], counted(3)), row("two", &[1, 2], counted(2)), row("no", &[1], counted(2))];
         let left: Vec<String> = without_empty(rows).iter().map(|row| row.join(" ")).collect();
         assert_eq!(left, [" – –", "two – 2"]);
+    }
+
+    #[test]
+    fn a_sentence_is_cut_at_the_width_of_the_terminal() {
+        let rows = [["run", "trials", "verdict"], ["1", "7 of 12", "nginx has 2.19 × apache's throughput"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let plain = |terminal| anstream::adapter::strip_str(&table_within(&rows, terminal)).to_string();
+        assert_eq!(plain(Some(40)), "  run   trials  verdict\n  1    7 of 12  nginx has 2.19 × apache…\n");
+        assert!(plain(None).ends_with("apache's throughput\n"));
     }
 
     #[test]

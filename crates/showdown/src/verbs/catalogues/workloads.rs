@@ -13,14 +13,25 @@ use workload::{Catalogue, Knob, ServerDefinition, Workload};
 use crate::color;
 use crate::exit::{CommandStatus, usage};
 use crate::print::{print, print_text};
+use crate::show::layout::table::table_within;
 
 /// Options of `showdown workloads`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "\
+#[command(
+    after_help = "\
 Examples:
   showdown workloads
-  showdown workloads new my-api")]
+  showdown workloads cache
+  showdown workloads --all
+  showdown workloads new my-api",
+    args_conflicts_with_subcommands = true
+)]
 pub struct WorkloadsArgs {
+    /// Show this workload with the knobs of its servers: its name, or the path of its folder or of its workload.toml
+    pub name: Option<String>,
+    /// Show all workloads with the knobs of their servers
+    #[arg(long, conflicts_with = "name")]
+    pub all: bool,
     #[command(subcommand)]
     pub verb: Option<WorkloadsVerb>,
 }
@@ -70,19 +81,34 @@ pub fn run(args: &WorkloadsArgs) -> anyhow::Result<CommandStatus> {
                 path = path.display()
             ))?;
         }
-        None => {
-            let texts: Vec<String> = Catalogue::default()
-                .all()
-                .into_iter()
-                .map(|(name, found)| match found {
-                    Ok(workload) => describe(&workload),
-                    Err(error) => format!("{}\n  {} {error}\n", color::heading(name), color::bad("refused:")),
-                })
-                .collect();
-            print_text(&texts.join("\n"))?;
-        }
+        None => match &args.name {
+            Some(name) => print_text(&describe(&Catalogue::default().find(name).map_err(usage)?))?,
+            None => print_all(args.all)?,
+        },
     }
     Ok(CommandStatus::Success)
+}
+
+/// Prints all workloads: a line each, or with all knobs.
+fn print_all(with_knobs: bool) -> anyhow::Result<()> {
+    let all = Catalogue::default().all().into_iter();
+    if with_knobs {
+        let described = all.map(|(name, found)| match found {
+            Ok(workload) => describe(&workload),
+            Err(error) => format!("{}\n  {} {error}\n", color::heading(name), color::bad("refused:")),
+        });
+        return print_text(&described.collect::<Vec<_>>().join("\n"));
+    }
+    let mut rows = vec![["workload", "what it is (its servers)"].map(str::to_owned).to_vec()];
+    rows.extend(all.map(|(name, found)| match found {
+        Ok(Workload { title, servers, .. }) => {
+            let servers: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+            vec![name, format!("{title} ({})", servers.join(", "))]
+        }
+        Err(error) => vec![name, format!("refused: {error}")],
+    }));
+    let table = table_within(&rows, None);
+    print_text(&format!("{table}\nshowdown workloads NAME shows the knobs of a workload's servers\n"))
 }
 
 fn describe(workload: &Workload) -> String {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use archive::model::{Plan, PlannedBackground, RunLength};
+use archive::model::{Plan, PlannedBackground, RunKind, RunLength, Variant};
 use bakeoff::Preset;
 use bakeoff::limits::MOST_BLOCKS;
 use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
@@ -24,7 +24,8 @@ use crate::print::note;
 pub struct ComparisonArgs {
     /// Compare these variants: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE, such as nginx:sendfile=off (see
     /// `showdown workloads`). A kernel setting is a knob, too: its sysctl name, or its file below /sys. SERVER@HOST is
-    /// a server on a host of the hosts file, and SERVER@kind:KIND one on the hosts of a kind, in turns
+    /// a server on a host of the hosts file, and SERVER@kind:KIND one on the hosts of a kind, in turns. LABEL=VARIANT gives it a
+    /// name for the answer, such as old=nginx:binary=/opt/a/nginx
     #[arg(required = true, value_name = "VARIANT")]
     pub variants: Vec<String>,
 
@@ -247,10 +248,26 @@ pub fn resolve(args: &ComparisonArgs, vary: &[String]) -> anyhow::Result<Plan> {
         tags: args.tag.clone(),
     };
     let plan = plan_request::plan(&request, &Host::local()).map_err(usage)?;
+    note_if_compared_with_itself(&plan);
     if let Some(time) = args.time {
         note_if_too_short(time, &plan);
     }
     Ok(plan)
+}
+
+/// Asks whether a comparison of a variant with itself is meant: it may be a typing mistake.
+fn note_if_compared_with_itself(plan: &Plan) {
+    let same =
+        |(a, b): (&Variant, &Variant)| (&a.server, &a.host, &a.knobs) == (&b.server, &b.host, &b.knobs);
+    let pairs =
+        plan.variants.iter().enumerate().flat_map(|(at, a)| plan.variants[..at].iter().map(move |b| (b, a)));
+    if let Some((a, b)) = pairs.filter(|_| plan.kind == RunKind::Compare).find(|pair| same(*pair)) {
+        note(&format!(
+            "{} and {} are the same, so this measures the noise of this host (A/A): is that meant? Otherwise interrupt it (Ctrl-C), and \
+             set a knob of one of them",
+            a.name, b.name
+        ));
+    }
 }
 
 /// Says where a verdict takes longer than the user asked for: the run is then as short as it can be.

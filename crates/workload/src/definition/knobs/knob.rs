@@ -292,7 +292,7 @@ mod tests {
         let memory = check("default = 64\nrange = \"1..1024\"\nunit = \"MB\"")?;
         assert_eq!(refused(&memory, "1g"), "\"1g\" is not a whole number from 1 to 1024 (MB)");
         let log = check("default = false")?;
-        assert_eq!(refused(&log, "yes"), "\"yes\" is not on or off");
+        assert_eq!(refused(&log, "maybe"), "\"maybe\" is not on or off");
         assert_eq!(log.parse("on"), Ok(TypedValue::Switch(true)));
         let directory = check("default = \"/nowhere\"\nform = \"directory\"")?;
         let error = directory.parse_here("/nowhere").expect_err("it is not there").to_string();

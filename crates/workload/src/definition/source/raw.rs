@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use host::packages::PackageName;
-use host::process::StopSignal;
 use load::drivers::RegisteredProtocol;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor, value};
 use toml::Spanned;
 
 use crate::definition::account::DatabaseAccount;
+use crate::definition::external::{PidSource, StopMethod};
 use crate::definition::values::text_form::TextForm;
 
 /// The whole file without the mix, which [`RawMix`](super::mix::RawMix) removes from it.
@@ -100,7 +100,10 @@ pub struct RawServer {
     #[serde(default)]
     pub prepare: Vec<Spanned<Vec<String>>>,
     #[serde(default)]
-    pub stop: StopSignal,
+    pub stop: Option<Spanned<StopMethod>>,
+    /// Where the process ID of a server is found that another program starts.
+    #[serde(default)]
+    pub pid: Option<Spanned<PidSource>>,
     #[serde(default)]
     pub ready: Option<Spanned<RawReady>>,
     #[serde(default)]

@@ -116,8 +116,8 @@ impl KnobType {
     pub(in crate::definition) fn parse(&self, text: &str, unit: &str) -> Result<TypedValue, InvalidValue> {
         let value = match self {
             Self::Switch => match text {
-                "on" | "true" => Some(TypedValue::Switch(true)),
-                "off" | "false" => Some(TypedValue::Switch(false)),
+                "on" | "true" | "yes" => Some(TypedValue::Switch(true)),
+                "off" | "false" | "no" => Some(TypedValue::Switch(false)),
                 _ => None,
             },
             Self::Integer { from, to } => {

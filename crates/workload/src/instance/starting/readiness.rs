@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use host::Readiness;
-use host::process::ProcessExit;
+use host::process::{Error, ProcessExit};
 use load::connecting::other_loopback;
 use load::drivers::ProtocolSpec;
 use load::runner::{RunnerError, RunnerSession};
@@ -92,7 +92,24 @@ impl Instance {
         match outcome {
             Ok(_) => Ok(()),
             Err(_) if is_interrupted() => Err(InstanceError::Interrupted),
+            Err(Error::NotReady { name, pid, within, reason, log }) => {
+                let reason = reason + &self.other_ports();
+                Err(Error::NotReady { name, pid, within, reason, log }.into())
+            }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Where the server listens instead of its port.
+    fn other_ports(&self) -> String {
+        let listens_at = self.running.listens_at();
+        if self.socket.is_some()
+            || listens_at.is_empty()
+            || listens_at.iter().any(|address| address.port() == self.address.port())
+        {
+            return String::new();
+        }
+        let listens_at: Vec<String> = listens_at.iter().map(ToString::to_string).collect();
+        format!("; it listens on {} instead: let it listen on {{{{ port }}}}", listens_at.join(" and "))
     }
 }

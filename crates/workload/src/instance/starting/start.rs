@@ -14,9 +14,11 @@ use super::allocator;
 use super::service_user::ServiceUser;
 use crate::data;
 use crate::definition::{
-    CERTIFICATE, Knob, PreloadedAllocator, RESUMPTION, ServerDefinition, TypedValue, Workload, with_binary,
+    CERTIFICATE, Knob, PreloadedAllocator, RESUMPTION, ServerDefinition, StopMethod, TypedValue, Workload,
+    with_binary,
 };
 use crate::instance::error::{ConfigurationError, InstanceError};
+use crate::instance::external;
 use crate::instance::layout;
 use crate::instance::options::StartOptions;
 use crate::instance::private::credentials::ServerCredentials;
@@ -33,6 +35,9 @@ use crate::variant::ServerVariant;
 
 /// The timeout of a command in `prepare`: creating a data directory takes less.
 const PREPARE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How long a server may take to end with its stop command: `docker stop` waits 10 s before it kills.
+const STOP_COMMAND: Duration = Duration::from_secs(30);
 
 /// The name of the first file of the effective configuration: the command that started the server, one word a line.
 pub(crate) const COMMAND: &str = "command";
@@ -79,6 +84,7 @@ impl Instance {
         variables.set("data", data.to_string_lossy());
         variables.set("here", working_directory.to_string_lossy());
         variables.set("cpus", options.cpus.len());
+        variables.set("cpu_list", options.cpus.to_string());
         variables.set("showdown", this_program());
         variables.set("https", ());
         variables.set("user", service_user.as_ref().map(|service| service.user.clone()));
@@ -127,6 +133,11 @@ impl Instance {
         let secret = with_password(&variables, password.map(Password::reveal));
         let allocator = PreloadedAllocator::of(&knobs);
         let mut command = server_command(&server, argv, &directories, &tools, options);
+        command.listens = (socket.is_none() && !workload.load.is_runner()).then_some(address);
+        if let StopMethod::Command(words) = &server.stop {
+            command.stop_command = Some(variables.render_argv(words).map_err(|e| wrong(e.into()))?);
+            command.grace = STOP_COMMAND;
+        }
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);
         }
@@ -135,7 +146,7 @@ impl Instance {
         command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
         let running = options.host.start(&command)?;
         let log_counter = LogCounter::new(server.statistics.as_ref().map_or(&[], |query| &query.counters));
-        let instance = Self {
+        let mut instance = Self {
             workload: workload.clone(),
             server,
             options: options.clone(),
@@ -153,7 +164,8 @@ impl Instance {
             http_queries: 0,
             log_counter,
         };
-        instance.wait_ready()?;
+        instance.wait_ready().map_err(external::returned)?;
+        instance.find_external()?;
         allocator.map_or(Ok(()), |allocator| allocator::check(allocator, &instance))?;
         Ok(instance)
     }
@@ -169,7 +181,9 @@ fn server_command(
 ) -> ServerCommand {
     let log = directories.private.join(SERVER_LOG);
     let mut command = ServerCommand::new(&server.name, argv, &tools.working_directory, &log);
-    command.stop = server.stop;
+    if let StopMethod::Signal(signal) = server.stop {
+        command.stop = signal;
+    }
     command.cpus = Some(options.cpus.clone());
     command.is_confined = options.has_own_cpus;
     command.descriptors = Some(descriptor_limit(options.connections));
