@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::process::{ProcessExit, ServerCommand};
 
 /// The hidden first argument by which a program that embeds this crate becomes a supervisor.
-pub(crate) const VERB: &str = "__supervisor";
+pub(crate) const VERB: &str = "__keeper";
 
 /// The byte that requests a stop. If the pipe ends without it, the owner died.
 pub(crate) const STOP: u8 = b's';

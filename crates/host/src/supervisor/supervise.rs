@@ -26,7 +26,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const LONGEST_GRACE: Duration = Duration::from_hours(24);
 
 pub(super) fn run(guard: u32) -> io::Result<()> {
-    rustix::thread::set_name(c"sd-supervisor")?;
+    rustix::thread::set_name(c"sd-keeper")?;
     set_child_subreaper(Some(getpid()))?;
     let mut inputs = SupervisorInputs::open()?;
     set_parent_process_death_signal(Some(Signal::TERM))?;

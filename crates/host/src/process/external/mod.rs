@@ -20,7 +20,7 @@ use crate::affinity::CpuSet;
 use crate::root::Root;
 
 /// The names of the processes that belong to the supervisor of a server, see [`crate::supervisor_main`].
-const KEEPERS: [&str; 2] = ["sd-guard", "sd-supervisor"];
+const SUPERVISORS: [&str; 2] = ["sd-guard", "sd-keeper"];
 
 /// Programs that listen at a published port of a container and pass everything on: the server is another process.
 const FORWARDERS: [&str; 7] =
@@ -160,7 +160,7 @@ impl Listener {
 
 /// Whether a process belongs to a server that some supervisor has started.
 fn is_kept(stat: &Stat, processes: &Processes) -> bool {
-    processes.ancestors(stat).any(|above| KEEPERS.contains(&above.comm.as_str()))
+    processes.ancestors(stat).any(|above| SUPERVISORS.contains(&above.comm.as_str()))
 }
 
 impl External {
