@@ -2,7 +2,7 @@
 //!
 //! | word | condition |
 //! |---|---|
-//! | limits | the interval lies above 0.5, that of half of the dose above 0.75, and those of all rivals below 0.25 |
+//! | limits | the interval lies above 0.5, that of half of the dose above 0.75, those of all rivals below 0.25, and it was so in three starts of the server |
 //! | shared | the interval lies above 0.25: throughput follows it for certain, perhaps not alone |
 //! | suspected | that of half of the dose lies below 0.75 and below that of the full one: the resource has slack |
 //! | cleared | the interval lies below 0.25 |
@@ -35,7 +35,7 @@ pub(crate) fn tells_slack(interval: ConfidenceInterval) -> bool {
 pub(crate) enum HalfDose {
     /// It was not tried, because half of it cannot be taken.
     NotPossible,
-    /// Its interval; none where there are too few pairs.
+    /// Its interval; none where there are too few pairs, or too few starts of the server.
     Tried(Option<ConfidenceInterval>),
 }
 

@@ -18,6 +18,9 @@ use crate::perturbable_loop::{LoopFacts, Perturbation};
 /// How often the pairs of an experiment are looked at. The intervals are corrected for it.
 pub(crate) const LOOKS: u32 = 3;
 
+/// A resource limits a server if it limits this many starts of it.
+pub(crate) const LEAST_STARTS: u32 = 3;
+
 /// Of memory, this many times as much is taken: throughput follows what is not in memory, and that grows by less than memory
 /// shrinks. Of data of which 40 % are in memory, a fifth less of it leaves 32 %: only 13 % more are read again.
 const OF_MEMORY: f64 = 1.5;
@@ -240,11 +243,13 @@ pub(crate) struct Tried {
     pub(crate) dose: Dose,
     pub(crate) perturbation: Perturbation,
     pub(crate) pairs: Vec<PerturbedPair>,
+    /// In how many starts of the server it was confirmed, beside the first.
+    pub(crate) starts: u32,
 }
 
 impl Tried {
     pub(crate) fn new(experiment: Experiment, dose: Dose, perturbation: Perturbation) -> Self {
-        Self { experiment, dose, perturbation, pairs: Vec::new() }
+        Self { experiment, dose, perturbation, pairs: Vec::new(), starts: 0 }
     }
 
     /// The same with half of the dose, which tells whether the resource has slack. None where half of it cannot be taken.
@@ -258,6 +263,11 @@ impl Tried {
             Dose::Full => classify::is_decided(interval),
             Dose::Half => classify::tells_slack(interval),
         }
+    }
+
+    /// Whether it was tried in as many starts as *limits* needs.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.starts + 1 >= LEAST_STARTS
     }
 
     /// What was done, in words.

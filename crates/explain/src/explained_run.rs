@@ -243,6 +243,7 @@ fn in_words(progress: &StudyProgress) -> String {
     match progress {
         StudyProgress::Plain { slice, of } => format!("slice {slice} of {of}"),
         StudyProgress::Preparing { of } => format!("preparing less of {of}"),
+        StudyProgress::Restarting => "starting it once more".to_owned(),
         StudyProgress::Pair { perturbation, pair, of } => {
             format!("{perturbation}, pair {pair} of at most {of}")
         }

@@ -27,6 +27,11 @@ pub trait PerturbableLoop {
         Ok(())
     }
 
+    /// Starts the server once more, and makes ready again what these perturbations need.
+    fn restart(&mut self, needed: &[Perturbation]) -> Result<(), LoopError> {
+        needed.iter().try_for_each(|perturbation| self.prepare(perturbation))
+    }
+
     /// Loads the server for this time, with less of one resource if there is a perturbation, and reports what happened.
     fn slice(
         &mut self,

@@ -136,6 +136,14 @@ impl PerturbableLoop for StudiedServer<'_, '_> {
         Ok(())
     }
 
+    fn restart(&mut self, needed: &[Perturbation]) -> Result<(), LoopError> {
+        // Second servers are other starts, too.
+        self.others.clear();
+        self.delayed = None;
+        self.server.restart(&mut |_| ())?;
+        needed.iter().try_for_each(|perturbation| self.prepare(perturbation))
+    }
+
     fn slice(
         &mut self,
         perturbation: Option<&Perturbation>,

@@ -11,7 +11,7 @@ use archive::model::{ExaminedResource, ExplainedServer, LoopLoad, PerturbedPair,
 use stats::describe::Sample;
 use stats::elasticity::ElasticityEstimate;
 
-use crate::experiment::{Dose, Experiment, LOOKS, PlainRates, Tried, USUAL};
+use crate::experiment::{Dose, Experiment, LEAST_STARTS, LOOKS, PlainRates, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
 use crate::perturbable_loop::{LoopError, LoopFacts, PerturbableLoop, Perturbation, SliceReading};
 use crate::profile_shares::Watched;
@@ -75,6 +75,8 @@ pub enum StudyProgress {
         /// The resource of the experiment, such as `the server's workers`.
         of: String,
     },
+    /// The server is started once more.
+    Restarting,
     /// A pair of slices of a perturbation.
     Pair {
         /// The perturbation in words, such as `20 % less of the server's CPUs`.
@@ -162,12 +164,7 @@ pub fn conclude(
     let mut tried = study.choose(&suspicions, &figures);
     study.run_experiments(&mut tried);
     let limits = suspects::limits(&tried);
-    let limiting = tried.iter().filter(|tried| limits.contains(&tried.experiment));
-    let mut halves: Vec<Tried> = limiting.filter_map(|tried| tried.half(facts.connections)).collect();
-    if study.unknown.is_empty() {
-        study.run_experiments(&mut halves);
-    }
-    tried.append(&mut halves);
+    study.confirm(&mut tried, &limits, facts.connections);
     let mut unknown = study.unknown;
     unknown.extend(unknown::of(&rules, &figures, &plain));
     explained(&plain, &figures, suspicions, &tried, unknown)
@@ -261,6 +258,14 @@ fn closed_loop(plain: &Plain<'_>, figures: &Figures) -> LoopLoad {
     }
 }
 
+/// The pairs of an experiment until it is looked at again.
+#[derive(Clone, Copy)]
+struct NextPairs {
+    /// Of each slice.
+    length: Duration,
+    count: u32,
+}
+
 struct Study<'a> {
     facts: LoopFacts,
     server: &'a mut dyn PerturbableLoop,
@@ -311,32 +316,95 @@ impl Study<'_> {
 
     /// Pairs of slices until each word is decided, or the last look.
     fn run_experiments(&mut self, tried: &mut [Tried]) {
-        let began = Instant::now();
+        let deadline = self.deadline(tried);
+        for _ in 0..LOOKS {
+            let next: Vec<Option<NextPairs>> = tried.iter().map(|tried| self.next(tried)).collect();
+            if !self.look(tried, &next, deadline) {
+                return;
+            }
+        }
+    }
+
+    /// Tries again what seems to limit the server, in further starts of it: a start has properties of its own, such as where its memory
+    /// lies. Half of the dose is tried where it can be taken, and the whole dose elsewhere. What was not confirmed
+    /// in [`LEAST_STARTS`] starts does not limit.
+    fn confirm(&mut self, tried: &mut Vec<Tried>, limits: &[Experiment], connections: u32) {
+        if limits.is_empty() || !self.unknown.is_empty() {
+            return;
+        }
+        let first = tried.len();
+        let limiting = (0..first).filter(|at| limits.contains(&tried[*at].experiment));
+        let (mut again, mut halves) = (Vec::new(), Vec::new());
+        for at in limiting {
+            match tried[at].half(connections) {
+                Some(half) => halves.push(half),
+                None => again.push(at),
+            }
+        }
+        again.extend(first..first + halves.len());
+        tried.append(&mut halves);
+        let of_these: Vec<Tried> = again.iter().map(|at| tried[*at].clone()).collect();
+        let deadline = self.deadline(&of_these);
+        let needed: Vec<Perturbation> = of_these.into_iter().map(|tried| tried.perturbation).collect();
+        for _ in 1..LEAST_STARTS {
+            (self.progress)(&StudyProgress::Restarting);
+            if let Err(error) = self.server.restart(&needed) {
+                return self.note("whether what limits one start limits another", &error);
+            }
+            // All starts together have the pairs of one look at half of a dose.
+            let in_a_start =
+                |tried: &Tried| NextPairs { length: self.length_of_next(tried), count: self.lengths.pairs };
+            let next: Vec<Option<NextPairs>> =
+                (0..tried.len()).map(|at| again.contains(&at).then(|| in_a_start(&tried[at]))).collect();
+            if !self.look(tried, &next, deadline) {
+                return;
+            }
+            again.iter().for_each(|at| tried[*at].starts += 1);
+        }
+        for _ in 1..LOOKS {
+            let next: Vec<Option<NextPairs>> =
+                (0..tried.len()).map(|at| if at < first { None } else { self.next(&tried[at]) }).collect();
+            if !self.look(tried, &next, deadline) {
+                return;
+            }
+        }
+    }
+
+    /// When these experiments end at the latest.
+    fn deadline(&self, tried: &[Tried]) -> Instant {
         let slices = |tried: &Tried| self.all_pairs(tried.dose) * 2;
         let planned: Duration =
             tried.iter().map(|tried| length_of(tried, self.lengths.slice) * slices(tried)).sum();
-        for _ in 0..LOOKS {
-            // The lengths of the slices; none for an experiment that is decided.
-            let slices: Vec<Option<Duration>> = tried.iter().map(|tried| self.next_length(tried)).collect();
-            for round in 0..self.lengths.pairs * Dose::Half.times_the_pairs() {
-                for (at, tried) in tried.iter_mut().enumerate() {
-                    let is_left = round < self.lengths.pairs * tried.dose.times_the_pairs();
-                    let Some(length) = slices[at].filter(|_| is_left) else { continue };
-                    if began.elapsed() > planned.saturating_mul(MOST_TIMES) {
-                        return self.note_lateness();
-                    }
-                    let pair = tried.pairs.len() as u32 + 1;
-                    let of = self.all_pairs(tried.dose);
-                    (self.progress)(&StudyProgress::Pair { perturbation: tried.title(), pair, of });
-                    // Neighbours in a round have different orders too.
-                    let plain_first = (pair as usize + at) % 2 == 1;
-                    match self.pair(tried, length, plain_first) {
-                        Ok(pair) => tried.pairs.push(pair),
-                        Err(error) => return self.note("the rest of the experiments", &error),
+        Instant::now() + planned.saturating_mul(MOST_TIMES)
+    }
+
+    /// The next pairs of each experiment; none of one that is not tried now. Returns whether the experiments go on.
+    fn look(&mut self, tried: &mut [Tried], next: &[Option<NextPairs>], deadline: Instant) -> bool {
+        let rounds = next.iter().flatten().map(|next| next.count).max().unwrap_or_default();
+        for round in 0..rounds {
+            for (at, tried) in tried.iter_mut().enumerate() {
+                let Some(NextPairs { length, .. }) = next[at].filter(|next| round < next.count) else {
+                    continue;
+                };
+                if Instant::now() > deadline {
+                    self.note_lateness();
+                    return false;
+                }
+                let pair = tried.pairs.len() as u32 + 1;
+                let of = self.all_pairs(tried.dose).max(pair);
+                (self.progress)(&StudyProgress::Pair { perturbation: tried.title(), pair, of });
+                // Neighbours in a round have different orders too.
+                let plain_first = (pair as usize + at) % 2 == 1;
+                match self.pair(tried, length, plain_first) {
+                    Ok(pair) => tried.pairs.push(pair),
+                    Err(error) => {
+                        self.note("the rest of the experiments", &error);
+                        return false;
                     }
                 }
             }
         }
+        true
     }
 
     /// The most pairs of an experiment.
@@ -344,17 +412,19 @@ impl Study<'_> {
         self.lengths.pairs * dose.times_the_pairs() * LOOKS
     }
 
-    /// How long the next slices of this experiment are; none if its word is decided.
-    fn next_length(&self, tried: &Tried) -> Option<Duration> {
+    /// The next pairs of this experiment; none if its word is decided.
+    fn next(&self, tried: &Tried) -> Option<NextPairs> {
+        let is_decided = tried.interval().is_some_and(|interval| tried.is_decided(interval));
+        let count = self.lengths.pairs * tried.dose.times_the_pairs();
+        (!is_decided).then(|| NextPairs { length: self.length_of_next(tried), count })
+    }
+
+    /// How long they are, decided or not.
+    fn length_of_next(&self, tried: &Tried) -> Duration {
         let usual = length_of(tried, self.slice);
-        match tried.estimate() {
-            Some(found) if tried.is_decided(found.interval) => None,
-            Some(found) => {
-                let longest = length_of(tried, self.lengths.slice).mul_f64(LONGEST_TIMES);
-                Some(usual.mul_f64(times_longer(&found, self.all_pairs(tried.dose))).min(longest))
-            }
-            None => Some(usual),
-        }
+        let Some(found) = tried.estimate() else { return usual };
+        let longest = length_of(tried, self.lengths.slice).mul_f64(LONGEST_TIMES);
+        usual.mul_f64(times_longer(&found, self.all_pairs(tried.dose))).min(longest)
     }
 
     fn pair(

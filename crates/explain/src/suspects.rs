@@ -41,15 +41,23 @@ struct Shown {
 }
 
 impl Shown {
-    /// Of each experiment, with what half of its dose has shown.
+    /// Of each experiment, with what half of its dose has shown in further starts of the server.
     fn of(tried: &[Tried]) -> Vec<Self> {
-        let of_dose = |dose: Dose| tried.iter().filter(move |tried| tried.dose == dose);
-        let shown = |full: &Tried| {
-            let half = of_dose(Dose::Half).find(|half| half.experiment == full.experiment);
-            let half = half.map_or(HalfDose::NotPossible, |half| HalfDose::Tried(half.interval()));
-            Self { experiment: full.experiment, outcome: full.outcome(), half }
+        let half = |full: &Tried| {
+            let of_half = |tried: &&Tried| tried.dose == Dose::Half && tried.experiment == full.experiment;
+            match tried.iter().find(of_half) {
+                Some(half) if half.is_confirmed() => HalfDose::Tried(half.interval()),
+                None if full.is_confirmed() => HalfDose::NotPossible,
+                Some(_) | None => HalfDose::Tried(None),
+            }
         };
-        of_dose(Dose::Full).map(shown).collect()
+        Self::with(tried, half)
+    }
+
+    fn with(tried: &[Tried], half: impl Fn(&Tried) -> HalfDose) -> Vec<Self> {
+        let full = tried.iter().filter(|tried| tried.dose == Dose::Full);
+        full.map(|full| Self { experiment: full.experiment, outcome: full.outcome(), half: half(full) })
+            .collect()
     }
 
     fn interval(&self) -> Option<ConfidenceInterval> {
@@ -73,9 +81,9 @@ impl Shown {
     }
 }
 
-/// The experiments whose resources limit, as far as a full dose tells.
+/// The experiments whose resources limit, as far as a full dose in one start of the server tells.
 pub(crate) fn limits(tried: &[Tried]) -> Vec<Experiment> {
-    let all = Shown::of(tried);
+    let all = Shown::with(tried, |_| HalfDose::NotPossible);
     let limits = all.iter().filter(|shown| shown.word(&all) == SuspectWord::Limits);
     limits.map(|shown| shown.experiment).collect()
 }

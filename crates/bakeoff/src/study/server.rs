@@ -168,6 +168,16 @@ impl<'a> StudyServer<'a> {
         self.start_second(Arc::clone(&self.workload), order, observe)
     }
 
+    /// Starts this server once more, with data of its own, and warms it up. The one before ends.
+    pub fn restart(&mut self, observe: &mut Observer<'_>) -> Result<(), StudyError> {
+        let order = self.second("once more");
+        let mut started = self.start_second(Arc::clone(&self.workload), order, observe)?;
+        started.name.clone_from(&self.name);
+        started.seconds.set(self.seconds.get());
+        *self = started;
+        Ok(())
+    }
+
     /// Starts a second server like this one, but for a library that is loaded before its others, and variables of its
     /// environment.
     pub fn with_library(

@@ -98,6 +98,26 @@ fn wide_intervals_stay_suspected() {
 }
 
 #[test]
+fn what_limits_one_start_of_a_server_and_not_the_others_does_not_limit_it() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
+    server.noise = 0.002;
+    assert_eq!(studied(&mut server).suspects[0].word, SuspectWord::Limits);
+    assert_eq!(server.restarts, 2, "three starts in all");
+    let mut of_one_start = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
+    (of_one_start.noise, of_one_start.elasticities_of_restarts) = (0.002, Some([0.1, 0.0, 0.0]));
+    let explained = studied(&mut of_one_start);
+    assert_ne!(explained.suspects[0].word, SuspectWord::Limits, "{:#?}", explained.suspects[0]);
+}
+
+#[test]
+fn a_server_that_nothing_seems_to_limit_is_not_started_again() {
+    let mut server = Scripted::new().follows([0.0, 0.0, 0.0]);
+    server.noise = 0.002;
+    studied(&mut server);
+    assert_eq!(server.restarts, 0);
+}
+
+#[test]
 fn a_decided_experiment_is_not_continued() {
     let mut server = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
     server.noise = 0.002;
