@@ -181,7 +181,7 @@ def _percentiles_of_peer(peer: str, connections: int) -> Case:
 
 
 def frozen_us(quantile: float, load: float) -> float:
-    """The response time that this share of requests does not exceed. `crates/truth/src/arithmetic.rs` has the derivation."""
+    """The response time that this share of requests does not exceed."""
     return max(0.0, FREEZE_S - (1 - quantile) * (1 - load) * PERIOD_S) * 1e6
 
 

@@ -11,7 +11,7 @@ use archive::model::{
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
-use bakeoff::study_server::{StudyServer, StudyServers, run_study};
+use bakeoff::study_server::{StudyEnd, StudyServer, StudyServers, run_study};
 use bakeoff::{PlanError, PlannedKind, RunPermissions, RunPlanError, StudyError};
 use load::engine::RunContext;
 use profile::Access;
@@ -19,7 +19,9 @@ use profile::Access;
 use crate::perturbable_loop::LoopError;
 use crate::profile_shares::Watched;
 use crate::studied_server::StudiedServer;
-use crate::study::{StudyProgress, conclude, longest_experiments, longest_plain, plain_slices};
+use crate::study::{
+    PlainFigures, StudyProgress, conclude, longest_experiments, longest_plain, plain_figures, plain_slices,
+};
 use crate::watching::profiling;
 use crate::watching::profiling::ServerProfile;
 use crate::watching::{slow_requests, waiting};
@@ -69,6 +71,27 @@ pub fn explain(
         explain_servers(plan, study, root, &lengths, observe)
     })?;
     Ok(ExplainedRun { unrestored: end.unrestored, ..end.result? })
+}
+
+/// The figures of each server in the order of the plan; or why one could not be loaded.
+pub type LoopFigures = Result<Vec<PlainFigures>, LoopError>;
+
+/// Loads the servers of a plan that explains, and returns their figures of plain slices. Nothing is written.
+pub fn figures_under_load(
+    plan: &Plan,
+    permissions: RunPermissions<'_>,
+    context: &RunContext,
+    observe: &mut Observer<'_>,
+) -> Result<StudyEnd<LoopFigures>, RunPlanError> {
+    let lengths = lengths_of(plan)?;
+    run_study(plan, permissions, context, observe, |study, observe| {
+        let StudyServers { mut servers, client_cpus, .. } = study;
+        let figures = servers.iter_mut().map(|server| {
+            observe(Event::Doing { what: format!("{}: what it says of itself", server.name) });
+            plain_figures(&mut StudiedServer::new(server, &client_cpus), &lengths)
+        });
+        figures.collect()
+    })
 }
 
 /// The lengths of a plan that explains.

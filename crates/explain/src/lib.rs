@@ -7,9 +7,8 @@
 //! | module | its purpose |
 //! |---|---|
 //! | [`perturbable_loop`] | the interface to a server under a closed loop, and what a slice of load reports |
-//! | `explained_run` | servers of a plan, studied and profiled, to a run directory |
+//! | `explained_run` | servers of a plan, studied and profiled, to a run directory; or their figures without a study |
 //! | `explained_trials` | what the trials of a comparison tell without an experiment |
-//! | `figures_under_load` | the figures of servers of a plan, without a study |
 //! | `studied_server` | what a slice of a real server is made of |
 //! | `watching` | profiled slices beside plain ones, a slice in which waits are watched, slow operations beside median ones |
 //! | `profile_shares` | what profiles and waits say of an operation's time, for rules |
@@ -32,7 +31,6 @@ mod experiment;
 mod explained_run;
 mod explained_trials;
 mod figures;
-mod figures_under_load;
 pub mod perturbable_loop;
 mod profile_shares;
 mod resources;
@@ -46,10 +44,9 @@ mod unknown;
 mod watching;
 
 pub use delays::DelayedCall;
-pub use explained_run::{ExplainError, ExplainedRun, explain};
+pub use explained_run::{ExplainError, ExplainedRun, LoopFigures, explain, figures_under_load};
 pub use explained_trials::{explain_trials, trial_figures};
 pub use figures::{CPU_IN_KERNEL, CPU_PER_OPERATION, WAITS_PER_OPERATION, is_of_statistics};
-pub use figures_under_load::{LoopFigures, figures_under_load};
 pub use perturbable_loop::{LoopError, LoopFacts, PerturbableLoop, Perturbation, SliceReading};
 pub use profile_shares::{Watched, WatchedCpu, WatchedWaits};
 pub use study::{PlainFigures, PlainSlices, StudyProgress, conclude, plain_slices};

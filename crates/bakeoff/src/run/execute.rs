@@ -12,10 +12,10 @@ use crate::run::changes;
 use crate::run::error::RunPlanError;
 use crate::run::event::Observer;
 use crate::run::first_block;
+use crate::run::interrupted::FactCheck;
 use crate::run::interrupted::InterruptedRun;
 use crate::run::lab::{FinishedRun, Lab};
 use crate::run::progress::RunProgress;
-use crate::run::resume_check::FactCheck;
 use crate::run::so_far::RunSoFar;
 
 /// Runs the trials of a plan and computes the verdict.

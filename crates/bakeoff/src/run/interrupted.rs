@@ -5,13 +5,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use archive::model::{Facts, PhaseKind, Plan, Trial, TrialStatus};
+use archive::model::{FactChange, Facts, PhaseKind, Plan, Resumption, Trial, TrialStatus};
 use archive::{ArchiveError, Run, RunId, RunWriter, layout};
 use load::hlog;
 use load::record::Micros;
 
 use crate::plan;
 use crate::plan::variant_point::{VariantPoint, variant_points};
+use crate::run::changes;
 use crate::run::so_far::RunSoFar;
 use crate::trial::add_times;
 
@@ -138,4 +139,25 @@ fn measured_window(trial: &Trial) -> Range<Duration> {
     let discarded = seconds(warm_up.discarded_s);
     // After the end of the loop there is the drain.
     discarded.saturating_sub(before)..Duration::try_from_secs_f64(last.length_s).unwrap_or(Duration::MAX)
+}
+
+/// Compares the facts of a resumed run with those of its beginning.
+pub struct FactCheck {
+    /// The run.
+    pub id: RunId,
+    /// Whether the user accepts changes.
+    pub accept_changes: bool,
+    /// Whether the run is a sweep, whose variants have several points.
+    pub is_sweep: bool,
+}
+
+impl FactCheck {
+    /// An error names the serious changes, where they are not accepted.
+    pub fn accept(&self, changes: &[FactChange], accepted: &[Resumption]) -> Result<(), ResumeError> {
+        let serious = changes::serious(changes, accepted);
+        if serious.is_empty() || self.accept_changes {
+            return Ok(());
+        }
+        Err(ResumeError::Changed { id: self.id.clone(), changes: changes::in_words(&serious) })
+    }
 }

@@ -8,8 +8,7 @@ use archive::model::{Plan, Trial, TrialStatus};
 
 use crate::plan::trial_order::{ScheduledTrial, TrialOrder};
 use crate::plan::variant_point::VariantPoint;
-use crate::run::failures::FailureCounts;
-use crate::run::stopping::due;
+use crate::run::stopping::{FailureCounts, due};
 use crate::verdict::input::FinishedTrials;
 use crate::verdict::measure_names::wording;
 

@@ -76,7 +76,7 @@ impl SupervisorStatus {
             SupervisorEvent::Refused { reason } => self.refused = Some(StartError::Refused(reason)),
             SupervisorEvent::Started { pid, supervisor } => self.started = Some((pid, supervisor)),
             SupervisorEvent::Daemonised { pid } => {
-                self.started = self.started.map(|(_, supervisor)| (pid, supervisor))
+                self.started = self.started.map(|(_, supervisor)| (pid, supervisor));
             }
             SupervisorEvent::LogTooLong { reason } => self.log_too_long = Some(reason),
             SupervisorEvent::Exited { exit, killed } => self.exited = Some((exit, killed)),

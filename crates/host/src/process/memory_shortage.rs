@@ -54,7 +54,7 @@ impl MemoryKills {
         let root = Root::new("/");
         let victim = self.victim(Self::read_in(&root), exit)?;
         let limit_bytes =
-            if victim != Victim::ProbablyIt { CgroupLimits::read(&root).memory_bytes } else { None };
+            if victim == Victim::ProbablyIt { None } else { CgroupLimits::read(&root).memory_bytes };
         Some(MemoryShortage { victim, limit_bytes, settings: settings.to_vec() })
     }
 

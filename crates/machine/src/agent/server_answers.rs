@@ -72,7 +72,7 @@ impl Answers<EnsureServers> for Agent {
 
 impl Answers<StartServer> for Agent {
     fn answer(&self, call: StartServer) -> Result<(), CallError> {
-        self.servers.start(call)
+        self.servers.start(&call)
     }
 }
 

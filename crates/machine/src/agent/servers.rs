@@ -127,7 +127,7 @@ impl ServerHost {
     }
 
     /// Starts a server.
-    pub fn start(&self, call: StartServer) -> Result<(), CallError> {
+    pub fn start(&self, call: &StartServer) -> Result<(), CallError> {
         let machine = self.machine()?;
         let workload = self.workload(&call.workload)?;
         let order = call.order(&workload).map_err(|error: VariantError| failed(&error))?;
