@@ -12,7 +12,7 @@ BINARY  ?=
 checks := PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m checks --target $(target)
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-aa bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -125,6 +125,10 @@ bench-truth: packages-bench ## Check the engine and its peers against servers of
 	cargo build --release --locked -p truth --example gaps
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m truth \
 	    --engine $(target)/release/showdown --gaps $(target)/release/examples/gaps $(TRUTH_OPTIONS)
+
+bench-company: packages-bench ## Compare servers beside other programs (as root): continues docs/results/company.md (COMPANY_OPTIONS='--minutes 60')
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m company --showdown $(target)/release/showdown $(COMPANY_OPTIONS)
 
 bench-aa: packages-bench ## Compare a server with itself and with a slower copy (AA_OPTIONS='--minutes 60'): docs/results/aa.md
 	cargo build --release --locked -p showdown

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import aa.page
 import archive.__main__ as archive
+import company.page
 import concurrency.page
 import explain.__main__ as explain
 import faults.__main__ as faults
@@ -55,6 +56,7 @@ def _workloads() -> str:
 PAGES = {
     "aa": _aa,
     "archive": lambda: archive.PAGE.text(RESULTS),
+    "company": lambda: company.page.write(Ledger(RESULTS / "company" / "comparisons.csv", company.page.COLUMNS)),
     "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
     "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
