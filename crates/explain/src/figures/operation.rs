@@ -15,8 +15,7 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
         figures.add("profile.allocator", Some(cpu.allocator), kind, "CPU time in the memory allocator");
         figures.add("profile.collector", Some(cpu.collector), kind, "CPU time in the garbage collector");
         if let Some((name, share)) = &cpu.call {
-            let about =
-                "CPU time of the most expensive system call, not counting read, write and wait calls";
+            let about = "CPU time of the most expensive system call, not counting read, write and wait calls";
             figures.add("profile.call", Some(*share), kind, about);
             figures.add_text("profile.call_name", name.clone());
         }
