@@ -12,7 +12,7 @@ BINARY  ?=
 checks := PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m checks --target $(target)
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release dist install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-aa bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release dist install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-aa bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,10 @@ bench-users: packages-bench ## Compare users with sessions with those of Locust 
 	scripts/install-user-peers $(abspath $(target))/tools
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m users \
 	    --engine $(target)/release/showdown --peers $(abspath $(target))/tools/user-peers/bin $(USERS_OPTIONS)
+
+bench-user-models: packages-bench ## Check open, partly open and closed users against servers of known behaviour: docs/results/user-models.md
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m user_models --engine $(target)/release/showdown $(USER_MODELS_OPTIONS)
 
 bench-truth: packages-bench ## Check the engine and its peers against servers of known behaviour: docs/results/truth.md
 	cargo build --release --locked -p showdown

@@ -75,12 +75,12 @@ def _kill(role: str) -> Callable[[Running], bool]:
 
 
 def in_role(role: str, processes: dict[int, tuple[str, int]]) -> list[int]:
-    """The processes in a role, from the name and the parent of each: the guard, the keeper, the server, or its workers."""
-    keepers = {pid for pid, (name, _) in processes.items() if name == "sd-keeper"}
-    servers = {pid for pid, (name, parent) in processes.items() if parent in keepers and not name.startswith("sd-")}
+    """The processes in a role, from the name and the parent of each: the guard, the supervisor, the server, or its workers."""
+    supervisors = {pid for pid, (name, _) in processes.items() if name == "sd-keeper"}
+    servers = {pid for pid, (name, parent) in processes.items() if parent in supervisors and not name.startswith("sd-")}
     roles = {
         "guard": {pid for pid, (name, _) in processes.items() if name == "sd-guard"},
-        "keeper": keepers,
+        "supervisor": supervisors,
         "server": servers,
         "worker": {pid for pid, (_, parent) in processes.items() if parent in servers},
     }
@@ -183,7 +183,7 @@ FULL = r"(is full|has \d+ MB left): free some space"
 FAULTS: dict[str, Fault] = {
     "kill-showdown": Fault("SIGKILL of showdown", _kill_showdown, {KILLED: "", **FINISHED}),
     "kill-guard": Fault("SIGKILL of the guard", _kill("guard"), {1: STOPPED, **FINISHED}),
-    "kill-keeper": Fault("SIGKILL of the keeper", _kill("keeper"), {1: STOPPED, **FINISHED}),
+    "kill-keeper": Fault("SIGKILL of the supervisor", _kill("supervisor"), {1: STOPPED, **FINISHED}),
     "kill-server": Fault("SIGKILL of the server", _kill("server"), {1: STOPPED, **FINISHED}),
     "kill-worker": Fault("SIGKILL of a worker of the server", _kill("worker"), {1: STOPPED, **FINISHED}, servers=("nginx",)),
     "full-runs": Fault(

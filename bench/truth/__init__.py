@@ -3,7 +3,6 @@
 `python3 -m truth` (with bench/ on PYTHONPATH, as `make bench-truth` does it) measures and writes docs/results/truth.md. A
 stopped bench continues with the same command. docs/METHODOLOGY.md describes how the truth is known.
 
-known       a known server as a process, with its own account
 clients     the command lines of the engine and the peers, and their response times
 cases       every row of the tables: server, load and truth
 report      rows to Markdown

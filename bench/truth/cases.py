@@ -16,11 +16,11 @@ from pathlib import Path
 from statistics import median
 
 from shared.errors import BadRun
+from shared.known import Known
 from shared.markdown import plural
 from shared.store import Row, Store
 
 from . import clients, disturbances
-from .known import Known
 
 _COLUMNS = {
     "percentiles": "client round protocol service share rate_per_s quantile true_us reported_us client_us valid reasons",
@@ -181,7 +181,7 @@ def _percentiles_of_peer(peer: str, connections: int) -> Case:
 
 
 def frozen_us(quantile: float, load: float) -> float:
-    """The response time that this share of requests does not exceed. `crates/truth/src/arithmetic.rs` has the derivation."""
+    """The response time that this share of requests does not exceed."""
     return max(0.0, FREEZE_S - (1 - quantile) * (1 - load) * PERIOD_S) * 1e6
 
 

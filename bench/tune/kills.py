@@ -31,7 +31,7 @@ def kill_once(showdown: Path, commit: str, work: Path) -> dict[str, object]:
     then = SETTING.read_text().strip()
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    # The keeper of a server ends it when its starter is gone.
+    # The supervisor of a server ends it when its starter is gone.
     time.sleep(3)
     ask(showdown, ["undo"], work)
     left = [pid for pid in started if pid != process.pid and Path(f"/proc/{pid}").exists()]

@@ -11,9 +11,9 @@ from pathlib import Path
 from .pool import Job
 
 LONGEST = [
-    "showdown bakeoff tune::a_search_records_what_it_tried_and_leaves_nothing_behind",
-    "showdown bakeoff explain::two_servers_of_a_run_are_set_side_by_side",
-    "showdown bakeoff slow_requests::a_planted_sleep_is_a_step_of_a_slow_request",
+    "showdown bakeoff verbs::tune::a_search_records_what_it_tried_and_leaves_nothing_behind",
+    "showdown bakeoff verbs::explain::two_servers_of_a_run_are_set_side_by_side",
+    "showdown bakeoff verbs::slow_requests::a_planted_sleep_is_a_step_of_a_slow_request",
     "bakeoff unit tests",
 ]
 """What takes longest begins first, so that nothing waits for it in the end. The list of the slowest tests tells what belongs here."""

@@ -209,6 +209,17 @@ export interface UserWalk {
   drawn_delay_s: number | null;
   actual_delay_s: number | null;
   operations: WalkedOperation[];
+  outside?: OutsideOperation[];
+}
+
+/** An operation outside the mix of users. */
+export interface OutsideOperation {
+  name: string;
+  /** `after` the load, or the delay between one and the next. */
+  due: string;
+  requests: number;
+  failed: number;
+  mean_us: number | null;
 }
 
 export interface WalkedOperation {

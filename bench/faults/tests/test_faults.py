@@ -21,8 +21,8 @@ PROCESSES = {
 
 class Roles(unittest.TestCase):
     def test_supervisors_server_and_workers_are_told_apart(self):
-        found = {role: in_role(role, PROCESSES) for role in ("guard", "keeper", "server", "worker")}
-        self.assertEqual(found, {"guard": [11], "keeper": [12], "server": [13], "worker": [14]})
+        found = {role: in_role(role, PROCESSES) for role in ("guard", "supervisor", "server", "worker")}
+        self.assertEqual(found, {"guard": [11], "supervisor": [12], "server": [13], "worker": [14]})
 
 
 class Messages(unittest.TestCase):

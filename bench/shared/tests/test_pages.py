@@ -21,6 +21,8 @@ import truth.cases
 import truth.report
 import tune.page
 import turns.page
+import user_models.report
+import users.report
 import workloads.page
 from peers import tables
 from shared.ledger import Ledger
@@ -66,6 +68,8 @@ PAGES = {
     "sustained": _sustained,
     "truth": lambda: truth.report.page(truth.cases.store(RESULTS / "truth")),
     "tune": _tune,
+    "user-models": lambda: user_models.report.PAGE.text(RESULTS),
+    "users": lambda: users.report.PAGE.text(RESULTS),
     "turns": lambda: turns.page.write(Ledger(RESULTS / "turns" / "comparisons.csv", turns.page.COLUMNS)),
     "workloads": _workloads,
 }

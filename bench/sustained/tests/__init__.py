@@ -1,1 +1,1 @@
-"""Tests of the search that is held."""
+"""Tests of the sustained search."""

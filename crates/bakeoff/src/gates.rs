@@ -135,7 +135,7 @@ fn on_each_machine(input: &GateInput<'_>, check: fn(&WatchedMachine<'_>) -> Gate
     };
     let results = input.machines.iter().map(|machine| {
         let gate = check(machine);
-        let named = machine.name.as_ref().filter(|_| gate.outcome == GateOutcome::Failed);
+        let named = if gate.outcome == GateOutcome::Failed { machine.name.as_ref() } else { None };
         let message = named.map_or_else(|| gate.message.clone(), |name| format!("{name}: {}", gate.message));
         Gate { message, ..gate }
     });

@@ -21,11 +21,11 @@
 mod bottleneck;
 mod cpu_rate;
 mod gates;
-mod hint;
 pub mod limits;
 mod machines;
 mod plan;
 mod run;
+mod search_start;
 mod study;
 #[cfg(test)]
 mod testing;
@@ -34,8 +34,8 @@ mod verdict;
 mod warm_up_loop;
 
 pub use gates::is_broken;
-pub use machines::draw::machines as machines_of;
 pub use machines::hosts::RunHosts;
+pub use machines::kind_assignment::machines as machines_of;
 pub use machines::power::{MeteredServer, RunMeter};
 pub use machines::prepared::PreparedMachines;
 pub use plan::check::{CheckedPlan, check};
@@ -54,8 +54,8 @@ pub use run::interrupted::{InterruptedRun, ResumeError};
 pub use run::lab::FinishedRun;
 pub use run::of_plan::{RunPermissions, resume_run, run_plan};
 pub use study::breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
-pub use study::error::HeldError;
-pub use study::server as held;
-pub use study::slice as held_slice;
+pub use study::error::StudyError;
+pub use study::server as study_server;
+pub use study::slice as study_slice;
 pub use verdict::caveats::ONE_KERNEL;
-pub use verdict::wording::replaced as replaced_sentence;
+pub use verdict::measure_names::replaced as replaced_sentence;

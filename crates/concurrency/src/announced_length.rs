@@ -12,7 +12,7 @@ use wire::http1::{Event, Framing, HeadCache, MAX_HEAD_BYTES, Request, ResponseDe
 use crate::error::ConcurrencyError;
 
 /// How often it looks for an interruption.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The length that the server announces for a file; none where it does not. Its body is not read. The head must be there within
 /// `longest`.
@@ -51,7 +51,7 @@ fn ask(
 ) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + longest;
     let mut stream = TcpStream::connect_timeout(&address, longest)?;
-    stream.set_read_timeout(Some(LOOK))?;
+    stream.set_read_timeout(Some(POLL_INTERVAL))?;
     stream.set_write_timeout(Some(longest))?;
     stream.write_all(request)?;
     let mut head = Vec::new();

@@ -52,7 +52,7 @@ pub enum ConcurrencyError {
         /// How long it must be.
         needed_s: u64,
     },
-    /// This machine, or that of the server, cannot hold so many transfers.
+    /// This machine, or that of the server, cannot carry so many transfers.
     #[error("{wanted} transfers at once are too many: {name} ({value}) allow {allows}: {remedy}")]
     Limit {
         /// How many were asked for.

@@ -44,7 +44,7 @@ pub(crate) fn breaking_point(plan: &PlannedConcurrency, steps: &[ConcurrencyStep
     steps.iter().filter(|step| is_broken(plan, step)).map(|step| step.transfers).min()
 }
 
-/// Where availability crosses the limit: between the most transfers that held and the fewest that broke, on a line from one to the
+/// Where availability crosses the limit: between the most transfers that it carried and the fewest that broke, on a line from one to the
 /// other over the logarithm of their number. Steps are coarser than what they can tell.
 pub(crate) fn crossing(plan: &PlannedConcurrency, steps: &[ConcurrencyStep]) -> Option<f64> {
     let broken = steps.iter().filter(|step| is_broken(plan, step)).min_by_key(|step| step.transfers)?;
@@ -102,8 +102,8 @@ mod tests {
             finer,
             until_availability: 0.5,
             pace_bytes_per_s: 100.0,
-            hold: Duration::from_secs(5),
-            hold_last: Duration::from_secs(5),
+            step_length: Duration::from_secs(5),
+            last_step_length: Duration::from_secs(5),
             begin_per_s: 1e4,
             comfort_availability: 0.999,
             comfort_first_byte: Duration::from_secs(1),

@@ -45,7 +45,7 @@ pub(crate) fn late_reads(step: &ConcurrencyStep) -> String {
     )
 }
 
-/// How far transfers were behind their pace in each second of a hold that had reads.
+/// How far transfers were behind their pace in each second of a step that had reads.
 #[derive(Debug, Default)]
 pub(crate) struct Lateness {
     seconds: Vec<LateSecond>,
@@ -70,8 +70,8 @@ impl Lateness {
         self.lost += second.lost_us as f64 / 1e6 / second.in_progress.max(1) as f64;
     }
 
-    /// The part of the hold by which transfers fell behind from its begin to its end: as much of their pace clients lost. Negative
-    /// where the client caught up; none where the hold was too short to tell.
+    /// The part of the step by which transfers fell behind from its begin to its end: as much of their pace clients lost. Negative
+    /// where the client caught up; none where the step was too short to tell.
     pub fn behind_share(&self) -> Option<f64> {
         let seconds = &self.seconds;
         if seconds.len() < FEWEST_SECONDS {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(limit_us(Duration::from_secs(28), Some(0.0), false), 1_000_000);
     }
 
-    /// The seconds of a hold with a read that is so late, seconds.
+    /// The seconds of a step with a read that is so late, seconds.
     fn lateness(seconds: impl IntoIterator<Item = (u64, f64)>) -> Lateness {
         let mut lateness = Lateness::default();
         for (at, late_s) in seconds {

@@ -2,25 +2,25 @@
 //! long it takes to recover.
 //!
 //! [`plan()`] makes the plan of a run: a server of a workload, or a URL, and the steps. [`run`] checks what this machine can
-//! hold, starts the server with as many workers as its connections need, changes the kernel settings that are too small, rises
+//! carry, starts the server with as many workers as its connections need, changes the kernel settings that are too small, rises
 //! from step to step, and writes the run directory after each one.
 //!
 //! | file | content |
 //! |---|---|
 //! | `plan` | from a request to a plan |
 //! | `usual_steps` | steps where the user says nothing, and the steps of trials |
-//! | `limits`, `preflight` | what this machine can hold, and which settings must change |
+//! | `limits`, `preflight` | what this machine can carry, and which settings must change |
 //! | `client`, `lateness` | whether the client was the limit, and whether it kept to its pace |
 //! | `ladder` | which step comes next |
 //! | `target` | the server, or the URL |
-//! | `step` | one step: rise, hold until steady, what was seen |
+//! | `step` | one step: rise, maintain until steady, what was seen |
 //! | `recovery` | what comes after the break |
 //! | `ran_out` | what ran out, with its evidence |
-//! | `view` | what the steps see of the machine and of the server |
+//! | `observed_server` | what the steps see of the machine and of the server |
 //! | `steps` | all steps, in order |
 //! | `run` | a whole run, and its directory |
 //! | `trials` | the same as the value of a trial of a comparison |
-//! | `words` | the answer in a sentence |
+//! | `sentences` | the answer in a sentence |
 //!
 //! **Goals.** The figures are sums and merged histograms over all processes of the client. The run refuses rather than runs out of
 //! memory. What was measured is kept, however the run ends. **Not goals.** The transfers themselves: `load::transfers`.
@@ -31,18 +31,18 @@ mod error;
 mod ladder;
 mod lateness;
 mod limits;
+mod observed_server;
 mod plan;
 mod preflight;
 mod ran_out;
 mod recovery;
 mod run;
+mod sentences;
 mod step;
 mod steps;
 mod target;
 mod trials;
 mod usual_steps;
-mod view;
-mod words;
 
 pub use error::ConcurrencyError;
 pub use plan::{ConcurrencyRequest, plan};

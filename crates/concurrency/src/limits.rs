@@ -1,4 +1,4 @@
-//! What this machine can hold before anything is opened, and the kernel settings that are too small for it.
+//! What this machine can carry before anything is opened, and the kernel settings that are too small for it.
 //!
 //! The figures of one transfer were measured on Linux 6.18, loopback, with `sendfile` to a slow client
 //! (`docs/decisions/0022-transfers-in-progress.md`).
@@ -230,7 +230,9 @@ pub(crate) fn room(facts: &RoomFacts, demand: &Demand, may_change: bool) -> Room
             "raise net.core.somaxconn, or pass a lower --begin-rate",
         );
     }
-    if let Some(most) = facts.number("net.netfilter.nf_conntrack_max").filter(|_| facts.is_tracking) {
+    if facts.is_tracking
+        && let Some(most) = facts.number("net.netfilter.nf_conntrack_max")
+    {
         let remedy = "raise net.netfilter.nf_conntrack_max, or exempt these connections (NOTRACK)";
         add("tracked connections", most.to_string(), Some(most), false, remedy);
     }

@@ -190,7 +190,7 @@ pub(crate) fn check_steps(steps: &PlannedConcurrency) -> Result<(), ConcurrencyE
         steps if !(1.0..=MOST_PACE).contains(&steps.pace_bytes_per_s) => {
             refuse("give --client-rate from 1 to 1G")
         }
-        steps if !is_length(steps.hold) || !is_length(steps.hold_last) => {
+        steps if !is_length(steps.step_length) || !is_length(steps.last_step_length) => {
             refuse("give --hold from 1s to 24h")
         }
         steps if !(1.0..=1e6).contains(&steps.begin_per_s) => {

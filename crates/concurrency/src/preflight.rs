@@ -1,4 +1,4 @@
-//! What is checked before the first step: what this machine can hold, and the settings that change for the time of the run.
+//! What is checked before the first step: what this machine can carry, and the settings that change for the time of the run.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use machine::Machine;
 use crate::error::ConcurrencyError;
 use crate::limits::{self, Demand, Ends, RoomFacts};
 
-/// What this machine can hold, and that of the server.
+/// What this machine can carry, and that of the server.
 #[derive(Debug)]
 pub(crate) struct Preflight {
     /// Of the machine that has the server, or of this one.
@@ -22,7 +22,7 @@ pub(crate) struct Preflight {
 }
 
 impl Preflight {
-    /// Checks this machine, and has its processes take longer turns. Refuses more than it can hold.
+    /// Checks this machine, and has its processes take longer turns. Refuses more than it can carry.
     pub fn of(steps: &PlannedConcurrency, ends: Ends) -> Result<Self, ConcurrencyError> {
         let host = Host::local();
         let facts = RoomFacts::of(&host.facts(), host.available_memory_share());

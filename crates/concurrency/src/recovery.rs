@@ -22,7 +22,7 @@ impl Climb<'_, '_> {
     /// Lets all clients go, and watches until new ones are answered again, for this long at most.
     pub fn recover(&mut self, after_transfers: u32, longest: Duration) -> Result<Recovery, ConcurrencyError> {
         let began = Instant::now();
-        self.transfers.hold(0, Duration::ZERO);
+        self.transfers.maintain(0, Duration::ZERO);
         let mut good = 0;
         loop {
             let second = self.transfers.next_second()?;

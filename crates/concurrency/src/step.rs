@@ -1,4 +1,4 @@
-//! One step: the number of transfers rises, and is held until it is steady; then what was seen is added up.
+//! One step: the number of transfers rises, and is maintained until it is steady; then what was seen is added up.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ use crate::error::ConcurrencyError;
 use crate::ladder;
 use crate::lateness::{self, Lateness};
 use crate::limits::RESERVE;
-use crate::view::{SERVER, View};
+use crate::observed_server::{ObservedServer, SERVER};
 
 /// A step rises in a second at least: attempts that begin at once are another question.
 const SHORTEST_RISE: Duration = Duration::from_secs(1);
@@ -27,8 +27,8 @@ const SETTLE: Duration = Duration::from_secs(15);
 const STEADY_SHARE: f64 = 0.01;
 const STEADY_SECONDS: usize = 4;
 
-/// A step is held this many times as long as planned at most, if it is not steady before.
-const MOST_HOLDS: u32 = 4;
+/// A step is maintained this many times as long as planned at most, if it is not steady before.
+const MOST_LENGTHS: u32 = 4;
 
 /// Clients a second that come to see whether they are answered.
 pub(crate) const PROBES_PER_S: f64 = 20.0;
@@ -76,7 +76,7 @@ struct Rise {
 /// Where a step is.
 pub(crate) struct Climb<'a, 'o> {
     pub plan: &'a PlannedConcurrency,
-    pub view: &'a View<'a>,
+    pub view: &'a ObservedServer<'a>,
     /// About how long it is from one read of a transfer to the next.
     pub interval: Duration,
     pub transfers: &'a mut Transfers,
@@ -91,22 +91,23 @@ impl Climb<'_, '_> {
         let recorder = self.view.record()?;
         let new = transfers.saturating_sub(self.transfers.wanted());
         let over = Duration::from_secs_f64(f64::from(new) / self.plan.begin_per_s).max(SHORTEST_RISE);
-        self.transfers.hold(transfers, over);
+        self.transfers.maintain(transfers, over);
         let mut rise = TransferSecond::new(0);
         let Rise { took: rise_took, last, mut why } = self.rise(transfers, over, &mut rise)?;
         if why.is_none() {
             why = self.catch_up(transfers, last, &mut rise)?;
         }
 
-        let hold = if transfers >= self.plan.to { self.plan.hold_last } else { self.plan.hold };
+        let shortest =
+            if transfers >= self.plan.to { self.plan.last_step_length } else { self.plan.step_length };
         self.transfers.mark();
         let marked = Instant::now();
-        let mut seen = Held::default();
+        let mut seen = SteadySeconds::default();
         while why.is_none() {
             let second = self.second(transfers, "holding")?;
             seen.add(&second);
             let length = marked.elapsed();
-            if length >= hold && seen.is_steady(transfers) || length >= hold * MOST_HOLDS {
+            if length >= shortest && seen.is_steady(transfers) || length >= shortest * MOST_LENGTHS {
                 break;
             }
             why = self.why_stop();
@@ -126,14 +127,14 @@ impl Climb<'_, '_> {
             None
         };
         if why == Some(Why::Memory) {
-            self.transfers.hold(0, Duration::ZERO);
+            self.transfers.maintain(0, Duration::ZERO);
         }
         let recording = recorder.stop()?;
         let mut step = seen.step(transfers, self.plan.pace_bytes_per_s, &rise);
         step.rise_s = rise_took.as_secs_f64();
         step.is_steady = seen.is_steady(transfers);
         step.advances = advances;
-        // Where reads get less than the window may hold, they are more frequent.
+        // Where reads get less than the window has room for, they are more frequent.
         let interval = step.read_interval_s.map_or(self.interval, Duration::from_secs_f64);
         let is_served_well = ladder::is_served_well(self.plan, &step);
         step.client_late_limit_us =
@@ -220,10 +221,10 @@ impl Climb<'_, '_> {
         let last = |name: &str| recording.column(name).last().map(|(_, value)| value);
         let whole = 0..=u64::MAX;
         let server = |name: &str| format!("{SERVER}.{name}");
-        // The held part is the end of the recording.
+        // The maintained part is the end of the recording.
         let end = recording.samples.last().map_or(0, |sample| sample.t_us);
-        let held = end.saturating_sub((step.hold_s * 1e6) as u64)..=u64::MAX;
-        let cores = |name: &str| recording.mean(&server(name), held.clone());
+        let maintained = end.saturating_sub((step.length_s * 1e6) as u64)..=u64::MAX;
+        let cores = |name: &str| recording.mean(&server(name), maintained.clone());
         step.server_cpu_cores =
             cores("cpu.user").zip(cores("cpu.system")).map(|(user, system)| user + system);
         let above_idle = |rss: f64| (rss - self.baseline.server_bytes).max(0.0) as u64;
@@ -262,8 +263,8 @@ fn counted(recording: &Recording, column: &str) -> u64 {
     sum.round() as u64
 }
 
-/// The seconds in which a number is held.
-struct Held {
+/// The seconds in which a number of transfers is maintained.
+struct SteadySeconds {
     sum: TransferSecond<Micros>,
     seconds: u32,
     attempts: u64,
@@ -276,7 +277,7 @@ struct Held {
     lateness: Lateness,
 }
 
-impl Default for Held {
+impl Default for SteadySeconds {
     fn default() -> Self {
         Self {
             sum: TransferSecond::new(0),
@@ -292,7 +293,7 @@ impl Default for Held {
     }
 }
 
-impl Held {
+impl SteadySeconds {
     fn add(&mut self, second: &TransferSecond<Micros>) {
         self.sum.add_counts(second);
         self.lateness.add(second);
@@ -336,7 +337,7 @@ impl Held {
             attempts: self.attempts,
             successes: self.successes,
             availability: share(self.successes, self.attempts),
-            hold_s: f64::from(self.seconds),
+            length_s: f64::from(self.seconds),
             first_byte: times(&first_byte),
             first_byte_of_rise: times(&rise.times.first_byte),
             completion: times(&self.sum.times.completion),
@@ -373,10 +374,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_adds_up_the_seconds_of_its_hold() {
-        let mut held = Held::default();
+    fn a_step_adds_up_the_seconds_that_it_is_maintained() {
+        let mut seconds = SteadySeconds::default();
         for (in_progress, failing) in [(100, 0), (90, 10), (60, 40), (60, 40), (60, 40), (60, 40)] {
-            held.add(&TransferSecond {
+            seconds.add(&TransferSecond {
                 in_progress,
                 failing,
                 bytes: 50 * in_progress,
@@ -384,9 +385,9 @@ mod tests {
                 empty_reads: in_progress / 2,
                 ..TransferSecond::new(0)
             });
-            assert_eq!(held.is_steady(100), held.seconds == 6, "{}", held.seconds);
+            assert_eq!(seconds.is_steady(100), seconds.seconds == 6, "{}", seconds.seconds);
         }
-        let step = held.step(100, 100.0, &TransferSecond::new(0));
+        let step = seconds.step(100, 100.0, &TransferSecond::new(0));
         assert_eq!((step.attempts, step.successes, step.in_progress), (600, 430, 60));
         assert!((step.availability - 430.0 / 600.0).abs() < 1e-9 && step.pace_share == Some(0.5));
         assert_eq!(step.read_interval_s, Some(2.0), "half of the reads of each second find something");
@@ -394,6 +395,6 @@ mod tests {
 
     #[test]
     fn without_an_attempt_nothing_is_available() {
-        assert_eq!(Held::default().step(5, 1.0, &TransferSecond::new(0)).attempts, 0);
+        assert_eq!(SteadySeconds::default().step(5, 1.0, &TransferSecond::new(0)).attempts, 0);
     }
 }

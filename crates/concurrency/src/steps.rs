@@ -1,5 +1,5 @@
-//! The steps of a run, one after the other, until there is a reason to end; and what they come to. The run directory, and where the
-//! server is from, are left to the callers.
+//! Runs steps until one of them says stop, and collects the result. The run directory, and where the server is from, are left to
+//! the callers.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,11 +11,12 @@ use crate::client::{client_was_the_limit, is_of_client};
 use crate::error::ConcurrencyError;
 use crate::ladder::{self, NextStep};
 use crate::limits::{self, RESERVE};
+use crate::observed_server::{ObservedServer, SERVER};
 use crate::preflight::Preflight;
 use crate::ran_out::{Setting, ran_out};
+use crate::sentences;
+use crate::sentences::Found;
 use crate::step::{Baseline, Climb, StepEnd};
-use crate::view::{SERVER, View};
-use crate::words::{self, Found};
 
 /// Keeps what was found, after each step.
 pub(crate) type Keep<'k> = dyn FnMut(&Concurrency) -> Result<(), ConcurrencyError> + 'k;
@@ -137,7 +138,7 @@ impl Steps<'_> {
                 };
                 found.ran_out = ran_out(&step, &setting);
             }
-            if step.hold_s > 0.0 {
+            if step.length_s > 0.0 {
                 found.steps.push(step);
             }
             self.conclude(found);
@@ -166,7 +167,7 @@ impl Steps<'_> {
         found.breaking_point = ladder::breaking_point(self.plan, &found.steps);
         found.comfortable_point = ladder::comfortable_point(self.plan, &found.steps);
         found.client_limit = found.steps.iter().find(|step| is_of_client(step)).map(|step| step.transfers);
-        found.sentence = words::sentence(&Found {
+        found.sentence = sentences::sentence(&Found {
             variant: &found.variant,
             steps: &found.steps,
             breaking_point: found.breaking_point,
@@ -182,7 +183,7 @@ impl Steps<'_> {
         if let Some(transfers) = last {
             found.recovery = Some(climb.recover(transfers, self.longest_recovery)?);
         } else {
-            climb.transfers.hold(0, Duration::ZERO);
+            climb.transfers.maintain(0, Duration::ZERO);
         }
         Ok(())
     }
@@ -222,7 +223,7 @@ fn interrupted(found: &mut Concurrency) {
 }
 
 /// The memory of the machine and of the idle server.
-pub(crate) fn baseline(view: &View<'_>) -> Result<Baseline, ConcurrencyError> {
+pub(crate) fn baseline(view: &ObservedServer<'_>) -> Result<Baseline, ConcurrencyError> {
     let recorder = view.record()?;
     let recording = recorder.stop()?;
     let last = |name: &str| recording.column(name).last().map(|(_, value)| value);

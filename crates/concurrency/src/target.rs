@@ -22,7 +22,7 @@ use workload::{ServerVariant, VariantError, Workload};
 use crate::announced_length::announced_length;
 use crate::error::ConcurrencyError;
 use crate::limits::Ends;
-use crate::view::View;
+use crate::observed_server::ObservedServer;
 
 /// The number of the server's only start.
 const TRIAL: u32 = 1;
@@ -175,7 +175,7 @@ impl<'m> DownloadTarget<'m> {
         variants.truncate(1);
         let chosen = fit(&workload, &mut variants[0], steps, cpus.len(), of_server)?;
         let mut prepared = PreparedMachines::default();
-        prepared.open(machine, &variants)?;
+        prepared.open(machine, &[variants[0].kernel.clone()])?;
         machine.ensure_servers(&workload, &variants)?;
         let order = ServerOrder {
             trial: TRIAL,
@@ -254,8 +254,8 @@ impl<'m> DownloadTarget<'m> {
     }
 
     /// What the steps see of it.
-    pub fn view(&self) -> View<'_> {
-        View {
+    pub fn view(&self) -> ObservedServer<'_> {
+        ObservedServer {
             machine: self.machine,
             sut: self.sut.as_deref(),
             trial: TRIAL,
@@ -329,7 +329,7 @@ pub(crate) fn for_steps(spec: TransferSpec, steps: &PlannedConcurrency) -> Trans
     TransferSpec { sources, retry_after: spec.retry_after.max(all), ..spec }
 }
 
-/// A transfer lasts longer than a step is held, or there would be none in progress but new ones.
+/// A transfer lasts longer than a step is maintained, or there would be none in progress but new ones.
 pub(crate) fn check_file(
     steps: &PlannedConcurrency,
     file_bytes: Option<u64>,
@@ -337,7 +337,7 @@ pub(crate) fn check_file(
     let Some(file_bytes) = file_bytes else { return Ok(()) };
     let pace_bytes_per_s = steps.pace_bytes_per_s;
     let length_s = file_bytes as f64 / pace_bytes_per_s;
-    let needed_s = steps.hold.as_secs();
+    let needed_s = steps.step_length.as_secs();
     if length_s < needed_s as f64 {
         return Err(ConcurrencyError::ShortFile { file_bytes, pace_bytes_per_s, length_s, needed_s });
     }

@@ -13,12 +13,12 @@ use crate::client::client_was_the_limit;
 use crate::error::ConcurrencyError;
 use crate::ladder;
 use crate::limits::Ends;
+use crate::observed_server::ObservedServer;
 use crate::plan::check_steps;
 use crate::preflight::Preflight;
 use crate::step::{Climb, PROBES_PER_S};
 use crate::steps::{Described, Steps, baseline};
 use crate::target::{check_file, fit, for_steps, knobs};
-use crate::view::View;
 
 /// The recovery is the question of another run: the next step only waits for it.
 const LONGEST_RECOVERY: Duration = Duration::from_secs(20);
@@ -75,8 +75,8 @@ impl BreakingPoint for BreakingPoints {
             (None, _) => found.reasons.push(found.record.ended.clone()),
             (Some(_), Some(why)) => found.client_reasons.push(why),
             (Some(most), None) if found.record.breaking_point.is_none() => {
-                let (held, ended) = (thousands(most.into()), &found.record.ended);
-                let why = format!("{name} did not break with {held} downloads at once: {ended}");
+                let (most, ended) = (thousands(most.into()), &found.record.ended);
+                let why = format!("{name} did not break with {most} downloads at once: {ended}");
                 found.client_reasons.push(why);
             }
             (Some(_), None) => {}
@@ -86,7 +86,7 @@ impl BreakingPoint for BreakingPoints {
 }
 
 impl BreakingPoints {
-    /// What this machine can hold, checked once: while a server runs, less memory is available.
+    /// What this machine can carry, checked once: while a server runs, less memory is available.
     fn preflight(&self, steps: &PlannedConcurrency) -> Result<&Preflight, ConcurrencyError> {
         if let Some(checked) = self.preflight.get() {
             return Ok(checked);
@@ -104,7 +104,7 @@ impl BreakingPoints {
         let spec = TransferSpec::of(&server.load, None, planned.pace_bytes_per_s)?;
         check_file(planned, spec.expect.bytes)?;
         let spec = for_steps(spec, planned);
-        let view = &View {
+        let view = &ObservedServer {
             machine: server.machine,
             sut: Some(server.sut),
             trial: server.trial,

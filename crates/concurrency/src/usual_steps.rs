@@ -25,10 +25,10 @@ pub struct StepsRequest {
     pub until_availability: f64,
     /// The pace of a client, bytes a second.
     pub pace_bytes_per_s: Option<u64>,
-    /// How long a step is held at least.
-    pub hold: Duration,
+    /// How long a step is maintained at least.
+    pub step_length: Duration,
     /// The same of the last step.
-    pub hold_last: Option<Duration>,
+    pub last_step_length: Option<Duration>,
     /// Clients that begin a second, at most.
     pub begin_per_s: f64,
     /// A first byte within this time is comfortable.
@@ -48,8 +48,8 @@ impl StepsRequest {
             finer: self.finer,
             until_availability: self.until_availability,
             pace_bytes_per_s: pace as f64,
-            hold: self.hold,
-            hold_last: self.hold_last.unwrap_or(self.hold),
+            step_length: self.step_length,
+            last_step_length: self.last_step_length.unwrap_or(self.step_length),
             begin_per_s: self.begin_per_s,
             comfort_availability: COMFORT_AVAILABILITY,
             comfort_first_byte: self.comfort_first_byte,
@@ -64,7 +64,7 @@ pub fn steps_of_trials(to: Option<u32>) -> PlannedConcurrency {
     const MOST: u32 = 20_000;
     const FROM: u32 = 100;
     let to = to.unwrap_or(MOST);
-    let hold = Duration::from_secs(4);
+    let step_length = Duration::from_secs(4);
     let request = StepsRequest {
         from: Some(FROM.min(to)),
         to,
@@ -72,8 +72,8 @@ pub fn steps_of_trials(to: Option<u32>) -> PlannedConcurrency {
         finer: 2,
         until_availability: 0.5,
         pace_bytes_per_s: None,
-        hold,
-        hold_last: None,
+        step_length,
+        last_step_length: None,
         begin_per_s: 10_000.0,
         comfort_first_byte: Duration::from_secs(1),
         keep_settings: false,
@@ -81,8 +81,8 @@ pub fn steps_of_trials(to: Option<u32>) -> PlannedConcurrency {
     request.steps()
 }
 
-/// The pace at which so many clients use so many windows at once as a CPU does, and each one at least twice a minute. A read gets a
-/// window.
+/// Bytes a second for each client, so that all clients together empty 20,000 windows a second, and each client at least one in 28 s. A
+/// read empties a window.
 fn usual_pace(transfers: u32) -> u64 {
     const WINDOWS_PER_S: f64 = 20_000.0;
     const LONGEST_S: f64 = 28.0;
@@ -105,6 +105,6 @@ mod tests {
     fn trials_begin_low_and_end_where_the_user_says() {
         let (usual, few) = (steps_of_trials(None), steps_of_trials(Some(50)));
         assert_eq!((usual.from, usual.to, usual.pace_bytes_per_s), (100, 20_000, 1_792.0));
-        assert_eq!((few.from, few.to, few.hold_last), (50, 50, Duration::from_secs(4)));
+        assert_eq!((few.from, few.to, few.last_step_length), (50, 50, Duration::from_secs(4)));
     }
 }

@@ -1,22 +1,25 @@
 //! The experiments: less of one resource, in pairs of slices. Which suspects are tried, and what an elasticity means, is left to
-//! [`crate::study`] and [`crate::words`].
+//! [`crate::study`] and [`crate::classify`].
 
 use std::time::Duration;
 
 use archive::model::{Elasticity, PerturbationOutcome, PerturbedPair};
-use bakeoff::held::ResourceKnob;
+use bakeoff::study_server::ResourceKnob;
 use host::CpuSet;
 use machine::ServerSqueeze;
 use serde::Deserialize;
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::elasticity::{self, ElasticityEstimate, Pair};
 
+use crate::classify;
 use crate::delays::DelayedCall;
-use crate::held_server::{LoopFacts, Perturbation};
-use crate::words;
+use crate::perturbable_loop::{LoopFacts, Perturbation};
 
 /// How often the pairs of an experiment are looked at. The intervals are corrected for it.
 pub(crate) const LOOKS: u32 = 3;
+
+/// A resource limits a server if it limits this many starts of it.
+pub(crate) const LEAST_STARTS: u32 = 3;
 
 /// Of memory, this many times as much is taken: throughput follows what is not in memory, and that grows by less than memory
 /// shrinks. Of data of which 40 % are in memory, a fifth less of it leaves 32 %: only 13 % more are read again.
@@ -46,7 +49,7 @@ pub enum Experiment {
     LongerSleeps,
     /// Name lookups take longer.
     SlowerLookups,
-    /// Locks with waiters are held for longer.
+    /// Locks with waiters are kept locked for longer.
     LongerLocks,
     /// Another program has a part of the server's memory.
     LessMemory,
@@ -116,7 +119,7 @@ impl Experiment {
         }
     }
 
-    /// Whether one resource is a part of the other, so that throughput follows both or neither. What memory does not hold is read
+    /// Whether one resource is a part of the other, so that throughput follows both or neither. What is not in memory is read
     /// from a disk.
     pub(crate) fn overlaps(self, other: Self) -> bool {
         let parts = [[Self::BurnServerCpus, Self::BurnBusiestCpu], [Self::LessMemory, Self::BusierDisk]];
@@ -240,11 +243,13 @@ pub(crate) struct Tried {
     pub(crate) dose: Dose,
     pub(crate) perturbation: Perturbation,
     pub(crate) pairs: Vec<PerturbedPair>,
+    /// In how many starts of the server it was confirmed, beside the first.
+    pub(crate) starts: u32,
 }
 
 impl Tried {
     pub(crate) fn new(experiment: Experiment, dose: Dose, perturbation: Perturbation) -> Self {
-        Self { experiment, dose, perturbation, pairs: Vec::new() }
+        Self { experiment, dose, perturbation, pairs: Vec::new(), starts: 0 }
     }
 
     /// The same with half of the dose, which tells whether the resource has slack. None where half of it cannot be taken.
@@ -255,9 +260,14 @@ impl Tried {
     /// Whether more pairs would not change what this interval says.
     pub(crate) fn is_decided(&self, interval: ConfidenceInterval) -> bool {
         match self.dose {
-            Dose::Full => words::is_decided(interval),
-            Dose::Half => words::tells_slack(interval),
+            Dose::Full => classify::is_decided(interval),
+            Dose::Half => classify::tells_slack(interval),
         }
+    }
+
+    /// Whether it was tried in as many starts as *limits* needs.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.starts + 1 >= LEAST_STARTS
     }
 
     /// What was done, in words.

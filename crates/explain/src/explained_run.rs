@@ -1,6 +1,6 @@
-//! A run that explains: the servers of a plan are held, loaded in plain slices, profiled in turns, watched, and tried with less of
+//! A run that explains: the servers of a plan are up together, loaded in plain slices, profiled in turns, watched, and tried with less of
 //! what is suspected. What was found goes into a run directory. What a study and a profile are is left to
-//! [`study`](mod@crate::study) and [`profiling`](crate::profiling).
+//! [`study`](mod@crate::study) and [`profiling`](crate::watching::profiling).
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -11,17 +11,20 @@ use archive::model::{
 };
 use archive::{ArchiveError, RunWriter};
 use bakeoff::event::{Event, Observer};
-use bakeoff::held::{HeldServer, HeldServers, hold};
-use bakeoff::{HeldError, PlanError, PlannedKind, RunPermissions, RunPlanError};
+use bakeoff::study_server::{StudyEnd, StudyServer, StudyServers, run_study};
+use bakeoff::{PlanError, PlannedKind, RunPermissions, RunPlanError, StudyError};
 use load::engine::RunContext;
 use profile::Access;
 
-use crate::held_server::HoldError;
-use crate::profiling::{self, ServerProfile};
+use crate::perturbable_loop::LoopError;
+use crate::profile_shares::Watched;
 use crate::studied_server::StudiedServer;
-use crate::study::{StudyProgress, conclude, longest_experiments, longest_plain, plain_slices};
-use crate::watched::Watched;
-use crate::{slow_requests, waiting};
+use crate::study::{
+    PlainFigures, StudyProgress, conclude, longest_experiments, longest_plain, plain_figures, plain_slices,
+};
+use crate::watching::profiling;
+use crate::watching::profiling::ServerProfile;
+use crate::watching::{slow_requests, waiting};
 
 /// A run that has explained.
 #[derive(Debug)]
@@ -31,7 +34,7 @@ pub struct ExplainedRun {
     /// What was found.
     pub explanation: Explanation,
     /// How a server ended while it was studied, if one did: less was found.
-    pub ended: Option<HeldError>,
+    pub ended: Option<StudyError>,
     /// Kernel settings that could not be restored, one sentence each.
     pub unrestored: Vec<String>,
 }
@@ -39,7 +42,7 @@ pub struct ExplainedRun {
 /// Why nothing was explained.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
-    /// The servers could not be held.
+    /// The servers could not be loaded.
     #[error(transparent)]
     Run(#[from] RunPlanError),
     /// A server could not be studied.
@@ -48,7 +51,7 @@ pub enum ExplainError {
         /// The variant.
         variant: String,
         /// Why.
-        source: HoldError,
+        source: LoopError,
     },
     /// The run directory cannot be written.
     #[error(transparent)]
@@ -64,10 +67,31 @@ pub fn explain(
     observe: &mut Observer<'_>,
 ) -> Result<ExplainedRun, ExplainError> {
     let lengths = lengths_of(plan)?;
-    let held = hold(plan, permissions, context, observe, |held, observe| {
-        explain_held(plan, held, root, &lengths, observe)
+    let end = run_study(plan, permissions, context, observe, |study, observe| {
+        explain_servers(plan, study, root, &lengths, observe)
     })?;
-    Ok(ExplainedRun { unrestored: held.unrestored, ..held.result? })
+    Ok(ExplainedRun { unrestored: end.unrestored, ..end.result? })
+}
+
+/// The figures of each server in the order of the plan; or why one could not be loaded.
+pub type LoopFigures = Result<Vec<PlainFigures>, LoopError>;
+
+/// Loads the servers of a plan that explains, and returns their figures of plain slices. Nothing is written.
+pub fn figures_under_load(
+    plan: &Plan,
+    permissions: RunPermissions<'_>,
+    context: &RunContext,
+    observe: &mut Observer<'_>,
+) -> Result<StudyEnd<LoopFigures>, RunPlanError> {
+    let lengths = lengths_of(plan)?;
+    run_study(plan, permissions, context, observe, |study, observe| {
+        let StudyServers { mut servers, client_cpus, .. } = study;
+        let figures = servers.iter_mut().map(|server| {
+            observe(Event::Doing { what: format!("{}: what it says of itself", server.name) });
+            plain_figures(&mut StudiedServer::new(server, &client_cpus), &lengths)
+        });
+        figures.collect()
+    })
 }
 
 /// The lengths of a plan that explains.
@@ -80,14 +104,14 @@ pub(crate) fn lengths_of(plan: &Plan) -> Result<PlannedStudy, RunPlanError> {
     }
 }
 
-fn explain_held(
+fn explain_servers(
     plan: &Plan,
-    held: HeldServers<'_>,
+    study: StudyServers<'_>,
     root: &Path,
     lengths: &PlannedStudy,
     observe: &mut Observer<'_>,
 ) -> Result<ExplainedRun, ExplainError> {
-    let HeldServers { mut servers, facts, client_cpus } = held;
+    let StudyServers { mut servers, facts, client_cpus } = study;
     let began = SystemTime::now();
     let count = servers.len();
     let mut slices = Vec::new();
@@ -125,7 +149,7 @@ fn explain_held(
         let slow = slow_requests::trace(&mut servers, lengths, observe);
         slow.unwrap_or_else(|error| refused(count, &error))
     });
-    let ended = servers.iter().find_map(HeldServer::ended);
+    let ended = servers.iter().find_map(StudyServer::ended);
     drop(servers);
     let writer = RunWriter::create(root, plan, began)?;
     writer.facts(&facts)?;
@@ -196,7 +220,7 @@ fn longest_left(lengths: &PlannedStudy, count: usize, left: usize) -> Duration {
 }
 
 /// Why none of the servers was watched, for each of them.
-fn refused<T>(servers: usize, error: &HoldError) -> Vec<Result<T, String>> {
+fn refused<T>(servers: usize, error: &LoopError) -> Vec<Result<T, String>> {
     (0..servers).map(|_| Err(error.to_string())).collect()
 }
 
@@ -219,6 +243,7 @@ fn in_words(progress: &StudyProgress) -> String {
     match progress {
         StudyProgress::Plain { slice, of } => format!("slice {slice} of {of}"),
         StudyProgress::Preparing { of } => format!("preparing less of {of}"),
+        StudyProgress::Restarting => "starting it once more".to_owned(),
         StudyProgress::Pair { perturbation, pair, of } => {
             format!("{perturbation}, pair {pair} of at most {of}")
         }

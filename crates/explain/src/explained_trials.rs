@@ -17,8 +17,8 @@ use host::CpuSet;
 use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
 
 use crate::figures::{self, CPU_IN_KERNEL, CPU_PER_OPERATION};
-use crate::held_server::{LoopFacts, SliceReading};
-use crate::study::glance;
+use crate::perturbable_loop::{LoopFacts, SliceReading};
+use crate::study::suspects_only;
 
 /// The share of a closed loop at its beginning that is not evidence: the server is cold.
 const COLD: f64 = 0.3;
@@ -75,7 +75,7 @@ fn explained(run: &Run, plan: &Plan, variant: &Variant) -> Option<ExplainedServe
         })
         .collect();
     let server_cpus = server_cpus(plan, variant, readings.first()?);
-    Some(glance(&LoopFacts::of_record(&variant.name, connections, server_cpus), &readings))
+    Some(suspects_only(&LoopFacts::of_record(&variant.name, connections, server_cpus), &readings))
 }
 
 /// The last closed loop in which no other server was loaded.

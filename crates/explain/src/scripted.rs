@@ -12,8 +12,8 @@ use workload::ObservedChange;
 
 use crate::delays::DelayedCall;
 use crate::figures::{self, Figures, Plain};
-use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
-use crate::watched::{Watched, WatchedCpu, WatchedWaits};
+use crate::perturbable_loop::{LoopError, LoopFacts, PerturbableLoop, Perturbation, SliceReading};
+use crate::profile_shares::{Watched, WatchedCpu, WatchedWaits};
 
 /// Pages that its plain slices read again for each operation.
 const REFAULTS_PER_OPERATION: f64 = 0.1;
@@ -54,6 +54,9 @@ pub(crate) struct Scripted {
     pub(crate) shortest: Duration,
     /// After this number of slices the server ends.
     pub(crate) ends_after: usize,
+    /// How often it was started once more, and how it follows its resources from then on.
+    pub(crate) restarts: u32,
+    pub(crate) elasticities_of_restarts: Option<[f64; 3]>,
     /// What was asked of it: perturbations in order.
     pub(crate) asked: Vec<Option<Perturbation>>,
     /// The lengths of these slices.
@@ -136,6 +139,8 @@ impl Scripted {
             burner_gets: 0.95,
             shortest: Duration::ZERO,
             ends_after: usize::MAX,
+            restarts: 0,
+            elasticities_of_restarts: None,
             asked: Vec::new(),
             lengths: Vec::new(),
         }
@@ -229,18 +234,24 @@ pub(crate) fn threads(running: f64, waits: &[(WaitKind, f64)]) -> ThreadStates {
     }
 }
 
-impl HeldServer for Scripted {
+impl PerturbableLoop for Scripted {
     fn facts(&self) -> LoopFacts {
         self.facts.clone()
+    }
+
+    fn restart(&mut self, _needed: &[Perturbation]) -> Result<(), LoopError> {
+        self.restarts += 1;
+        self.elasticities = self.elasticities_of_restarts.unwrap_or(self.elasticities);
+        Ok(())
     }
 
     fn slice(
         &mut self,
         perturbation: Option<&Perturbation>,
         length: Duration,
-    ) -> Result<SliceReading, HoldError> {
+    ) -> Result<SliceReading, LoopError> {
         if self.asked.len() >= self.ends_after {
-            return Err(HoldError::ServerEnded("killed by signal 9".to_owned()));
+            return Err(LoopError::ServerEnded("killed by signal 9".to_owned()));
         }
         self.asked.push(perturbation.cloned());
         self.lengths.push(length);

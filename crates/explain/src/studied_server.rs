@@ -6,15 +6,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use bakeoff::HeldError;
-use bakeoff::held::HeldServer as LoadedServer;
+use bakeoff::StudyError;
+use bakeoff::study_server::StudyServer;
 use host::CpuSet;
 use machine::{MachineError, Sampling, ServerObserver};
 use profile::ThreadSamplerOptions;
 use workload::{ObservedChange, ObservedValue, TypedValue};
 
 use crate::delays::{self, Delay, Delayed, DelayedCall, Delays};
-use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
+use crate::perturbable_loop::{LoopError, LoopFacts, PerturbableLoop, Perturbation, SliceReading};
 
 /// How often telemetry is read: a slice of a second has ten readings.
 const TELEMETRY_PERIOD: Duration = Duration::from_millis(100);
@@ -29,9 +29,9 @@ const AFTER_CONNECTING: Duration = Duration::from_millis(300);
 /// has in memory follows slowly.
 const AFTER_SQUEEZING: Duration = Duration::from_secs(1);
 
-/// Least and most time by which a lock is held for longer.
-const SHORTEST_HOLD: Duration = Duration::from_micros(1);
-const LONGEST_HOLD: Duration = Duration::from_millis(50);
+/// Least and most time by which a lock is kept locked for longer.
+const SHORTEST_LOCK: Duration = Duration::from_micros(1);
+const LONGEST_LOCK: Duration = Duration::from_millis(50);
 
 /// After this number of slices in a row in which the server did not answer, its statistics are not asked for any more: each
 /// time takes seconds.
@@ -40,7 +40,7 @@ const MOST_UNANSWERED: u32 = 2;
 /// A server of a plan that is studied.
 pub struct StudiedServer<'s, 'a> {
     /// The server with its load.
-    server: &'s mut LoadedServer<'a>,
+    server: &'s mut StudyServer<'a>,
     /// The CPUs of the client.
     client_cpus: &'s CpuSet,
     /// Whether it is asked what it says of itself.
@@ -48,14 +48,14 @@ pub struct StudiedServer<'s, 'a> {
     /// The slices in a row in which it did not answer, and why.
     unanswered: (u32, Option<String>),
     /// Servers like it but for the value of a knob.
-    others: BTreeMap<(String, i64), LoadedServer<'a>>,
+    others: BTreeMap<(String, i64), StudyServer<'a>>,
     /// A server like it whose calls can be delayed.
-    delayed: Option<(LoadedServer<'a>, Delays)>,
+    delayed: Option<(StudyServer<'a>, Delays)>,
 }
 
 impl<'s, 'a> StudiedServer<'s, 'a> {
     /// A server with its load, and the CPUs of its client.
-    pub fn new(server: &'s mut LoadedServer<'a>, client_cpus: &'s CpuSet) -> Self {
+    pub fn new(server: &'s mut StudyServer<'a>, client_cpus: &'s CpuSet) -> Self {
         let (unanswered, others) = ((0, None), BTreeMap::new());
         Self { server, client_cpus, is_observed: true, unanswered, others, delayed: None }
     }
@@ -67,7 +67,7 @@ impl<'s, 'a> StudiedServer<'s, 'a> {
     }
 
     /// Begins to read what the server says of itself, if it answers.
-    fn observe(&self) -> Result<Option<Observing>, HoldError> {
+    fn observe(&self) -> Result<Option<Observing>, LoopError> {
         if !self.is_observed || self.unanswered.0 >= MOST_UNANSWERED {
             return Ok(None);
         }
@@ -86,23 +86,23 @@ impl<'s, 'a> StudiedServer<'s, 'a> {
     }
 }
 
-impl From<HeldError> for HoldError {
-    fn from(error: HeldError) -> Self {
+impl From<StudyError> for LoopError {
+    fn from(error: StudyError) -> Self {
         match error {
-            HeldError::Interrupted => Self::Interrupted,
-            HeldError::Ended { source, .. } => Self::ServerEnded(source.to_string()),
-            error @ HeldError::Failed { .. } => Self::Failed(Box::new(error)),
+            StudyError::Interrupted => Self::Interrupted,
+            StudyError::Ended { source, .. } => Self::ServerEnded(source.to_string()),
+            error @ StudyError::Failed { .. } => Self::Failed(Box::new(error)),
         }
     }
 }
 
-impl From<MachineError> for HoldError {
+impl From<MachineError> for LoopError {
     fn from(error: MachineError) -> Self {
         Self::Failed(Box::new(error))
     }
 }
 
-impl HeldServer for StudiedServer<'_, '_> {
+impl PerturbableLoop for StudiedServer<'_, '_> {
     fn facts(&self) -> LoopFacts {
         LoopFacts {
             variant: self.server.name.clone(),
@@ -116,7 +116,7 @@ impl HeldServer for StudiedServer<'_, '_> {
         }
     }
 
-    fn prepare(&mut self, perturbation: &Perturbation) -> Result<(), HoldError> {
+    fn prepare(&mut self, perturbation: &Perturbation) -> Result<(), LoopError> {
         match perturbation {
             Perturbation::Knob { name, to, .. } => {
                 if let Entry::Vacant(entry) = self.others.entry((name.clone(), *to)) {
@@ -124,7 +124,7 @@ impl HeldServer for StudiedServer<'_, '_> {
                 }
             }
             Perturbation::Delay { .. } if self.delayed.is_none() => {
-                let delays = Delays::create().map_err(|error| HoldError::Failed(error.into()))?;
+                let delays = Delays::create().map_err(|error| LoopError::Failed(error.into()))?;
                 let (library, file) = (delays.library(), delays.file());
                 let server = self.server.with_library(&library, &[(delays::VARIABLE, &file)], &mut |_| ())?;
                 self.delayed = Some((server, delays));
@@ -136,24 +136,32 @@ impl HeldServer for StudiedServer<'_, '_> {
         Ok(())
     }
 
+    fn restart(&mut self, needed: &[Perturbation]) -> Result<(), LoopError> {
+        // Second servers are other starts, too.
+        self.others.clear();
+        self.delayed = None;
+        self.server.restart(&mut |_| ())?;
+        needed.iter().try_for_each(|perturbation| self.prepare(perturbation))
+    }
+
     fn slice(
         &mut self,
         perturbation: Option<&Perturbation>,
         length: Duration,
-    ) -> Result<SliceReading, HoldError> {
+    ) -> Result<SliceReading, LoopError> {
         let observing = if perturbation.is_none() { self.observe()? } else { None };
         let mut delays = None;
         let server = match perturbation {
             Some(Perturbation::Knob { name, to, .. }) => match self.others.get_mut(&(name.clone(), *to)) {
                 Some(server) => server,
-                None => return Err(HoldError::NotPrepared),
+                None => return Err(LoopError::NotPrepared),
             },
             Some(Perturbation::Delay { .. }) => match &mut self.delayed {
                 Some((server, its)) => {
                     delays = Some(&*its);
                     server
                 }
-                None => return Err(HoldError::NotPrepared),
+                None => return Err(LoopError::NotPrepared),
             },
             Some(Perturbation::Burn { .. } | Perturbation::Connections { .. } | Perturbation::Squeeze(_))
             | None => &mut *self.server,
@@ -239,27 +247,27 @@ impl<'d> Taking<'d> {
         call: DelayedCall,
         share: f64,
         operation: Duration,
-    ) -> Result<Self, HoldError> {
+    ) -> Result<Self, LoopError> {
         // A share less of the speed is more of the time.
         let more = share / (1.0 - share);
         let delay = match call {
             _ if share <= 0.0 => Delay::None,
-            DelayedCall::Unlock => Delay::Time(operation.mul_f64(more).clamp(SHORTEST_HOLD, LONGEST_HOLD)),
+            DelayedCall::Unlock => Delay::Time(operation.mul_f64(more).clamp(SHORTEST_LOCK, LONGEST_LOCK)),
             DelayedCall::Flush | DelayedCall::Sleep | DelayedCall::Lookup => Delay::Share(more),
         };
         let begin = delays.set(call, delay).and_then(|()| delays.done(call));
-        Ok(Self::Delays(delays, call, begin.map_err(|error| HoldError::Failed(error.into()))?, operation))
+        Ok(Self::Delays(delays, call, begin.map_err(|error| LoopError::Failed(error.into()))?, operation))
     }
 
     /// Ends, and says what was left in a slice of so many operations.
-    fn left(self, operations: u64) -> Result<f64, HoldError> {
+    fn left(self, operations: u64) -> Result<f64, LoopError> {
         match self {
             Self::Share(left) => Ok(left),
             Self::Burner(burner) => Ok(burner.stop()?),
             Self::Squeezer(squeezer) => Ok(squeezer.stop()?),
             Self::Delays(delays, call, begin, operation) => {
                 let done = delays.done(call).and_then(|done| delays.set(call, Delay::None).map(|()| done));
-                let done = done.map_err(|error| HoldError::Failed(error.into()))?;
+                let done = done.map_err(|error| LoopError::Failed(error.into()))?;
                 Ok(match call {
                     DelayedCall::Unlock => done.lock_left(begin, operations, operation),
                     DelayedCall::Flush | DelayedCall::Sleep | DelayedCall::Lookup => done.speed_left(begin),

@@ -1,4 +1,4 @@
-//! The study of one held server: plain slices, suspects, experiments, words. What a slice is made of is left to [`HeldServer`];
+//! The study of one server under load: plain slices, suspects, experiments, words. What a slice is made of is left to [`PerturbableLoop`];
 //! writing and printing the result to others.
 //!
 //! Slices of different experiments alternate, and each pair of an experiment has the other order than the one before (ABBA). So
@@ -7,16 +7,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use archive::model::{ExaminedResource, ExplainedServer, HeldLoad, PerturbedPair, PlannedStudy, Unknown};
+use archive::model::{ExaminedResource, ExplainedServer, LoopLoad, PerturbedPair, PlannedStudy, Unknown};
 use stats::describe::Sample;
 use stats::elasticity::ElasticityEstimate;
 
-use crate::experiment::{Dose, Experiment, LOOKS, PlainRates, Tried, USUAL};
+use crate::experiment::{Dose, Experiment, LEAST_STARTS, LOOKS, PlainRates, Tried, USUAL};
 use crate::figures::{Figures, Plain, statistics};
-use crate::held_server::{HeldServer, HoldError, LoopFacts, Perturbation, SliceReading};
+use crate::perturbable_loop::{LoopError, LoopFacts, PerturbableLoop, Perturbation, SliceReading};
+use crate::profile_shares::Watched;
 use crate::rules::Rule;
 use crate::suspects::{self, Suspicion};
-use crate::watched::Watched;
 use crate::{figures, resources, unknown};
 
 /// Experiments that take this many times as long as planned do not go on. Slices can be longer than planned, and what lies between
@@ -75,6 +75,8 @@ pub enum StudyProgress {
         /// The resource of the experiment, such as `the server's workers`.
         of: String,
     },
+    /// The server is started once more.
+    Restarting,
     /// A pair of slices of a perturbation.
     Pair {
         /// The perturbation in words, such as `20 % less of the server's CPUs`.
@@ -98,17 +100,17 @@ pub struct PlainSlices {
 /// A slice that fails ends them; the result then has those before it, and says why. An error is returned only where the first
 /// one fails.
 pub fn plain_slices(
-    server: &mut dyn HeldServer,
+    server: &mut dyn PerturbableLoop,
     lengths: &PlannedStudy,
     progress: &mut dyn FnMut(&StudyProgress),
-) -> Result<PlainSlices, HoldError> {
+) -> Result<PlainSlices, LoopError> {
     let of = lengths.plain_slices;
     let mut slices = PlainSlices { readings: Vec::new(), unknown: Vec::new() };
     for slice in 1..=of {
         progress(&StudyProgress::Plain { slice, of });
         match server.slice(None, lengths.slice) {
             Ok(reading) if reading.operations == 0 && slices.readings.is_empty() => {
-                return Err(HoldError::NoOperation);
+                return Err(LoopError::NoOperation);
             }
             Ok(reading) => slices.readings.push(reading),
             Err(error) if slices.readings.is_empty() => return Err(error),
@@ -131,7 +133,10 @@ pub struct PlainFigures {
 }
 
 /// The figures of a server that is warm, from plain slices. Nothing is suspected or tried.
-pub fn plain_figures(server: &mut dyn HeldServer, lengths: &PlannedStudy) -> Result<PlainFigures, HoldError> {
+pub fn plain_figures(
+    server: &mut dyn PerturbableLoop,
+    lengths: &PlannedStudy,
+) -> Result<PlainFigures, LoopError> {
     let readings = plain_slices(server, lengths, &mut |_| ())?.readings;
     Ok(PlainFigures {
         values: figures::of_slices(&server.facts(), &readings).values(),
@@ -142,7 +147,7 @@ pub fn plain_figures(server: &mut dyn HeldServer, lengths: &PlannedStudy) -> Res
 /// Finds suspects in plain slices and in what was watched since, and tries them. A slice that fails ends the experiments, and the
 /// result says why.
 pub fn conclude(
-    server: &mut dyn HeldServer,
+    server: &mut dyn PerturbableLoop,
     slices: PlainSlices,
     watched: &Watched,
     lengths: &PlannedStudy,
@@ -159,12 +164,7 @@ pub fn conclude(
     let mut tried = study.choose(&suspicions, &figures);
     study.run_experiments(&mut tried);
     let limits = suspects::limits(&tried);
-    let limiting = tried.iter().filter(|tried| limits.contains(&tried.experiment));
-    let mut halves: Vec<Tried> = limiting.filter_map(|tried| tried.half(facts.connections)).collect();
-    if study.unknown.is_empty() {
-        study.run_experiments(&mut halves);
-    }
-    tried.append(&mut halves);
+    study.confirm(&mut tried, &limits, facts.connections);
     let mut unknown = study.unknown;
     unknown.extend(unknown::of(&rules, &figures, &plain));
     explained(&plain, &figures, suspicions, &tried, unknown)
@@ -202,13 +202,13 @@ fn times_longer(found: &ElasticityEstimate, all_pairs: u32) -> f64 {
 }
 
 /// What a slice that failed has ended.
-fn ended_by(what: &str, error: &HoldError) -> Unknown {
+fn ended_by(what: &str, error: &LoopError) -> Unknown {
     Unknown { what: what.to_owned(), why: error.to_string() }
 }
 
 /// Suspects of readings that there are anyway, without an experiment: nothing is more than suspected. What they do not tell, a
 /// study does.
-pub fn glance(facts: &LoopFacts, readings: &[SliceReading]) -> ExplainedServer {
+pub fn suspects_only(facts: &LoopFacts, readings: &[SliceReading]) -> ExplainedServer {
     let watched = Watched::default();
     let plain = Plain { facts, readings, watched: &watched };
     let figures = figures::of(&plain);
@@ -230,7 +230,7 @@ fn explained(
     ExplainedServer {
         variant: plain.facts.variant.clone(),
         sentence: suspects::sentence(&plain.facts.variant, &suspects),
-        held: held(plain, figures),
+        closed_loop: closed_loop(plain, figures),
         resources: resources::table(figures),
         suspects,
         perturbations: tried.iter().map(Tried::outcome).collect(),
@@ -243,9 +243,9 @@ fn explained(
 }
 
 /// The closed loop over the plain slices.
-fn held(plain: &Plain<'_>, figures: &Figures) -> HeldLoad {
+fn closed_loop(plain: &Plain<'_>, figures: &Figures) -> LoopLoad {
     let value = |name: &str| figures.value(name).unwrap_or_default();
-    HeldLoad {
+    LoopLoad {
         connections: value("loop.connections").round() as u32,
         server_cpus: plain.facts.server_cpus.to_string(),
         slices: plain.readings.len() as u32,
@@ -258,9 +258,17 @@ fn held(plain: &Plain<'_>, figures: &Figures) -> HeldLoad {
     }
 }
 
+/// The pairs of an experiment until it is looked at again.
+#[derive(Clone, Copy)]
+struct NextPairs {
+    /// Of each slice.
+    length: Duration,
+    count: u32,
+}
+
 struct Study<'a> {
     facts: LoopFacts,
-    server: &'a mut dyn HeldServer,
+    server: &'a mut dyn PerturbableLoop,
     lengths: &'a PlannedStudy,
     /// How long slices of experiments are: longer than planned where that is too short to decide.
     slice: Duration,
@@ -308,32 +316,95 @@ impl Study<'_> {
 
     /// Pairs of slices until each word is decided, or the last look.
     fn run_experiments(&mut self, tried: &mut [Tried]) {
-        let began = Instant::now();
+        let deadline = self.deadline(tried);
+        for _ in 0..LOOKS {
+            let next: Vec<Option<NextPairs>> = tried.iter().map(|tried| self.next(tried)).collect();
+            if !self.look(tried, &next, deadline) {
+                return;
+            }
+        }
+    }
+
+    /// Tries again what seems to limit the server, in further starts of it: a start has properties of its own, such as where its memory
+    /// lies. Half of the dose is tried where it can be taken, and the whole dose elsewhere. What was not confirmed
+    /// in [`LEAST_STARTS`] starts does not limit.
+    fn confirm(&mut self, tried: &mut Vec<Tried>, limits: &[Experiment], connections: u32) {
+        if limits.is_empty() || !self.unknown.is_empty() {
+            return;
+        }
+        let first = tried.len();
+        let limiting = (0..first).filter(|at| limits.contains(&tried[*at].experiment));
+        let (mut again, mut halves) = (Vec::new(), Vec::new());
+        for at in limiting {
+            match tried[at].half(connections) {
+                Some(half) => halves.push(half),
+                None => again.push(at),
+            }
+        }
+        again.extend(first..first + halves.len());
+        tried.append(&mut halves);
+        let of_these: Vec<Tried> = again.iter().map(|at| tried[*at].clone()).collect();
+        let deadline = self.deadline(&of_these);
+        let needed: Vec<Perturbation> = of_these.into_iter().map(|tried| tried.perturbation).collect();
+        for _ in 1..LEAST_STARTS {
+            (self.progress)(&StudyProgress::Restarting);
+            if let Err(error) = self.server.restart(&needed) {
+                return self.note("whether what limits one start limits another", &error);
+            }
+            // All starts together have the pairs of one look at half of a dose.
+            let in_a_start =
+                |tried: &Tried| NextPairs { length: self.length_of_next(tried), count: self.lengths.pairs };
+            let next: Vec<Option<NextPairs>> =
+                (0..tried.len()).map(|at| again.contains(&at).then(|| in_a_start(&tried[at]))).collect();
+            if !self.look(tried, &next, deadline) {
+                return;
+            }
+            again.iter().for_each(|at| tried[*at].starts += 1);
+        }
+        for _ in 1..LOOKS {
+            let next: Vec<Option<NextPairs>> =
+                (0..tried.len()).map(|at| if at < first { None } else { self.next(&tried[at]) }).collect();
+            if !self.look(tried, &next, deadline) {
+                return;
+            }
+        }
+    }
+
+    /// When these experiments end at the latest.
+    fn deadline(&self, tried: &[Tried]) -> Instant {
         let slices = |tried: &Tried| self.all_pairs(tried.dose) * 2;
         let planned: Duration =
             tried.iter().map(|tried| length_of(tried, self.lengths.slice) * slices(tried)).sum();
-        for _ in 0..LOOKS {
-            // The lengths of the slices; none for an experiment that is decided.
-            let slices: Vec<Option<Duration>> = tried.iter().map(|tried| self.next_length(tried)).collect();
-            for round in 0..self.lengths.pairs * Dose::Half.times_the_pairs() {
-                for (at, tried) in tried.iter_mut().enumerate() {
-                    let is_left = round < self.lengths.pairs * tried.dose.times_the_pairs();
-                    let Some(length) = slices[at].filter(|_| is_left) else { continue };
-                    if began.elapsed() > planned.saturating_mul(MOST_TIMES) {
-                        return self.note_lateness();
-                    }
-                    let pair = tried.pairs.len() as u32 + 1;
-                    let of = self.all_pairs(tried.dose);
-                    (self.progress)(&StudyProgress::Pair { perturbation: tried.title(), pair, of });
-                    // Neighbours in a round have different orders too.
-                    let plain_first = (pair as usize + at) % 2 == 1;
-                    match self.pair(tried, length, plain_first) {
-                        Ok(pair) => tried.pairs.push(pair),
-                        Err(error) => return self.note("the rest of the experiments", &error),
+        Instant::now() + planned.saturating_mul(MOST_TIMES)
+    }
+
+    /// The next pairs of each experiment; none of one that is not tried now. Returns whether the experiments go on.
+    fn look(&mut self, tried: &mut [Tried], next: &[Option<NextPairs>], deadline: Instant) -> bool {
+        let rounds = next.iter().flatten().map(|next| next.count).max().unwrap_or_default();
+        for round in 0..rounds {
+            for (at, tried) in tried.iter_mut().enumerate() {
+                let Some(NextPairs { length, .. }) = next[at].filter(|next| round < next.count) else {
+                    continue;
+                };
+                if Instant::now() > deadline {
+                    self.note_lateness();
+                    return false;
+                }
+                let pair = tried.pairs.len() as u32 + 1;
+                let of = self.all_pairs(tried.dose).max(pair);
+                (self.progress)(&StudyProgress::Pair { perturbation: tried.title(), pair, of });
+                // Neighbours in a round have different orders too.
+                let plain_first = (pair as usize + at) % 2 == 1;
+                match self.pair(tried, length, plain_first) {
+                    Ok(pair) => tried.pairs.push(pair),
+                    Err(error) => {
+                        self.note("the rest of the experiments", &error);
+                        return false;
                     }
                 }
             }
         }
+        true
     }
 
     /// The most pairs of an experiment.
@@ -341,17 +412,19 @@ impl Study<'_> {
         self.lengths.pairs * dose.times_the_pairs() * LOOKS
     }
 
-    /// How long the next slices of this experiment are; none if its word is decided.
-    fn next_length(&self, tried: &Tried) -> Option<Duration> {
+    /// The next pairs of this experiment; none if its word is decided.
+    fn next(&self, tried: &Tried) -> Option<NextPairs> {
+        let is_decided = tried.interval().is_some_and(|interval| tried.is_decided(interval));
+        let count = self.lengths.pairs * tried.dose.times_the_pairs();
+        (!is_decided).then(|| NextPairs { length: self.length_of_next(tried), count })
+    }
+
+    /// How long they are, decided or not.
+    fn length_of_next(&self, tried: &Tried) -> Duration {
         let usual = length_of(tried, self.slice);
-        match tried.estimate() {
-            Some(found) if tried.is_decided(found.interval) => None,
-            Some(found) => {
-                let longest = length_of(tried, self.lengths.slice).mul_f64(LONGEST_TIMES);
-                Some(usual.mul_f64(times_longer(&found, self.all_pairs(tried.dose))).min(longest))
-            }
-            None => Some(usual),
-        }
+        let Some(found) = tried.estimate() else { return usual };
+        let longest = length_of(tried, self.lengths.slice).mul_f64(LONGEST_TIMES);
+        usual.mul_f64(times_longer(&found, self.all_pairs(tried.dose))).min(longest)
     }
 
     fn pair(
@@ -359,7 +432,7 @@ impl Study<'_> {
         tried: &Tried,
         length: Duration,
         plain_first: bool,
-    ) -> Result<PerturbedPair, HoldError> {
+    ) -> Result<PerturbedPair, LoopError> {
         let mut slice = |perturbation| self.server.slice(perturbation, length);
         let without = tried.perturbation.plain();
         let (plain, perturbed) = if plain_first {
@@ -386,7 +459,7 @@ impl Study<'_> {
         self.unknown.push(Unknown { what: "the rest of the experiments".to_owned(), why });
     }
 
-    fn note(&mut self, what: &str, error: &HoldError) {
+    fn note(&mut self, what: &str, error: &LoopError) {
         self.unknown.push(ended_by(what, error));
     }
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use archive::model::{Elasticity, PerturbationOutcome, Suspect, SuspectWord};
 use stats::confidence::ConfidenceInterval;
 
+use crate::classify;
+use crate::classify::HalfDose;
 use crate::experiment::{Dose, Experiment, Tried};
 use crate::figures::Figures;
 use crate::resources;
 use crate::rules::{Finding, Rule, RuleOutcome};
-use crate::words::{self, HalfDose};
 
 /// A rule that holds.
 pub(crate) struct Suspicion<'a> {
@@ -21,7 +22,7 @@ pub(crate) struct Suspicion<'a> {
 pub(crate) fn find<'a>(rules: &'a [Rule], figures: &Figures) -> Vec<Suspicion<'a>> {
     let holds = |rule: &'a Rule| match rule.evaluate(figures) {
         RuleOutcome::Holds(finding) => Some(Suspicion { rule, finding }),
-        RuleOutcome::DoesNotHold | RuleOutcome::NotKnown { .. } => None,
+        RuleOutcome::NotMet | RuleOutcome::NotKnown { .. } => None,
     };
     let mut suspicions: Vec<_> = rules.iter().filter_map(holds).collect();
     // Weak evidence of what is ruled out first comes after strong evidence of what is ruled out later.
@@ -40,15 +41,22 @@ struct Shown {
 }
 
 impl Shown {
-    /// Of each experiment, with what half of its dose has shown.
+    /// Of each experiment, with what half of its dose has shown in further starts of the server.
     fn of(tried: &[Tried]) -> Vec<Self> {
-        let of_dose = |dose: Dose| tried.iter().filter(move |tried| tried.dose == dose);
-        let shown = |full: &Tried| {
-            let half = of_dose(Dose::Half).find(|half| half.experiment == full.experiment);
-            let half = half.map_or(HalfDose::NotPossible, |half| HalfDose::Tried(half.interval()));
-            Self { experiment: full.experiment, outcome: full.outcome(), half }
-        };
-        of_dose(Dose::Full).map(shown).collect()
+        Self::with(tried, |full| {
+            let mut halves = tried.iter().filter(|tried| tried.dose == Dose::Half);
+            match halves.find(|half| half.experiment == full.experiment) {
+                Some(half) if half.is_confirmed() => HalfDose::Tried(half.interval()),
+                None if full.is_confirmed() => HalfDose::NotPossible,
+                Some(_) | None => HalfDose::Tried(None),
+            }
+        })
+    }
+
+    fn with(tried: &[Tried], half: impl Fn(&Tried) -> HalfDose) -> Vec<Self> {
+        let full = tried.iter().filter(|tried| tried.dose == Dose::Full);
+        full.map(|full| Self { experiment: full.experiment, outcome: full.outcome(), half: half(full) })
+            .collect()
     }
 
     fn interval(&self) -> Option<ConfidenceInterval> {
@@ -63,18 +71,18 @@ impl Shown {
         };
         let rivals: Vec<ConfidenceInterval> =
             all.iter().filter(is_rival).filter_map(Self::interval).collect();
-        words::word(self.interval(), self.half, &rivals)
+        classify::word(self.interval(), self.half, &rivals)
     }
 
     /// Whether throughput follows the resource, alone or not.
     fn follows(&self) -> bool {
-        self.interval().is_some_and(|interval| interval.low > words::CLEARED_BELOW)
+        self.interval().is_some_and(|interval| interval.low > classify::CLEARED_BELOW)
     }
 }
 
-/// The experiments whose resources limit, as far as a full dose tells.
+/// The experiments whose resources limit, as far as a full dose in one start of the server tells.
 pub(crate) fn limits(tried: &[Tried]) -> Vec<Experiment> {
-    let all = Shown::of(tried);
+    let all = Shown::with(tried, |_| HalfDose::NotPossible);
     let limits = all.iter().filter(|shown| shown.word(&all) == SuspectWord::Limits);
     limits.map(|shown| shown.experiment).collect()
 }

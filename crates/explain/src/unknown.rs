@@ -1,4 +1,4 @@
-//! What could not be told, and why: silence would read as "no".
+//! What could not be determined, and why. Leaving it out would look like a "no".
 
 use std::collections::BTreeSet;
 

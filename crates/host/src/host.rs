@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::affinity::{self, Core, CpuSet};
-use crate::cgroup::CgroupLimits;
+use crate::control_groups::cgroup::CgroupLimits;
 use crate::doctor::HostEvidence;
 use crate::facts::{self, HostFacts, ProcessFacts};
 use crate::knobs::{self, Knob, KnobChange, Knobs, Restoration};
@@ -15,7 +15,7 @@ use crate::ports;
 use crate::process::{self, ServerCommand, ServerProcess};
 use crate::root::Root;
 use crate::squeeze::{self, Squeeze, SqueezeError, Squeezer};
-use crate::steal;
+use crate::telemetry::steal;
 use crate::telemetry::{self, SampledServer, Sampler};
 
 /// A machine.
@@ -25,30 +25,30 @@ use crate::telemetry::{self, SampledServer, Sampler};
 #[derive(Debug, Clone)]
 pub struct Host {
     root: Root,
-    keeper: PathBuf,
+    supervisor: PathBuf,
 }
 
 impl Host {
-    /// This machine. The current program also runs as the keeper of servers: its `main` calls
-    /// [`crate::keeper_main`].
+    /// This machine. The current program also runs as the supervisor of servers: its `main` calls
+    /// [`crate::supervisor_main`].
     pub fn local() -> Self {
-        Self::local_with_keeper("/proc/self/exe")
+        Self::local_with_supervisor("/proc/self/exe")
     }
 
-    /// This machine, with another program as the keeper of servers.
-    pub fn local_with_keeper(program: impl Into<PathBuf>) -> Self {
+    /// This machine, with another program as the supervisor of servers.
+    pub fn local_with_supervisor(program: impl Into<PathBuf>) -> Self {
         Self::below("/", program)
     }
 
     /// A machine whose `/proc`, `/sys` and `/etc` are below another directory, such as a copy that a test makes.
     /// Processes and ports are always those of this machine.
-    pub fn below(root: impl Into<PathBuf>, keeper: impl Into<PathBuf>) -> Self {
-        Self { root: Root::new(root), keeper: keeper.into() }
+    pub fn below(root: impl Into<PathBuf>, supervisor: impl Into<PathBuf>) -> Self {
+        Self { root: Root::new(root), supervisor: supervisor.into() }
     }
 
     /// Starts a server.
     pub fn start(&self, command: &ServerCommand) -> Result<ServerProcess, process::Error> {
-        process::start(&self.keeper, command)
+        process::start(&self.supervisor, command)
     }
 
     /// Reads the facts of the machine.
@@ -78,7 +78,7 @@ impl Host {
     /// Opens the kernel settings for changes. Old values go to a journal in this directory
     /// ([`knobs::default_journal_dir`]). Changes that a killed process left there are undone first, and returned.
     pub fn knobs(&self, journal_dir: &Path) -> Result<(Knobs, Vec<KnobChange>), knobs::Error> {
-        Knobs::open(&self.root, &self.keeper, journal_dir)
+        Knobs::open(&self.root, &self.supervisor, journal_dir)
     }
 
     /// The value of a kernel setting now.
@@ -157,13 +157,13 @@ impl Host {
 
     /// Takes this share of the time of each of these CPUs, 0 to 0.9, until it is dropped.
     pub fn burn(&self, cpus: &CpuSet, share: f64) -> Result<Squeezer, SqueezeError> {
-        squeeze::burn(&self.keeper, cpus, share)
+        squeeze::burn(&self.supervisor, cpus, share)
     }
 
     /// Takes memory or a disk's time in the control groups of the process `beside`, until it is dropped. Files that are read from
     /// are made once in `directory`, which belongs to this user alone.
     pub fn squeeze(&self, squeeze: Squeeze, beside: u32, directory: &Path) -> Result<Squeezer, SqueezeError> {
-        squeeze::start(&self.root, &self.keeper, squeeze, beside, directory)
+        squeeze::start(&self.root, &self.supervisor, squeeze, beside, directory)
     }
 
     /// The limits of this process's control groups.

@@ -65,8 +65,8 @@
 //! }
 //!
 //! fn main() -> std::process::ExitCode {
-//!     // First of all: this program is its own keeper.
-//!     host::keeper_main(std::env::args_os()).unwrap_or_else(|| match measure() {
+//!     // First of all: this program is its own supervisor.
+//!     host::supervisor_main(std::env::args_os()).unwrap_or_else(|| match measure() {
 //!         Ok(()) => std::process::ExitCode::SUCCESS,
 //!         Err(_) => std::process::ExitCode::FAILURE,
 //!     })
@@ -74,33 +74,30 @@
 //! ```
 
 pub mod affinity;
-mod batch;
-pub mod cgroup;
+mod control_groups;
 pub mod doctor;
 pub mod facts;
+mod files;
 mod host;
-mod keeper;
 pub mod knobs;
-pub mod lock;
-pub mod lock_owner;
+mod locks;
 mod os_release;
-pub mod ownership;
 pub mod packages;
-mod periodic_yield;
 pub mod ports;
 pub mod process;
-pub mod regular_file;
 mod root;
-pub mod scratch;
+mod scheduling;
 pub mod secrets;
 pub mod squeeze;
-mod steal;
+mod supervisor;
 pub mod telemetry;
-mod zone;
 
 pub use affinity::CpuSet;
-pub use batch::schedule_as_batch;
+pub use control_groups::cgroup;
 pub use facts::{HostFacts, ProcessFacts};
+pub use files::{ownership, regular_file, scratch};
 pub use host::Host;
-pub use keeper::keeper_main;
+pub use locks::{lock, lock_owner};
 pub use process::{Readiness, ServerCommand, ServerProcess};
+pub use scheduling::batch::schedule_as_batch;
+pub use supervisor::supervisor_main;

@@ -3,6 +3,7 @@
 //! [`UnixSocket`] is a socket of the file system, [`Endpoint`] the place of a single request outside of a load.
 
 mod endpoint;
+pub mod sources;
 mod unix_socket;
 
 use std::net::{IpAddr, SocketAddr};

@@ -1,7 +1,7 @@
 //! The load engine: arrivals, workers, connections, recording.
 //!
 //! A [`LoadSpec`](spec::LoadSpec) is the input: where the load goes, its operations, and when they begin.
-//! [`engine::run`] runs it and returns an [`LoadOutcome`](engine::LoadOutcome).
+//! [`session::engine::run`] runs it and returns an [`LoadOutcome`](session::engine::LoadOutcome).
 //!
 //! | what to do with an outcome | module |
 //! |---|---|
@@ -69,38 +69,26 @@
 //! ```
 
 pub mod capacity;
-pub mod client;
-mod client_clocks;
-mod client_collectors;
 pub mod clock;
-mod collector;
 pub mod connecting;
-mod division;
 pub mod driver;
 pub mod drivers;
-pub mod engine;
-#[cfg(test)]
-mod example;
-pub mod hlog;
 pub mod inputs;
 mod outcome;
 pub mod output;
-pub mod processes;
 pub mod record;
 pub mod runner;
 pub mod session;
-mod session_processes;
-pub mod slices;
-pub mod sources;
-pub mod spans;
 pub mod spec;
-mod spec_for_clients;
-pub mod summary;
 pub mod tls;
 pub mod transfers;
 pub mod users;
 pub mod validity;
 mod worker;
-mod worker_threads;
+mod worker_groups;
+mod worker_share;
 
-pub use outcome::{IntervalStage, TimedInterval};
+pub use connecting::sources;
+pub use outcome::{IntervalStage, TimedInterval, hlog, spans, summary};
+pub use session::{engine, slices};
+pub use worker_groups::{client, processes};

@@ -1,15 +1,21 @@
 //! One run of the engine: how it is interrupted, its events, its outcome and what can go wrong.
 //! [`session`](crate::session) runs it.
 
+#[cfg(test)]
+pub(crate) mod example;
+pub mod hlog;
+pub mod spans;
+pub mod summary;
+
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use crate::client::{ClientClock, ClockDrift, LoadClient};
 use crate::record::{CompactInterval, DRAIN, ErrorKind, Errors, Interval, SingleOperation};
 use crate::spec::LoadSpec;
-use crate::worker_threads::WorkerThreadsError;
+use crate::worker_groups::client::{ClientClock, ClockDrift, LoadClient};
+use crate::worker_groups::threads::WorkerThreadsError;
 
 pub use crate::worker::WorkerFailure;
 
@@ -148,7 +154,7 @@ pub struct RunContext {
     /// Set to end the run early; what was measured is kept.
     pub interrupted: Arc<AtomicBool>,
     /// Makes the command of a further load process, one that calls
-    /// [`load_process_main`](crate::processes::load_process_main). None: one process must suffice.
+    /// [`load_process_main`](crate::worker_groups::processes::load_process_main). None: one process must suffice.
     pub load_process: Option<Arc<dyn Fn() -> Command + Send + Sync>>,
     /// Machines that make the load, each an equal part. Empty: this machine makes it.
     pub clients: Vec<Arc<dyn LoadClient>>,
@@ -318,7 +324,7 @@ pub type LoadObserver<'a> = dyn FnMut(LoadEvent<'_>) + Send + 'a;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::outcome::example;
 
     #[test]
     fn parts_of_a_session_add_up_and_keep_their_place_in_time() {

@@ -4,6 +4,15 @@
 //! So several servers can be up at once and be loaded in turns, for milliseconds each, without a new connection or a cold
 //! worker at each turn. A whole run is a session with one part.
 
+pub mod background;
+mod clocks;
+mod collector;
+mod collectors;
+pub mod engine;
+mod processes;
+pub mod slices;
+mod spec_for_clients;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,22 +23,22 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 
-use crate::client::{ClientClock, LoadClient};
-use crate::client_clocks::ClientClocks;
-use crate::client_collectors::ClientCollectors;
 use crate::clock::Nanos;
-use crate::collector::{Collector, CompleteInterval};
-use crate::division::share;
 use crate::outcome::{
     ClientOutcome, LoadEvent, LoadObserver, LoadOutcome, RunContext, RunError, TimedInterval, of_client,
 };
-use crate::processes::{connections_a_process, distribute};
 use crate::record::{ConnectionStats, Errors};
-use crate::session_processes::SessionProcesses;
+use crate::session::clocks::ClientClocks;
+use crate::session::collector::{Collector, CompleteInterval};
+use crate::session::collectors::ClientCollectors;
+use crate::session::processes::SessionProcesses;
+use crate::session::spec_for_clients::{check_for_clients, for_clients};
 use crate::spec::{LoadPart, LoadSpec};
-use crate::spec_for_clients::{check_for_clients, for_clients};
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
-use crate::worker_threads::WorkerThreadsError;
+use crate::worker_groups::client::{ClientClock, LoadClient};
+use crate::worker_groups::processes::{connections_a_process, distribute};
+use crate::worker_groups::threads::WorkerThreadsError;
+use crate::worker_share::share;
 
 /// From the order to begin to the begin, so that every worker receives the order in time: of threads, and of processes.
 const LEAD: Duration = Duration::from_millis(2);

@@ -10,11 +10,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::connecting::UnixSocket;
-use crate::division::{mix_seed, share};
 use crate::drivers::ProtocolSpec;
 use crate::inputs::rate::RateProfile;
 use crate::record::SingleLimits;
 use crate::users::UserPlan;
+use crate::users::outside_spec::{Outside, OutsideSpec};
+use crate::worker_share::{mix_seed, share};
 
 /// Gaps between the operations of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,6 +185,9 @@ pub struct LoadSpec {
     /// Users, one a connection, who make the closed loops of this load; none where each operation is independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<UserPlan>,
+    /// What users do outside their mix. The engine leaves it to [`outside_load`](crate::users::outside_load).
+    #[serde(skip)]
+    pub outside: Outside<OutsideSpec>,
     /// The whole load as one part; a session runs others on the same connections.
     pub part: LoadPart,
 }
@@ -253,6 +257,7 @@ impl LoadSpec {
             requests_per_connection: None,
             timeout: Self::TIMEOUT,
             users: None,
+            outside: Outside::default(),
             part: LoadPart {
                 shape: Shape::closed(),
                 warmup: Duration::ZERO,
@@ -327,6 +332,12 @@ impl LoadSpec {
     #[must_use]
     pub fn with_users(self, users: Option<UserPlan>) -> Self {
         Self { users, ..self }
+    }
+
+    /// Changes what users do outside their mix.
+    #[must_use]
+    pub fn with_outside(self, outside: Outside<OutsideSpec>) -> Self {
+        Self { outside, ..self }
     }
 
     /// Changes when operations begin.

@@ -2,6 +2,7 @@
 
 mod channels;
 mod outbox;
+pub mod program_channel;
 mod reader_window;
 mod wait;
 
@@ -22,11 +23,11 @@ use self::outbox::{Outbox, Refused};
 use self::reader_window::ToReader;
 use self::wait::{WaitError, wait};
 use crate::clock::{self, ClockOffset, EXCHANGES, Exchange};
-use crate::error::MachineError;
+use crate::connection::program_channel::{ChannelLink, ProgramInput, ProgramOutput};
+use crate::errors::machine::MachineError;
 use crate::frame::{FrameDecoder, FrameError, encode};
 use crate::host_text::host_text;
 use crate::lock::lock;
-use crate::program_channel::{ChannelLink, ProgramInput, ProgramOutput};
 use crate::protocol::WINDOW;
 use crate::protocol::servers::Interrupt;
 use crate::protocol::{
@@ -246,7 +247,7 @@ impl Connection {
     ) -> Result<(Arrival, crate::protocol::Clocks), MachineError> {
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let message = ToAgent::Request { id, call: call.into() };
-        let frame = encode(&message).map_err(|error| self.odd(&error))?;
+        let frame = encode(&message).map_err(|error| self.protocol_error(&error))?;
         let reply = self.shared.expect(id, C::MOST_BYTES).ok_or_else(|| self.lost())?;
         let sent = clock::read();
         self.shared.send(frame);
@@ -272,19 +273,22 @@ impl Connection {
 
     fn answer<C: Call>(&self, arrival: Arrival) -> Result<C::Answer, MachineError> {
         let document = arrival.document.map_err(|bytes| {
-            self.odd(&format_args!("a reply of {bytes} bytes; {} at most are allowed", C::MOST_BYTES))
+            self.protocol_error(&format_args!(
+                "a reply of {bytes} bytes; {} at most are allowed",
+                C::MOST_BYTES
+            ))
         })?;
         let message = serde_json::from_slice::<AgentMessage<C::Answer>>(&document);
-        match message.map_err(|error| self.odd(&error))? {
+        match message.map_err(|error| self.protocol_error(&error))? {
             AgentMessage::Reply { result, .. } => result.map_err(|source| MachineError::Call {
                 host: self.shared.host.clone(),
                 source: source.in_one_line(),
             }),
-            _ => Err(self.odd(&"no reply")),
+            _ => Err(self.protocol_error(&"no reply")),
         }
     }
 
-    fn odd(&self, why: &dyn std::fmt::Display) -> MachineError {
+    fn protocol_error(&self, why: &dyn std::fmt::Display) -> MachineError {
         MachineError::Protocol { host: self.shared.host.clone(), why: host_text(&why.to_string()) }
     }
 

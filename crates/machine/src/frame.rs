@@ -34,8 +34,11 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     let mut frame = vec![0; HEAD];
     serde_json::to_writer(&mut frame, message)?;
     let bytes = frame.len() - HEAD;
-    let head = u32::try_from(bytes).ok().filter(|_| bytes <= MAX_FRAME_BYTES);
-    frame[..HEAD].copy_from_slice(&head.ok_or(FrameError::TooLong { bytes })?.to_le_bytes());
+    if bytes > MAX_FRAME_BYTES {
+        return Err(FrameError::TooLong { bytes });
+    }
+    let head = u32::try_from(bytes).map_err(|_| FrameError::TooLong { bytes })?;
+    frame[..HEAD].copy_from_slice(&head.to_le_bytes());
     Ok(frame)
 }
 

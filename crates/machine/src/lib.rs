@@ -4,7 +4,7 @@
 //!
 //! The same program runs on both sides. The *controller* is what the user has started. On each host it starts an *agent*, which
 //! is this program under the hidden verb `agent`, and talks to it over the agent's standard input and output. An agent has
-//! all of `host` and `workload`, so files, processes, settings and their keepers stay local to their machine; what crosses
+//! all of `host` and `workload`, so files, processes, settings and their supervisors stay local to their machine; what crosses
 //! the connection is coarse.
 //!
 //! - [`Machine`]: what a run needs of a machine with servers; [`SystemUnderTest`]: what it needs of one server there; [`Probing`]:
@@ -29,46 +29,36 @@
 //! **Non-goals.** No daemon, no scheduler, no file distribution, no second implementation of SSH.
 
 pub mod agent;
-mod call_error;
 pub mod clock;
 mod connection;
-mod error;
+mod errors;
 pub mod frame;
-mod host_entry;
-mod host_problems;
 mod host_text;
-pub mod hosts_file;
+mod hosts;
+mod interface;
 pub mod load_client;
 mod local;
-mod local_error;
 mod lock;
-mod machine;
-mod network_path;
-mod one_kernel;
-mod open_port;
-mod probing;
+mod network;
 pub mod program;
-mod program_channel;
 pub mod protocol;
-mod reach;
 mod remote;
 pub mod survey;
-mod system_under_test;
-mod throughput_span;
 pub mod transport;
 
+pub use connection::program_channel::{ProgramInput, ProgramOutput};
 pub use connection::{Connection, end_all};
-pub use error::MachineError;
-pub use host_entry::{HostEntry, OtherLoopback, PlannedHostError, check_is_one_machine};
-pub use hosts_file::{Hosts, HostsFileError};
+pub use errors::local::LocalError;
+pub use errors::machine::MachineError;
+pub use hosts::agent_access::AgentAccess;
+pub use hosts::host_entry::{HostEntry, OtherLoopback, PlannedHostError, check_is_one_machine};
+pub use hosts::hosts_file;
+pub use hosts::hosts_file::{Hosts, HostsFileError};
+pub use hosts::one_kernel::{THIS_MACHINE, on_one_kernel};
+pub use interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+pub use interface::probing::{Probing, Sampling, ServerSqueeze};
+pub use interface::system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};
 pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalMachine, knob_value};
-pub use local_error::LocalError;
-pub use machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
-pub use network_path::{PathCapacity, Throughput, measure_path, measure_together};
-pub use one_kernel::{THIS_MACHINE, on_one_kernel};
-pub use probing::{Probing, Sampling, ServerSqueeze};
-pub use program_channel::{ProgramInput, ProgramOutput};
-pub use reach::ReachOptions;
+pub use network::network_path::{PathCapacity, Throughput, measure_path, measure_together};
 pub use remote::RemoteMachine;
-pub use system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};

@@ -12,14 +12,14 @@ use load::client::{ClientClock, ClientError, LoadClient, ProcessPipes};
 use load::engine::RunContext;
 
 use crate::connection::Connection;
-use crate::error::MachineError;
-use crate::host_entry::HostEntry;
-use crate::host_problems::host_problems;
+use crate::connection::program_channel::{ProgramInput, ProgramOutput};
+use crate::errors::machine::MachineError;
 use crate::host_text::host_text;
-use crate::hosts_file::Hosts;
-use crate::program_channel::{ProgramInput, ProgramOutput};
+use crate::hosts::agent_access::AgentAccess;
+use crate::hosts::host_entry::HostEntry;
+use crate::hosts::host_entry::host_problems;
+use crate::hosts::hosts_file::Hosts;
 use crate::protocol::{AgentProgram, DescribeClient};
-use crate::reach::ReachOptions;
 use crate::remote::RemoteMachine;
 use crate::transport::OpenProgress;
 
@@ -75,7 +75,7 @@ pub fn named<'h>(hosts: &'h Hosts, names: &[String]) -> Result<Vec<&'h HostEntry
 /// Connects to all clients at the same time.
 pub fn open(
     hosts: &[&HostEntry],
-    options: &ReachOptions,
+    options: &AgentAccess,
     interrupted: &Arc<AtomicBool>,
     observe: &(dyn Fn(&str, OpenProgress) + Sync),
 ) -> Result<Vec<Arc<HostClient>>, MachineError> {
@@ -98,7 +98,7 @@ impl HostClient {
     /// Starts the agent of a host.
     pub fn open(
         host: &HostEntry,
-        options: &ReachOptions,
+        options: &AgentAccess,
         interrupted: &Arc<AtomicBool>,
         observe: &(dyn Fn(&str, OpenProgress) + Sync),
     ) -> Result<Self, MachineError> {

@@ -1,4 +1,4 @@
-//! Locks of shared state that stays whole whatever a thread does with it: a panic elsewhere does not make it unusable.
+//! Locks a mutex and ignores poisoning: no critical section leaves its state half-written, so a panic of another thread changes nothing.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -4,7 +4,6 @@
 //! segment, and are three quarters of a build. The section headers that would point to them are cleared.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -72,10 +71,7 @@ impl Program {
 
 /// The SHA-256 of bytes, in hex.
 pub(crate) fn hex_sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    workload::hex(&Sha256::digest(bytes))
 }
 
 /// The programs for hosts, by architecture as `uname -m` prints it.

@@ -6,6 +6,7 @@
 pub mod servers;
 
 mod programs;
+pub mod throughput_span;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use archive::model::VariantFacts;
 use host::CpuSet;
 use host::doctor::HostFinding;
 use host::facts::HostFacts;
-use host::process::CpuUsed;
+use host::process::{CpuUsed, LogText};
 use host::telemetry::TelemetrySample;
 use load::clock::Nanos;
 use serde::de::DeserializeOwned;
@@ -26,22 +27,22 @@ use self::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, Interrupt, MeasureSteal,
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
     ReadFacts, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, ReadStart, RecordingBegan,
-    RecordingHead, RemoveData, Reserve, Reserved, ServerLog, ServerStart, SetKernelSettings, StartServer,
-    StopServer, TakeWorkload, TryKernelSettings,
+    RecordingHead, RemoveData, Reserve, Reserved, ServerStart, SetKernelSettings, StartServer, StopServer,
+    TakeWorkload, TryKernelSettings,
 };
-pub use crate::call_error::{CallError, ConnectFailure};
+pub use crate::errors::call::{CallError, ConnectFailure};
 use crate::frame::MAX_FRAME_BYTES;
-use crate::machine::{LeftSettings, Room};
-use crate::system_under_test::CpuReading;
-use crate::throughput_span::ThroughputSpan;
+use crate::interface::machine::{LeftSettings, Room};
+use crate::interface::system_under_test::CpuReading;
+use crate::protocol::throughput_span::ThroughputSpan;
 
 pub(crate) use self::programs::WINDOW;
 pub use self::programs::{
     AgentProgram, ClientDescription, DescribeClient, FromProgram, StartProgram, ToProgram,
 };
 
-/// Raised by every change of the messages below.
-pub const PROTOCOL: u32 = 9;
+/// Increment this when a message below changes.
+pub const PROTOCOL: u32 = 10;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -240,7 +241,7 @@ requests! {
     ReadCpuUsed => CpuUsed, FEW;
     ReadRunningCpu => CpuReading, FEW;
     CheckServer => (), FEW;
-    ReadLogs => Vec<ServerLog>, LOGS;
+    ReadLogs => Vec<(String, LogText)>, LOGS;
     StopServer => (), FEW;
     RemoveData => (), FEW;
     BeginRecording => RecordingBegan, FEW;

@@ -133,7 +133,7 @@ fn row(step: &ConcurrencyStep) -> [String; 32] {
         step.successes.to_string(),
         step.availability.to_string(),
         step.rise_s.to_string(),
-        step.hold_s.to_string(),
+        step.length_s.to_string(),
         step.is_steady.to_string(),
         step.first_byte.p50_us.to_string(),
         step.first_byte.p99_us.to_string(),

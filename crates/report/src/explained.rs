@@ -52,13 +52,13 @@ pub(crate) fn render(out: &mut String, explanation: &Explanation) {
 }
 
 fn load(out: &mut String, server: &ExplainedServer) {
-    let held = &server.held;
+    let closed_loop = &server.closed_loop;
     line!(
         out,
         "Held with {} connections in a closed loop: {}/s, mean response time {}.\n",
-        thousands(f64::from(held.connections)),
-        thousands(held.throughput_per_s),
-        words::quantity(held.mean_response_us, "µs")
+        thousands(f64::from(closed_loop.connections)),
+        thousands(closed_loop.throughput_per_s),
+        words::quantity(closed_loop.mean_response_us, "µs")
     );
 }
 

@@ -30,11 +30,11 @@ pub(crate) fn render(explanation: &Explanation) -> Result<String, ReportError> {
 
 fn of_server(server: &ExplainedServer) -> Vec<Row> {
     let variant = server.variant.as_str();
-    let held = &server.held;
+    let closed_loop = &server.closed_loop;
     let of_load = [
-        ("connections", f64::from(held.connections), ""),
-        ("throughput", held.throughput_per_s, "/s"),
-        ("mean response time", held.mean_response_us, "µs"),
+        ("connections", f64::from(closed_loop.connections), ""),
+        ("throughput", closed_loop.throughput_per_s, "/s"),
+        ("mean response time", closed_loop.mean_response_us, "µs"),
     ];
     let mut rows: Vec<Row> = of_load
         .into_iter()

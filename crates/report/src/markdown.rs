@@ -211,6 +211,27 @@ fn users(out: &mut String, verdict: &Verdict) {
             );
         }
         out.push('\n');
+        if !walk.outside.is_empty() {
+            line!(
+                out,
+                "| {}: outside the mix | due | done | failed | mean |\n|---|---|--:|--:|--:|",
+                plain(&variant.name)
+            );
+        }
+        for operation in &walk.outside {
+            let mean = operation.mean_us.map_or("–".to_owned(), |us| format!("{:.2} ms", us / 1e3));
+            line!(
+                out,
+                "| {} | {} | {} | {} | {mean} |",
+                plain(&operation.name),
+                plain(&operation.due),
+                thousands(operation.requests as f64),
+                thousands(operation.failed as f64)
+            );
+        }
+        if !walk.outside.is_empty() {
+            out.push('\n');
+        }
     }
 }
 

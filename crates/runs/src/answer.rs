@@ -85,7 +85,7 @@ impl EndedRun {
         let mut run =
             open(&dir, &result).map_err(|source| RunFailure::Unreadable { dir: dir.clone(), source })?;
         let added = add(&mut run, &result);
-        let costs = prices.filter(|_| run.verdict.is_some());
+        let costs = if run.verdict.is_some() { prices } else { None };
         let costs = costs.map(|prices| prices.costs(std::slice::from_ref(&run))).transpose();
         let costs = costs.map_err(|source| RunFailure::Costs { dir, source })?;
         let report =

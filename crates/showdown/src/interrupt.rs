@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 
 use crate::exit::{INTERRUPTED, print_failure};
 
-/// What the second signal prints: the keepers of the servers and of the settings are processes of their own.
+/// What the second signal prints: the supervisors of the servers and of the settings are processes of their own.
 const AGAIN: &str = "interrupted again: it ends at once. Servers that it started are stopped and kernel settings \
                      are restored without it; files that are left are removed by its next start";
 

@@ -1,6 +1,8 @@
 //! The command line: it parses the arguments and calls one verb. Each verb has a file under `verbs`; `show` lays out
 //! what a verb prints.
 
+mod answer;
+mod args;
 mod color;
 mod exit;
 mod fail_if;
@@ -39,82 +41,82 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     /// Compare servers under real load and report which is faster, by how much, and how sure that is
-    Compare(Box<verbs::bakeoff::CompareArgs>),
+    Compare(Box<verbs::runs::bakeoff::CompareArgs>),
     /// Measure servers over a range of a knob, of connections, or of the offered rate
-    Sweep(Box<verbs::bakeoff::SweepArgs>),
+    Sweep(Box<verbs::runs::bakeoff::SweepArgs>),
     /// Find out what limits a server and where its CPU time goes, or what costs one server more than another
-    Explain(Box<verbs::explain::ExplainArgs>),
+    Explain(Box<verbs::runs::explain::ExplainArgs>),
     /// Try tunings on a server, and keep what fresh trials confirm
-    Tune(Box<verbs::tune::TuneArgs>),
+    Tune(Box<verbs::runs::tune::TuneArgs>),
     /// List the tunings of servers and the kernel: what each sets, when it applies, its risk and its source
-    Tunings(verbs::tunings::TuningsArgs),
+    Tunings(verbs::catalogues::tunings::TuningsArgs),
     /// Restore the kernel settings that a killed run has left
-    Undo(verbs::undo::UndoArgs),
+    Undo(verbs::machines::undo::UndoArgs),
     /// Find how many downloads a server has in progress at once before it breaks, and how long it takes to recover
-    Concurrency(Box<verbs::concurrency::ConcurrencyArgs>),
+    Concurrency(Box<verbs::runs::concurrency::ConcurrencyArgs>),
     /// Run a saved plan
-    Run(verbs::bakeoff::PlanFileArgs),
+    Run(verbs::runs::bakeoff::PlanFileArgs),
     /// Measure the plan of a run again in another session, and combine both answers
-    Confirm(verbs::confirm::ConfirmArgs),
+    Confirm(verbs::runs::confirm::ConfirmArgs),
     /// Go on with a run that was interrupted or killed
-    Resume(verbs::resume::ResumeArgs),
+    Resume(verbs::runs::resume::ResumeArgs),
     /// Print the plan of a comparison, a sweep, an explanation or a run of transfers, without running it
     #[command(subcommand)]
-    Plan(Box<verbs::bakeoff::PlanVerb>),
+    Plan(Box<verbs::runs::bakeoff::PlanVerb>),
     /// Load a server that is already running, and measure its throughput and response time
-    Load(Box<verbs::load::LoadArgs>),
+    Load(Box<verbs::engine::load::LoadArgs>),
     /// List the workloads with their servers and knobs, or create one of your own
-    Workloads(verbs::workloads::WorkloadsArgs),
+    Workloads(verbs::catalogues::workloads::WorkloadsArgs),
     /// Check whether this host is fit for benchmarking, and how to improve it
-    Doctor(verbs::doctor::DoctorArgs),
+    Doctor(verbs::machines::doctor::DoctorArgs),
     /// Measure the power of this host: what has a meter, its watts, and why the rest has none
-    Power(verbs::power::PowerArgs),
+    Power(verbs::machines::power::PowerArgs),
     /// Check that the hosts of a hosts file can be used, and measure the network between them
-    Hosts(verbs::hosts::HostsArgs),
+    Hosts(verbs::machines::hosts::HostsArgs),
     /// Check the load engine on this host against servers of known behaviour
-    Selftest(verbs::selftest::SelftestArgs),
+    Selftest(verbs::engine::selftest::SelftestArgs),
     /// List runs
-    List(verbs::archive::ListArgs),
+    List(verbs::results::archive::ListArgs),
     /// Show one run on the terminal
-    Show(verbs::archive::ShowArgs),
+    Show(verbs::results::archive::ShowArgs),
     /// Write one run as an HTML page, Markdown, CSV or JSON
-    Report(verbs::archive::ReportArgs),
+    Report(verbs::results::archive::ReportArgs),
     /// Show what the variants of runs cost: energy, money, space and carbon
-    Cost(verbs::cost::CostArgs),
+    Cost(verbs::results::cost::CostArgs),
     /// Find the number of servers that carry a load, and how many of one kind replace another
-    Size(verbs::size::SizeArgs),
+    Size(verbs::results::size::SizeArgs),
     /// List published evaluations of servers, and what their figures amount to
-    Published(verbs::published::PublishedArgs),
+    Published(verbs::results::published::PublishedArgs),
     /// Pack a run into one file
-    Export(verbs::archive::ExportArgs),
+    Export(verbs::results::archive::ExportArgs),
     /// Unpack a run from a file
-    Import(verbs::archive::ImportArgs),
+    Import(verbs::results::archive::ImportArgs),
     /// Remove runs for good
-    Rm(verbs::archive::RemoveArgs),
+    Rm(verbs::results::archive::RemoveArgs),
     /// Maintain the index of the runs
     #[command(subcommand)]
-    Archive(verbs::archive::ArchiveVerb),
+    Archive(verbs::results::archive::ArchiveVerb),
     /// Print the completions of a shell
-    Completions(verbs::completions::CompletionsArgs),
+    Completions(verbs::shell::completions::CompletionsArgs),
     /// Print the manual page, or write one for each verb
-    Man(verbs::man::ManArgs),
+    Man(verbs::shell::man::ManArgs),
     /// Generate a part of a load in a process of its own; showdown starts it itself
     #[command(name = load::processes::VERB, hide = true)]
     LoadProcess,
     /// Do on this host what the showdown of another host asks; showdown starts it itself, see docs/decisions/0012-machines-behind-ssh.md
     #[command(hide = true)]
-    Agent(verbs::agent::AgentArgs),
+    Agent(verbs::machines::agent::AgentArgs),
     /// Run a program that generates its own load; workloads such as kv start it, see docs/BYOD.md
     #[command(subcommand, hide = true)]
     Runner(runners::Runner),
     /// Serve HTTP and memcached on one port with a known behaviour, see docs/METHODOLOGY.md
     #[command(name = "__known-server", hide = true)]
-    KnownServer(Box<verbs::known_server::KnownServerArgs>),
+    KnownServer(Box<verbs::engine::known_server::KnownServerArgs>),
 }
 
 fn main() -> ExitCode {
-    // The keeper of a server is this program under a hidden verb. It must not parse, draw or catch signals.
-    if let Some(code) = host::keeper_main(std::env::args_os()) {
+    // The supervisor of a server is this program under a hidden verb. It must not parse, draw or catch signals.
+    if let Some(code) = host::supervisor_main(std::env::args_os()) {
         return code;
     }
     color::apply(color::requested(std::env::args_os()));
@@ -123,39 +125,39 @@ fn main() -> ExitCode {
         Err(error) => return exit::code_of_parsing(&error),
     };
     let result = match cli.verb {
-        Verb::Compare(args) => verbs::bakeoff::compare(&args),
-        Verb::Sweep(args) => verbs::bakeoff::sweep(&args),
-        Verb::Explain(args) => verbs::explain::run(&args),
-        Verb::Tune(args) => verbs::tune::run(&args),
-        Verb::Tunings(args) => verbs::tunings::run(&args),
-        Verb::Undo(args) => verbs::undo::run(&args),
-        Verb::Concurrency(args) => verbs::concurrency::run(&args),
-        Verb::Run(args) => verbs::bakeoff::run(&args),
-        Verb::Confirm(args) => verbs::confirm::run(&args),
-        Verb::Resume(args) => verbs::resume::run(&args),
-        Verb::Plan(verb) => verbs::bakeoff::plan(&verb),
-        Verb::Load(args) => verbs::load::run(&args),
-        Verb::Workloads(args) => verbs::workloads::run(&args),
-        Verb::Doctor(args) => verbs::doctor::run(&args),
-        Verb::Power(args) => verbs::power::run(&args),
-        Verb::Hosts(args) => verbs::hosts::run(&args),
-        Verb::Selftest(args) => verbs::selftest::run(&args),
-        Verb::List(args) => verbs::archive::list(&args),
-        Verb::Show(args) => verbs::archive::show(&args),
-        Verb::Report(args) => verbs::archive::report(&args),
-        Verb::Cost(args) => verbs::cost::run(&args),
-        Verb::Size(args) => verbs::size::run(&args),
-        Verb::Published(args) => verbs::published::run(&args),
-        Verb::Export(args) => verbs::archive::export(&args),
-        Verb::Import(args) => verbs::archive::import(&args),
-        Verb::Rm(args) => verbs::archive::remove(&args),
-        Verb::Archive(verb) => verbs::archive::archive(&verb),
-        Verb::Completions(args) => verbs::completions::run(&args, &Cli::command()),
-        Verb::Man(args) => verbs::man::run(&args, &Cli::command()),
-        Verb::LoadProcess => verbs::load::process(),
-        Verb::Agent(args) => verbs::agent::run(&args),
-        Verb::Runner(runner) => verbs::runner::run(&runner),
-        Verb::KnownServer(args) => verbs::known_server::run(&args),
+        Verb::Compare(args) => verbs::runs::bakeoff::compare(&args),
+        Verb::Sweep(args) => verbs::runs::bakeoff::sweep(&args),
+        Verb::Explain(args) => verbs::runs::explain::run(&args),
+        Verb::Tune(args) => verbs::runs::tune::run(&args),
+        Verb::Tunings(args) => verbs::catalogues::tunings::run(&args),
+        Verb::Undo(args) => verbs::machines::undo::run(&args),
+        Verb::Concurrency(args) => verbs::runs::concurrency::run(&args),
+        Verb::Run(args) => verbs::runs::bakeoff::run(&args),
+        Verb::Confirm(args) => verbs::runs::confirm::run(&args),
+        Verb::Resume(args) => verbs::runs::resume::run(&args),
+        Verb::Plan(verb) => verbs::runs::bakeoff::plan(&verb),
+        Verb::Load(args) => verbs::engine::load::run(&args),
+        Verb::Workloads(args) => verbs::catalogues::workloads::run(&args),
+        Verb::Doctor(args) => verbs::machines::doctor::run(&args),
+        Verb::Power(args) => verbs::machines::power::run(&args),
+        Verb::Hosts(args) => verbs::machines::hosts::run(&args),
+        Verb::Selftest(args) => verbs::engine::selftest::run(&args),
+        Verb::List(args) => verbs::results::archive::list(&args),
+        Verb::Show(args) => verbs::results::archive::show(&args),
+        Verb::Report(args) => verbs::results::archive::report(&args),
+        Verb::Cost(args) => verbs::results::cost::run(&args),
+        Verb::Size(args) => verbs::results::size::run(&args),
+        Verb::Published(args) => verbs::results::published::run(&args),
+        Verb::Export(args) => verbs::results::archive::export(&args),
+        Verb::Import(args) => verbs::results::archive::import(&args),
+        Verb::Rm(args) => verbs::results::archive::remove(&args),
+        Verb::Archive(verb) => verbs::results::archive::archive(&verb),
+        Verb::Completions(args) => verbs::shell::completions::run(&args, &Cli::command()),
+        Verb::Man(args) => verbs::shell::man::run(&args, &Cli::command()),
+        Verb::LoadProcess => verbs::engine::load::process(),
+        Verb::Agent(args) => verbs::machines::agent::run(&args),
+        Verb::Runner(runner) => verbs::engine::runner::run(&runner),
+        Verb::KnownServer(args) => verbs::engine::known_server::run(&args),
     };
     exit::code_of(result)
 }

@@ -29,6 +29,9 @@
 //! assert!(smallest_difference(estimate.blocks, estimate.log_sd, &rule, 0.95).expect("eight blocks") < 0.05);
 //! ```
 //!
+//! Four rooms: `series` has values over time, `sample` a few values without an order, `comparison` two sides or more, `laws` what a
+//! server under load obeys. Their modules have these names outside of the crate:
+//!
 //! | question | module |
 //! |---|---|
 //! | is a trial steady, and from when on? | [`steady`] |
@@ -39,7 +42,7 @@
 //! | what is the ratio of the means, and which starts are far from the others? | [`means`], [`odd_starts`] |
 //! | does a ratio still move within blocks? | [`drift`] |
 //! | what is the ratio over several sessions? | [`sessions`] |
-//! | is a mean above a bound, and which of several claims hold together? | [`one_sided`], [`holm`] |
+//! | is a mean above a bound, and which of several claims are true together? | [`one_sided`], [`holm`] |
 //! | do the means of two independent sides differ? | [`welch`], many at once with [`false_discovery`] |
 //! | what is the variance of each of many alike quantities with few values? | [`moderated`] |
 //! | which difference can a number of blocks detect? | [`power`] |
@@ -72,40 +75,18 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
-pub mod allan;
-pub mod arrivals;
-pub mod autocorrelation;
-pub mod bootstrap;
-pub mod bounded;
+mod comparison;
 pub mod confidence;
 pub mod cost;
-pub mod describe;
-pub mod drift;
-pub mod elasticity;
-pub mod energy_counter;
-pub mod error_budget;
-pub mod expected_width;
-pub mod false_discovery;
-pub mod holm;
-mod least_squares;
-mod level;
-mod location;
-pub mod looks;
-pub mod means;
-pub mod moderated;
-pub mod modes;
-mod mser;
-pub mod multiple;
-pub mod odd_starts;
-pub mod one_sided;
-pub mod power;
-pub mod proportion;
-pub mod quantity;
-pub mod queueing;
-pub mod ratio;
-pub mod sessions;
-pub mod steady;
-pub mod times;
-pub mod usl;
-pub mod verdict;
-pub mod welch;
+mod laws;
+mod sample;
+mod series;
+
+pub use comparison::{
+    bounded, drift, expected_width, false_discovery, holm, looks, means, multiple, power, ratio, sessions,
+    verdict, welch,
+};
+pub use cost::{energy_counter, quantity};
+pub use laws::{arrivals, elasticity, error_budget, queueing, usl};
+pub use sample::{bootstrap, describe, moderated, modes, odd_starts, one_sided, proportion, times};
+pub use series::{allan, autocorrelation, steady};

@@ -13,7 +13,7 @@
 //!
 //! [`selftest`] runs the [`checks`] against such servers in their own processes and classifies this host and this
 //! engine: call [`selftest::run`] with an [`instrument::Instrument`]. A program that uses it must serve under the verb
-//! [`known::child::VERB`], and call `host::keeper_main` first.
+//! [`known::child::VERB`], and call `host::supervisor_main` first.
 //!
 //! **Goals.** Known values that are independent of the engine: exact quantiles, the kernel's clock, another process.
 //!

@@ -12,18 +12,18 @@ use archive::Run;
 use archive::layout::SEARCH;
 use archive::model::{Measure, Plan, ReplacedMeasure, RunLength};
 use bakeoff::event::{Event, Observer};
-use bakeoff::held::StudyEnd;
 use bakeoff::plan_request::{self, PlanRequest};
+use bakeoff::study_server::StudyEnd;
 use bakeoff::{
     FinishedRun, RunPermissions, RunPlanError, replaced_sentence, replacement_before_gains, run_plan,
 };
-use explain::{HeldFigures, PlainFigures, held_figures};
+use explain::{LoopFigures, PlainFigures, figures_under_load};
 use host::Host;
 use load::engine::RunContext;
 use workload::VariantText;
 
 use crate::lab::{LabError, Settings, Stage, StageLoad, StageTrials, TuningLab};
-use crate::reading::{has_text, reading};
+use crate::trial_figures::{has_text, reading};
 
 /// Time under load of a server in a block of a quick search.
 const QUICK_TURNS: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ const QUICK_LOOP: Duration = Duration::from_millis(600);
 
 /// How long a stage waits for another showdown that measures on this machine, and how often it looks.
 const LONGEST_WAIT: Duration = Duration::from_mins(10);
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Runs the trials of a search.
 pub struct BakeoffLab<'a> {
@@ -136,23 +136,23 @@ impl<'a> BakeoffLab<'a> {
         in_a_thread(|| run_plan(plan, permissions, root, context, observe))
     }
 
-    /// Holds the servers of a plan in a thread of its own.
-    fn hold(&mut self, plan: &Plan) -> Result<StudyEnd<HeldFigures>, RunPlanError> {
+    /// Loads the servers of a plan in a thread of its own.
+    fn load_servers(&mut self, plan: &Plan) -> Result<StudyEnd<LoopFigures>, RunPlanError> {
         let Self { permissions, context, observe, .. } = self;
         let permissions = *permissions;
-        in_a_thread(|| held_figures(plan, permissions, context, observe))
+        in_a_thread(|| figures_under_load(plan, permissions, context, observe))
     }
 
-    /// The figures of the baseline, from a server that is held. An error says why there are none.
+    /// The figures of the baseline, from a server under load. An error says why there are none.
     fn watch(&mut self) -> Result<PlainFigures, String> {
         let stage = self.last_stage.as_ref().and_then(|run| run.plan.clone());
         let mut plan = stage.ok_or("the plan of the last stage cannot be read")?;
         plan.variants.truncate(1);
         plan.length = if self.is_quick { RunLength::Quick } else { RunLength::Default };
         let plan = plan_request::explaining(&plan, &[], false).map_err(|error| error.to_string())?;
-        let held = self.when_free(|lab| lab.hold(&plan)).map_err(|error| error.to_string())?;
-        self.unrestored.extend(held.unrestored);
-        let mut figures = held.result.map_err(|error| error.to_string())?;
+        let study = self.when_free(|lab| lab.load_servers(&plan)).map_err(|error| error.to_string())?;
+        self.unrestored.extend(study.unrestored);
+        let mut figures = study.result.map_err(|error| error.to_string())?;
         figures.pop().ok_or_else(|| "no server was held".to_owned())
     }
 
@@ -167,7 +167,7 @@ impl<'a> BakeoffLab<'a> {
             match measure(self) {
                 Err(error) if error.is_taken() && self.measure.is_some() && Instant::now() < until => {
                     self.say(&format!("waiting: {error}"));
-                    thread::sleep(LOOK_AGAIN);
+                    thread::sleep(POLL_INTERVAL);
                     if self.is_interrupted() {
                         return Err(error);
                     }

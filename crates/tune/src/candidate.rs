@@ -10,8 +10,8 @@ use workload::definition::{
 };
 use workload::{TemplateVariables, is_kernel_setting};
 
+use crate::applicable::why_not_fit;
 use crate::condition::{Condition, written};
-use crate::fit::why_not_fit;
 use crate::lab::Settings;
 use crate::tuning::{Durability, Level, Need, Scope, Security, Tuning};
 
@@ -99,7 +99,7 @@ pub fn cpu_mask(cpus: &CpuSet) -> Option<String> {
 /// How much speaks for a tuning, the most first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Evidence {
-    /// Its conditions hold.
+    /// Its conditions are met.
     Holds,
     /// It has none.
     NotNeeded,

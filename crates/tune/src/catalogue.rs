@@ -8,8 +8,8 @@ use host::ownership::{self, OwnershipError};
 use include_dir::{Dir, include_dir};
 use workload::definition::{DefinitionError, SourceText};
 
-use crate::raw;
 use crate::tuning::Tuning;
+use crate::tuning_file;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../tunings");
 
@@ -57,7 +57,7 @@ impl TuningCatalogue {
                 let text = file.contents_utf8().expect("a tuning is text: tests read all of them");
                 let label = Path::new(DIRECTORY).join(file.path());
                 let source = SourceText { file: &label.to_string_lossy(), text };
-                raw::read(&id_of(file.path()), source)
+                tuning_file::read(&id_of(file.path()), source)
                     .unwrap_or_else(|error| panic!("a test reads all: {error}"))
             })
             .collect();
@@ -115,7 +115,7 @@ fn read_file(path: &Path) -> Result<Tuning, CatalogueError> {
         return Err(CatalogueError::TooLong(path.to_owned()));
     }
     let text = fs::read_to_string(path).map_err(unreadable)?;
-    Ok(raw::read(&id_of(path), SourceText { file: &path.to_string_lossy(), text: &text })?)
+    Ok(tuning_file::read(&id_of(path), SourceText { file: &path.to_string_lossy(), text: &text })?)
 }
 
 fn id_of(path: &Path) -> String {

@@ -13,7 +13,7 @@
 //! | `request`, `tunable` | what is asked of a search, and the server that it names |
 //! | `search_run`, `situation_here` | a whole search on this machine, from a request to a run directory |
 //! | `pair` | two servers, and the comparison of their best |
-//! | [`menu`] | tunings as a list for people and programs |
+//! | [`listed`] | tunings as a list for people and programs |
 //! | [`catalogue`] | the tunings that come with the program, and the user's own |
 //!
 //! **Goals.** A headline rests on fresh blocks alone. What is kept gains more than 1 % and the noise of the host. Every tuning has its source, its risk and the knob that it needs. An error in a file names file, line and what is
@@ -25,31 +25,31 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+mod applicable;
 pub mod bakeoff_lab;
 pub mod candidate;
 pub mod catalogue;
 mod condition;
 mod error;
-mod fit;
 pub mod lab;
-pub mod menu;
+pub mod listed;
 mod one_sided;
 mod pair;
-mod raw;
-mod reading;
 pub mod record;
 mod request;
 pub mod search;
 mod search_run;
 mod situation_here;
+mod trial_figures;
 mod tunable;
 pub mod tuning;
+mod tuning_file;
 
+pub use applicable::why_not_fit;
 pub use candidate::{Candidate, NotTried, Situation, choose, knobs_as_tunings};
 pub use catalogue::{CatalogueError, TuningCatalogue, own_folder};
 pub use condition::Condition;
 pub use error::TuneError;
-pub use fit::why_not_fit;
 pub use lab::{LabError, TuningLab};
 pub use one_sided::one_sided;
 pub use pair::{comparison_of_best, searches_of_two};

@@ -54,7 +54,7 @@ fn comparison(request: &TuneRequest, servers: [&str; 2]) -> Result<Plan, PlanErr
         ..request.of_trials()
     };
     let plan = match plan_request::plan(&asked, &Host::local()) {
-        // Operations one at a time take as long as they take: the preset has a number of blocks.
+        // Measures of operations one at a time have no time limit: use the preset's blocks.
         Err(PlanError::NoTimeLimit) => {
             plan_request::plan(&PlanRequest { time: None, ..asked }, &Host::local())
         }

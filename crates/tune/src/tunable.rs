@@ -7,9 +7,9 @@ use host::Host;
 use workload::definition::ServerDefinition;
 use workload::{Catalogue, VariantError, VariantText};
 
+use crate::applicable::why_not_fit;
 use crate::catalogue::TuningCatalogue;
 use crate::error::TuneError;
-use crate::fit::why_not_fit;
 use crate::request::TuneRequest;
 use crate::tuning::Tuning;
 

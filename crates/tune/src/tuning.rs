@@ -1,5 +1,5 @@
 //! A tuning: settings to try for a server, what calls for them, what they risk, and where they come from. Reading its file is left
-//! to [`crate::raw`].
+//! to [`crate::tuning_file`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct Tuning {
     pub scope: Scope,
     /// What it needs.
     pub needs: Vec<Need>,
-    /// What calls for it: all conditions hold. Without one, it is worth a try anywhere.
+    /// What calls for it: all conditions are met. Without one, it is worth a try anywhere.
     pub when: Vec<Condition>,
     /// What speaks against it: one condition holds.
     pub unless: Vec<Condition>,

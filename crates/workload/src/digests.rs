@@ -94,7 +94,8 @@ pub(crate) fn of_program(path: &Path) -> io::Result<String> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes in hex, as digests are written.
+pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
         write!(text, "{byte:02x}").expect("text in memory is written");

@@ -68,6 +68,7 @@ mod variant;
 
 pub use catalogue::{Catalogue, DIRECTORY, LookupError};
 pub use definition::{BINARY, Knob, ServerDefinition, TypedValue, Workload};
+pub use digests::hex;
 pub use folder::{DEFINITION, Folder};
 pub use instance::{
     ConfigurationError, EffectiveConfigFile, Instance, InstanceError, ObservedChange, ObservedValue,

@@ -9,14 +9,15 @@ use host::packages::{Dependency, Error};
 use crate::definition::{
     PreloadedAllocator, ServerDefinition, TypedValue, Workload, named_program, own_build,
 };
-use crate::instance::{InstanceError, certificate};
+use crate::instance::InstanceError;
+use crate::instance::private::certificate;
 use crate::variant::ServerVariant;
 
 impl ServerDefinition {
     /// What it needs of the system where these knobs are set: its program, its needs, and the library of an allocator. A program
     /// that is started by its path, or that is a build of the user's own, is there.
     pub fn dependencies(&self, knobs: &BTreeMap<String, TypedValue>) -> Vec<Dependency> {
-        let program = named_program(&self.start).filter(|_| own_build(knobs).is_none());
+        let program = if own_build(knobs).is_none() { named_program(&self.start) } else { None };
         let program = program.map(|name| Dependency::program(name, self.packages.clone()));
         let needs = self.needs.iter().filter(|need| need.applies(knobs));
         let allocator = PreloadedAllocator::of(knobs).and_then(|allocator| allocator.library());

@@ -11,10 +11,13 @@ use load::drivers::ProtocolSpec;
 use load::drivers::password::PasswordSource;
 use load::drivers::protocol::ServerAccess;
 use load::spec::{KeyProof, LoadSpec, Shape, TlsSpec, Trust};
+use load::users::outside_spec::Outside;
 
 use crate::definition::{CERTIFICATE, DatabaseAccount, ServerDefinition, Workload};
-use crate::instance::certificate::trusted_by_client;
 use crate::names::UnknownName;
+
+/// The server name of a certificate of a start, which the client sends and checks.
+pub const CERTIFIED_NAME: &str = "localhost";
 
 /// What only the start of a server knows.
 #[derive(Clone, Debug)]
@@ -54,8 +57,14 @@ impl StartedServer {
             None => workload.load.mix.clone(),
             Some(name) => workload.only(name)?,
         };
+        let access = self.access(workload, server);
+        Ok(server.protocol.spec(&mix, &access).expect("the server's protocol has the mix of the load"))
+    }
+
+    /// What a client needs to know of the server.
+    fn access(&self, workload: &Workload, server: &ServerDefinition) -> ServerAccess {
         let DatabaseAccount { user, database } = server.account.clone().unwrap_or_default();
-        let access = ServerAccess {
+        ServerAccess {
             authority: self.address().to_string(),
             user,
             database,
@@ -65,8 +74,7 @@ impl StartedServer {
             folder: workload.folder.directory().map(Path::to_owned),
             // The password is of this start, and protects nothing else.
             may_send_cleartext: !self.address().ip().is_loopback(),
-        };
-        Ok(server.protocol.spec(&mix, &access).expect("the server's protocol has the mix of the load"))
+        }
     }
 
     /// A closed loop of the mix, or of the operation of this name, on one thread and without an end; visits arrive, if the users do not
@@ -86,9 +94,13 @@ impl StartedServer {
             identity: None,
         });
         let tls = self.certificate.as_deref().map(trusted_by_client);
-        // One operation alone has no walk.
-        let users = workload.load.users.clone().filter(|_| only.is_none());
-        let visits = workload.load.visits.clone().filter(|_| only.is_none());
+        // One operation alone has no walk, and nothing beside it.
+        let users = if only.is_none() { workload.load.users.clone() } else { None };
+        let outside = match only {
+            None => workload.load.outside.specs(server.protocol, &self.access(workload, server)),
+            Some(_) => Outside::default(),
+        };
+        let visits = if only.is_none() { workload.load.visits.clone() } else { None };
         let shape = visits.map(|visits| Shape::Open { rate: visits.rate, arrivals: visits.arrivals });
         Ok(LoadSpec::closed(protocol, self.address(), workload.load.connections)
             .with_addresses(self.addresses.clone())
@@ -97,7 +109,19 @@ impl StartedServer {
             .with_duration(None)
             .with_timeout(workload.load.timeout)
             .with_users(users)
+            .with_outside(outside)
             .with_shape(shape.unwrap_or(Shape::closed()))
             .with_seed(self.seed))
+    }
+}
+
+/// The client's side of a certificate in this file. The client always offers to resume a session; the server accepts or declines.
+pub fn trusted_by_client(certificate: &Path) -> TlsSpec {
+    TlsSpec {
+        server_name: CERTIFIED_NAME.to_owned(),
+        resumption: true,
+        trust: Trust::File(certificate.to_string_lossy().into_owned()),
+        proof: KeyProof::Once,
+        identity: None,
     }
 }

@@ -5,7 +5,7 @@ import { counted, number } from "../derive/format";
 import { breakable } from "../dom";
 import type { RequestStep, TracedRequest } from "../explained";
 import { terms } from "../terms";
-import { us } from "../sections/profile";
+import { us } from "../sections/explanation/profile";
 import { figure } from "./figure";
 import { draw, niceTicks, ticksFor } from "./plot";
 

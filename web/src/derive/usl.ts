@@ -1,5 +1,5 @@
 // The universal scalability law of a sweep: its curve, or in words why it was not fitted.
-// The formula is that of crates/stats/src/usl.rs: X(N) = γN / (1 + α(N − 1) + βN(N − 1)), after Gunther.
+// The formula is that of crates/stats/src/laws/usl.rs: X(N) = γN / (1 + α(N − 1) + βN(N − 1)), after Gunther.
 
 import type { UslFit, UslRefusal } from "../model";
 import { number, percent } from "./format";

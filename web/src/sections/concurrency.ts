@@ -9,7 +9,7 @@ import { breakable, el, table, type Child } from "../dom";
 import type { Report } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
-import { question, state } from "./verdict";
+import { question, state } from "./comparison/verdict";
 
 /** Whether a run raises the number of transfers, or was to do so. */
 export function isOfTransfers({ plan, concurrency }: Report): boolean {

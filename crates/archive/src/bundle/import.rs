@@ -47,7 +47,7 @@ const MAX_AHEAD: Duration = Duration::from_hours(48);
 /// Maximum size of a file in the folder of a trial. Logs are the largest.
 const MAX_TRIAL_FILE_BYTES: u64 = 1 << 30;
 
-/// Maximum length of a path in the file: what POSIX ustar can hold, with the slash between its two parts.
+/// Maximum length of a path in the file: what POSIX ustar has room for, with the slash between its two parts.
 const MAX_PATH_BYTES: usize = 256;
 
 /// Adds the run in `file` to `root`.

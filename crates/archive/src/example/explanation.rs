@@ -6,7 +6,7 @@ use crate::{
     id::RunId,
     model::{
         CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation,
-        ExplanationBasis, Figure, FrameCost, FrameDifference, HeldLoad, Measure, PerturbationOutcome,
+        ExplanationBasis, Figure, FrameCost, FrameDifference, LoopLoad, Measure, PerturbationOutcome,
         PerturbedPair, PlannedStudy, RunKind, ServerStatistic, Suspect, SuspectWord, Unknown, Variant,
     },
     writer::RunWriter,
@@ -69,7 +69,7 @@ pub(super) fn write(root: &Path, started: SystemTime) -> Result<RunId> {
     let mut servers = vec![nginx(), apache()];
     for (server, folded) in servers.iter_mut().zip([NGINX, APACHE]) {
         let name = run.profile(&server.variant, folded)?;
-        let cpu_us = server.held.cpu_us_per_operation.unwrap_or_default();
+        let cpu_us = server.closed_loop.cpu_us_per_operation.unwrap_or_default();
         server.profile = Some(profile(name, folded, cpu_us));
         server.waits = Some(waits::write(&run, &server.variant)?);
         server.slow_requests = Some(requests::of(&server.variant));
@@ -91,8 +91,8 @@ fn busy(share: f64, text: &str) -> Figure {
     figure("server_cpus.busy", share, "share", text, about, "/proc/stat")
 }
 
-fn held(throughput_per_s: f64, cpu_us: f64) -> HeldLoad {
-    HeldLoad {
+fn closed_loop(throughput_per_s: f64, cpu_us: f64) -> LoopLoad {
+    LoopLoad {
         connections: 64,
         server_cpus: "0".to_owned(),
         slices: 5,
@@ -228,7 +228,7 @@ fn nginx() -> ExplainedServer {
     ExplainedServer {
         variant: "nginx".to_owned(),
         sentence: "nginx is limited by server CPUs: the server's CPUs were busy 99 % of the time".to_owned(),
-        held: held(131_000.0, 7.5),
+        closed_loop: closed_loop(131_000.0, 7.5),
         resources: resources(0.99, "99 %", "7.5 µs", 7.5),
         suspects: vec![suspect(SuspectWord::Limits, sentence, busy(0.99, "99 %"))],
         perturbations: vec![
@@ -254,7 +254,7 @@ fn apache() -> ExplainedServer {
     ExplainedServer {
         variant: "apache".to_owned(),
         sentence: "what limits apache is not certain; suspected: server CPUs, because the server's CPUs were busy 87 % of the time".to_owned(),
-        held: held(81_000.0, 11.2),
+        closed_loop: closed_loop(81_000.0, 11.2),
         resources: resources(0.87, "87 %", "11.2 µs", 11.2),
         suspects: vec![suspect(SuspectWord::Suspected, sentence, busy(0.87, "87 %"))],
         perturbations: vec![tried(

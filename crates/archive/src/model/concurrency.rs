@@ -41,7 +41,7 @@ pub struct Concurrency {
     /// The transfers at which the client was the limit, which ended the run; none where it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_limit: Option<u32>,
-    /// What this machine can hold, and another one with the server, checked before the run.
+    /// The most that this machine can carry, and another one with the server, checked before the run.
     pub limits: Vec<ConcurrencyLimit>,
     /// Kernel settings that the run changed and put back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +86,7 @@ pub struct ChangedSetting {
     pub to: String,
 }
 
-/// One number of transfers, risen to and held.
+/// One number of transfers, risen to and maintained.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConcurrencyStep {
     /// Clients that want a transfer.
@@ -101,11 +101,12 @@ pub struct ConcurrencyStep {
     pub availability: f64,
     /// How long it took until all clients had begun, and nearly all of them were answered or had failed, seconds.
     pub rise_s: f64,
-    /// How long they were held then, seconds.
-    pub hold_s: f64,
+    /// How long they were maintained then, seconds.
+    #[serde(rename = "hold_s")]
+    pub length_s: f64,
     /// Whether the number in progress was steady at the end.
     pub is_steady: bool,
-    /// Time to first byte while the number was held.
+    /// Time to first byte while the number was maintained.
     pub first_byte: StepTimes,
     /// Time to first byte while it rose.
     pub first_byte_of_rise: StepTimes,
@@ -115,7 +116,7 @@ pub struct ConcurrencyStep {
     pub probes: u64,
     /// Those of them that were not.
     pub probes_failed: u64,
-    /// Bytes that clients got over those that they asked for by their pace; none where the step was held for less than two
+    /// Bytes that clients got over those that they asked for by their pace; none where the step was maintained for less than two
     /// reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace_share: Option<f64>,
@@ -126,11 +127,11 @@ pub struct ConcurrencyStep {
     /// An example of each kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub examples: BTreeMap<String, String>,
-    /// Transfers by how often they advanced while the number was held; none where that was shorter than two reads.
+    /// Transfers by how often they advanced while the number was maintained; none where that was shorter than two reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advances: Option<StepAdvances>,
     /// How long it was from one read of a transfer with bytes to the next on average, seconds; none where no read had some, or the
-    /// number was held for less than twice that time.
+    /// number was maintained for less than twice that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_interval_s: Option<f64>,
     /// How late the client's reads were, 99th percentile, microseconds.
@@ -139,8 +140,8 @@ pub struct ConcurrencyStep {
     /// `client_behind_share`.
     #[serde(default = "late_limit_before")]
     pub client_late_limit_us: u64,
-    /// The part of the hold by which the client fell further behind with its reads: as much of their pace clients lost. Negative where
-    /// it caught up; none where the step was held for less than four seconds with reads.
+    /// The part of that time by which the client fell further behind with its reads: as much of their pace clients lost. Negative where
+    /// it caught up; none where the step was maintained for less than four seconds with reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_behind_share: Option<f64>,
     /// CPU time of the client, cores.

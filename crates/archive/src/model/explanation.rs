@@ -22,7 +22,7 @@ pub struct Explanation {
     /// What it rests on.
     #[serde(default)]
     pub basis: ExplanationBasis,
-    /// Whether `showdown explain` can hold these servers under load, and try what limits them: said of the trials of a comparison.
+    /// Whether `showdown explain` can load these servers, and try what limits them: said of the trials of a comparison.
     /// None in those of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub can_be_studied: Option<bool>,
@@ -71,7 +71,7 @@ impl Explanation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExplanationBasis {
-    /// Servers were held and studied: plain slices, experiments, profiles.
+    /// Servers were loaded and studied: plain slices, experiments, profiles.
     #[default]
     Study,
     /// What the trials of a comparison have recorded anyway, without an experiment: nothing is more than suspected.
@@ -94,7 +94,8 @@ pub struct ExplainedServer {
     /// What limits it, in one sentence.
     pub sentence: String,
     /// The closed loop in its plain slices.
-    pub held: HeldLoad,
+    #[serde(rename = "held")]
+    pub closed_loop: LoopLoad,
     /// Every resource that was examined.
     pub resources: Vec<ExaminedResource>,
     /// What may limit it, most likely first.
@@ -105,7 +106,7 @@ pub struct ExplainedServer {
     /// What the server says of itself, over the plain slices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statistics: Vec<ServerStatistic>,
-    /// What could not be told, and why.
+    /// What could not be determined, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
     /// Where its CPU time goes, where it was profiled.
@@ -121,7 +122,7 @@ pub struct ExplainedServer {
 
 /// A closed loop, over plain slices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HeldLoad {
+pub struct LoopLoad {
     /// Its connections, each with one operation at a time.
     pub connections: u32,
     /// The CPUs of the server, such as `0-3`.

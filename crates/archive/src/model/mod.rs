@@ -21,14 +21,12 @@ mod estimand;
 mod explanation;
 mod facts;
 mod fairness;
-mod format;
 mod knob_value;
 mod plan;
 mod requests;
 mod run_file;
 mod sessions;
 mod statistics;
-mod times;
 mod trial;
 mod tuning;
 mod unit;
@@ -41,14 +39,13 @@ pub use concurrency::{
 pub use cpu_profile::{CpuDifference, CpuProfile, FrameCost, FrameDifference, WAKING};
 pub use estimand::{MethodError, OddStarts, RatioDrift, RatioOfMeans};
 pub use explanation::{
-    Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis, Figure, HeldLoad,
+    Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis, Figure, LoopLoad,
     PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord, Unknown,
 };
 pub use facts::{
     ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, SharedNetworkFacts, VariantFacts,
 };
 pub use fairness::{Caveat, Difference, DifferenceClass, OneSidedTuning};
-pub use format::FORMAT;
 pub use knob_value::KnobValue;
 pub use plan::{
     Axis, ClientLoad, CpuSplit, FEWEST_OF_A_KIND, FallbackMeasure, LookSpending, Measure, PhaseLengths, Plan,
@@ -64,13 +61,13 @@ pub use statistics::{
     ComparisonSide, ComparisonVerdict, ConfidenceInterval, InconclusiveReason, IntervalMethod, NoFitReason,
     RatioEstimate, Scalability, ScalabilityFit, SteadyState, UnsteadyReason,
 };
-pub use times::{QuantileCurve, Times};
+pub use stats::times::Times;
 pub use trial::{
     CarriedLoad, ClientHealth, CountCheck, CpuTimePerOperation, Gate, GateOutcome, Handshakes, InstanceLoads,
-    LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, PhaseKind, PhaseSlices,
-    PowerLevel, ResourceUse, SaturatedResource, ServerUsage, SpentBound, SpentBudget, SweepPoint, Tick,
-    Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, UserWalk,
-    WalkedOperation, WarmUpOutcome,
+    LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, OutsideOperation, PhaseKind,
+    PhaseSlices, PowerLevel, ResourceUse, SaturatedResource, ServerUsage, SpentBound, SpentBudget,
+    SweepPoint, Tick, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns,
+    UserWalk, WalkedOperation, WarmUpOutcome,
 };
 pub use tuning::{
     BeforeAfter, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,
@@ -81,3 +78,14 @@ pub use verdict::{
     Comparison, CpuTimeModes, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict,
 };
 pub use waits::{WaitKindTime, WaitPlace, WaitProfile, WaitWaker};
+
+/// Version of the run directory's formats. It rises when an older reader would read a file wrongly;
+/// `crate::upgrade` reads files of earlier formats.
+pub const FORMAT: u32 = 2;
+
+/// A distribution of times as a curve over the percentile axis, from a merged histogram: percentiles are never averaged.
+///
+/// Pairs of a share of the values (0 to 1) and microseconds, both ascending: that share of the values is at or below
+/// the time. Use the steps of `HdrHistogram`'s percentile iterator: a few for each halving of the distance to 1, up
+/// to 0.9999 or as far as the number of values allows. Some sixty pairs draw a smooth line.
+pub type QuantileCurve = Vec<(f64, u64)>;

@@ -123,7 +123,7 @@ pub enum RunKind {
     Compare,
     /// How a value changes along axes.
     Sweep,
-    /// What limits servers that are held under load, without trials.
+    /// What limits servers under load, without trials.
     Explain,
     /// How many downloads a server has in progress at once, without trials.
     Concurrency,

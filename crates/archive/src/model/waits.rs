@@ -79,7 +79,7 @@ pub struct WaitWaker {
 }
 
 impl WaitPlace {
-    /// The functions in words: `hold ← handle ← main`.
+    /// The functions in words: `lock ← handle ← main`.
     pub fn place(&self) -> String {
         if self.functions.is_empty() { "stack not read".to_owned() } else { in_words(&self.functions) }
     }

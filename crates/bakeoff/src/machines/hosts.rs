@@ -3,7 +3,7 @@
 use archive::model::Plan;
 use host::CpuSet;
 use load::engine::RunContext;
-use machine::{LocalMachine, Machine, ReachOptions};
+use machine::{AgentAccess, LocalMachine, Machine};
 
 use crate::machines::load_clients::LoadClients;
 use crate::machines::open::OtherMachines;
@@ -30,7 +30,7 @@ impl RunHosts {
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
-        let reach = ReachOptions::to(hosts.all(), programs)?.for_run(here.lock_owner());
+        let reach = AgentAccess::to(hosts.all(), programs)?.for_run(here.lock_owner());
         let others = OtherMachines::open(plan, hosts, &reach, context, observe)?;
         let clients = LoadClients::open(hosts, cpus, &others, &reach, context, observe)?;
         Ok(Self { clients, others })

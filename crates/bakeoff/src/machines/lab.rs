@@ -59,11 +59,11 @@ impl MachineLab<'_> {
     }
 
     fn trial_start<'s>(&self, plan: &Plan, slot: &TrialSlot<'s>) -> TrialStart<'s> {
-        let TrialSlot { scheduled, variant_point, writer, hint, warm_up_loop } = *slot;
+        let TrialSlot { scheduled, variant_point, writer, search_start, warm_up_loop } = *slot;
         let place = self.machines.place_of(variant_point.variant, scheduled.block);
         let order = self.order(plan, place, scheduled.variant_point, variant_point, scheduled.number);
         let machine = place.machine;
-        TrialStart { scheduled, variant_point, writer, hint, warm_up_loop, machine, order }
+        TrialStart { scheduled, variant_point, writer, search_start, warm_up_loop, machine, order }
     }
 
     /// What the server of a variant point, with this index, is started with there. Its machine knows it by `number`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use load::engine::RunContext;
 use machine::load_client;
-use machine::{HostClient, HostEntry, ReachOptions};
+use machine::{AgentAccess, HostClient, HostEntry};
 
 use crate::machines::open::OtherMachines;
 use crate::plan::cpus::RunCpus;
@@ -21,7 +21,7 @@ impl LoadClients {
         hosts: &CheckedHosts,
         cpus: &RunCpus,
         others: &OtherMachines,
-        reach: &ReachOptions,
+        reach: &AgentAccess,
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {

@@ -109,7 +109,7 @@ fn ends(plan: &Plan, hosts: &CheckedHosts) -> Vec<Ends> {
     }
     let mut servers: Vec<HostName> = Vec::new();
     for variant in &plan.variants {
-        let machines = machines::draw::machines(plan, variant);
+        let machines = machines::kind_assignment::machines(plan, variant);
         let names = machines.iter().map(|host| host.ssh.is_some().then(|| host.name.clone()));
         servers.extend(names.chain(machines.is_empty().then_some(None)));
     }

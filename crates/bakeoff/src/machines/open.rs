@@ -5,7 +5,7 @@ use std::thread;
 
 use archive::model::Plan;
 use load::engine::RunContext;
-use machine::{HostEntry, MachineError, ReachOptions, RemoteMachine, end_all};
+use machine::{AgentAccess, HostEntry, MachineError, RemoteMachine, end_all};
 
 use crate::machines;
 use crate::plan::hosts::CheckedHosts;
@@ -20,14 +20,16 @@ impl OtherMachines {
     pub fn open(
         plan: &Plan,
         hosts: &CheckedHosts,
-        reach: &ReachOptions,
+        reach: &AgentAccess,
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, RunPlanError> {
         let is_used = |host: &&HostEntry| {
             plan.clients.contains(&host.name)
                 || plan.variants.iter().any(|variant| {
-                    machines::draw::machines(plan, variant).iter().any(|drawn| drawn.name == host.name)
+                    machines::kind_assignment::machines(plan, variant)
+                        .iter()
+                        .any(|drawn| drawn.name == host.name)
                 })
         };
         let is_elsewhere = |host: &&HostEntry| host.ssh.is_some();
@@ -53,7 +55,7 @@ impl OtherMachines {
 
 fn open(
     entry: &HostEntry,
-    reach: &ReachOptions,
+    reach: &AgentAccess,
     context: &RunContext,
 ) -> Result<(String, RemoteMachine), MachineError> {
     let machine = RemoteMachine::open(entry, reach, &context.interrupted, &|_| ())?;

@@ -1,7 +1,7 @@
 //! Machines whose kernel settings a run may change. However the run ends, they are put back.
 
+use host::knobs::KnobValues;
 use machine::{LeftSettings, Machine, MachineError};
-use workload::ServerVariant;
 
 /// Machines that are prepared for servers. Dropping it puts their kernel settings back; [`close`](Self::close) says what could not be.
 #[derive(Default)]
@@ -12,7 +12,7 @@ impl<'m> PreparedMachines<'m> {
     pub fn open(
         &mut self,
         machine: &'m dyn Machine,
-        variants: &[ServerVariant],
+        variants: &[KnobValues],
     ) -> Result<LeftSettings, MachineError> {
         // Also where this fails: a part of it may be done.
         self.0.push(machine);

@@ -1,5 +1,5 @@
 //! Which clients have CPUs that a server has, too: on one machine, or in containers of one. What follows from it is left to
-//! [`first_block`](crate::run::first_block) and to [`machine_differences`](mod@crate::machines::differences).
+//! [`first_block`](crate::run::first_block) and to [`machine_differences`](mod@machines::differences).
 
 use archive::model::{Facts, Plan, PlannedHost, Variant};
 use host::CpuSet;
@@ -19,7 +19,7 @@ pub fn clients_on_cpus_of<'p>(plan: &'p Plan, facts: &Facts, variant: &Variant) 
         let hosts = here.into_iter().chain(hosts.into_iter().map(Some));
         hosts.map(|host| Site::of(host, cpus_here, facts)).collect()
     };
-    let servers = sites(machines::draw::machines(plan, variant), &plan.cpus.server);
+    let servers = sites(machines::kind_assignment::machines(plan, variant), &plan.cpus.server);
     let clients = plan.hosts.iter().filter(|host| plan.clients.contains(&host.name));
     let mut clients = sites(clients.collect(), &plan.cpus.client);
     clients.retain(|client| servers.iter().any(|server| client.shares_cpus(server)));

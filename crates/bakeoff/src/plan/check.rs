@@ -102,12 +102,17 @@ pub fn server_variants(
     points.iter().map(|point| Ok(server_variant(workload, &point.variant(plan))?)).collect()
 }
 
-/// Checks that the servers of a plan can be held under load, all at the same time.
+/// Checks that the servers of a plan can be loaded, all at the same time.
 fn check_explanation(plan: &Plan, workload: &Workload) -> Result<(), PlanError> {
     match why_one_at_a_time(plan, workload) {
         Some(why) if plan.variants.len() > 1 => Err(PlanError::ExplainedTogether(why)),
         _ => Ok(()),
     }
+}
+
+/// Whether users do something beside their mix, all the time.
+fn has_users_beside(plan: &Plan, workload: &Workload) -> bool {
+    workload.load.has_users(plan.on_op.as_deref()) && !workload.load.outside.beside.is_empty()
 }
 
 /// Why the servers of this plan cannot be up together; none if they can.
@@ -118,6 +123,8 @@ pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static st
     };
     if workload.load.is_runner() {
         Some("a program that makes its own load has the machine to itself: remove it")
+    } else if has_users_beside(plan, workload) {
+        Some("operations of users beside their mix go on while others are measured: remove it")
     } else if plan.background.is_some()
         || matches!(plan.measure, Measure::OneByOne { .. } | Measure::BreakingPoint)
     {

@@ -3,7 +3,7 @@
 
 use archive::model::{Measure, ReplacedMeasure, RunLength};
 
-use crate::verdict::wording::wording;
+use crate::verdict::measure_names::wording;
 
 /// A closed loop in place of this measure, and why; none where the run has time for it.
 ///
@@ -30,7 +30,7 @@ mod tests {
         let (measure, replaced) = in_place_of(&capacity, RunLength::Quick).expect("another measure");
         assert_eq!(measure, Measure::MaxThroughput);
         assert_eq!(
-            crate::verdict::wording::replaced(&measure, &replaced),
+            crate::verdict::measure_names::replaced(&measure, &replaced),
             "Throughput in a closed loop was measured instead of capacity at p99 < 5 ms, because a quick comparison sees \
              too few late operations: leave out --quick, or pass --measure capacity"
         );

@@ -21,7 +21,7 @@ use crate::plan::sweep_axis;
 use crate::plan::variant::plan_variants;
 use crate::plan::variant_point::variant_points;
 use crate::run::first_block::may_fall_back;
-use crate::verdict::looks;
+use crate::verdict::interim_looks;
 
 /// Which measure a request asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -177,13 +177,13 @@ impl RunBlocks {
             (None, None) if breaks => (BREAKS, preset.turns),
             (None, Some(time)) => preset.blocks_for(time, number(points)),
             (None, None) if preset.goes_on => {
-                let first = looks::early(preset.blocks, variants);
+                let first = interim_looks::early(preset.blocks, variants);
                 let (looks, spending) = (vec![first], LookSpending::Early);
                 return Self { expected: first, most: 2 * first, looks, spending, turns: preset.turns };
             }
             (None, None) => (preset.blocks, preset.turns),
         };
-        let (looks, spending) = looks::planned(kind, blocks);
+        let (looks, spending) = interim_looks::planned(kind, blocks);
         Self { expected: blocks, most: blocks, looks, spending, turns }
     }
 }
@@ -241,7 +241,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         length,
         seed: request.seed.unwrap_or_else(rand::random),
         blocks: most,
-        // A server that does not break, does not do so with spare blocks.
+        // Repeating a trial in which the server did not break gives the same result: no spare blocks.
         spare_blocks: request.spare_blocks.unwrap_or(if steps.is_some() { 0 } else { most.div_ceil(2) }),
         looks,
         interrupted_looks: Vec::new(),
@@ -271,7 +271,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         variants,
         sweep,
     };
-    if let Some(sets) = machines::draw::sets(&plan) {
+    if let Some(sets) = machines::kind_assignment::sets(&plan) {
         // Each set of machines has as many blocks, which no look may cut off.
         plan.blocks = expected.next_multiple_of(sets);
         plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);

@@ -11,7 +11,7 @@ use machine::{LocalError, MachineError};
 use crate::plan::error::PlanError;
 use crate::run::interrupted::ResumeError;
 use crate::study::breaking_point::BreakingPointError;
-use crate::study::error::HeldError;
+use crate::study::error::StudyError;
 use power::MeterError;
 
 /// Why a plan could not be run.
@@ -38,9 +38,9 @@ pub enum RunPlanError {
         /// Why.
         source: ArchiveError,
     },
-    /// A server of a study is not held any more.
+    /// A server of a study cannot be loaded any more.
     #[error(transparent)]
-    Held(#[from] HeldError),
+    Study(#[from] StudyError),
     /// The run cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),

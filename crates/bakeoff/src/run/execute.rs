@@ -11,12 +11,12 @@ use crate::plan::variant_point::variant_points;
 use crate::run::changes;
 use crate::run::error::RunPlanError;
 use crate::run::event::Observer;
-use crate::run::fact_check::FactCheck;
 use crate::run::first_block;
+use crate::run::interrupted::FactCheck;
 use crate::run::interrupted::InterruptedRun;
 use crate::run::lab::{FinishedRun, Lab};
 use crate::run::progress::RunProgress;
-use crate::run::replay::Replay;
+use crate::run::so_far::RunSoFar;
 
 /// Runs the trials of a plan and computes the verdict.
 pub fn run_blocks(
@@ -32,9 +32,9 @@ pub fn run_blocks(
     let plan = Plan { interrupted_looks: Vec::new(), ..plan.clone() };
     let writer = RunWriter::create(root, &plan, SystemTime::now())?;
     let variant_points = variant_points(&plan);
-    let replay = Replay::of_new_run(&plan, &variant_points);
+    let so_far = RunSoFar::of_new_run(&plan, &variant_points);
     let merged = vec![None; variant_points.len()];
-    RunProgress::new(plan, &writer, facts, None, variant_points, replay, merged).complete(
+    RunProgress::new(plan, &writer, facts, None, variant_points, so_far, merged).complete(
         lab,
         interrupted,
         observe,
@@ -50,14 +50,14 @@ pub fn resume_blocks(
     interrupted: &AtomicBool,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedRun, RunPlanError> {
-    let InterruptedRun { plan, writer, facts, variant_points, replay, merged } = run;
+    let InterruptedRun { plan, writer, facts, variant_points, so_far, merged } = run;
     let now = Facts { format: FORMAT, ..lab.facts(&plan)? };
-    let kept = replay.kept.all().len() as u32;
+    let kept = so_far.kept.all().len() as u32;
     let mut resumption = Resumption {
         at_unix_ms: now.taken_unix_ms,
-        block: replay.next_block,
+        block: so_far.next_block,
         kept_trials: kept,
-        discarded_trials: replay.discarded.len() as u32,
+        discarded_trials: so_far.discarded.len() as u32,
         changes: Vec::new(),
     };
     // A run that keeps no trial begins anew, with the facts of now.
@@ -72,15 +72,15 @@ pub fn resume_blocks(
         before => (Facts { resumed: before.map(|facts| facts.resumed).unwrap_or_default(), ..now }, None),
     };
     facts.format = FORMAT;
-    facts.variants.retain(|variant| replay.kept.all().any(|trial| trial.variant == variant.name));
+    facts.variants.retain(|variant| so_far.kept.all().any(|trial| trial.variant == variant.name));
     facts.resumed.push(resumption);
     // What the first block has decided holds for the run. Later blocks do not look again.
-    if let Some(why) = first_block::one_at_a_time(replay.kept.all()) {
+    if let Some(why) = first_block::one_at_a_time(so_far.kept.all()) {
         lab.run_one_at_a_time(why);
     }
     let cut_off = |source| RunPlanError::CutOff { dir: writer.dir().to_owned(), source };
-    writer.discard(&replay.discarded).map_err(cut_off)?;
-    RunProgress::new(plan, &writer, facts, check, variant_points, replay, merged).complete(
+    writer.discard(&so_far.discarded).map_err(cut_off)?;
+    RunProgress::new(plan, &writer, facts, check, variant_points, so_far, merged).complete(
         lab,
         interrupted,
         observe,

@@ -13,7 +13,7 @@ use crate::cpu_rate;
 use crate::gates;
 use crate::machines::shared_cpus::client_and_server_share_cpus;
 use crate::verdict::company;
-use crate::verdict::wording::wording;
+use crate::verdict::measure_names::wording;
 
 /// A client that needs more of its cores than this for servers as they are leaves no room for faster ones: with a gain of a
 /// fifth it would need [`MAX_UTILISATION`]. 0 to 1.

@@ -5,14 +5,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use archive::model::{Facts, PhaseKind, Plan, Trial, TrialStatus};
+use archive::model::{FactChange, Facts, PhaseKind, Plan, Resumption, Trial, TrialStatus};
 use archive::{ArchiveError, Run, RunId, RunWriter, layout};
 use load::hlog;
 use load::record::Micros;
 
 use crate::plan;
 use crate::plan::variant_point::{VariantPoint, variant_points};
-use crate::run::replay::Replay;
+use crate::run::changes;
+use crate::run::so_far::RunSoFar;
 use crate::trial::add_times;
 
 /// Why a run cannot be resumed.
@@ -67,7 +68,7 @@ pub struct InterruptedRun {
     /// The facts from its beginning; none if it was cut off before them.
     pub(crate) facts: Option<Facts>,
     pub(crate) variant_points: Vec<VariantPoint>,
-    pub(crate) replay: Replay,
+    pub(crate) so_far: RunSoFar,
     /// Merged response times of the valid trials of each variant at each point.
     pub(crate) merged: Vec<Option<Micros>>,
 }
@@ -94,17 +95,17 @@ impl InterruptedRun {
             return Err(ResumeError::NoTrials { id: run.id, plan: path });
         }
         let variant_points = variant_points(&plan);
-        let replay = Replay::of(&plan, &variant_points, &run.trials)
+        let so_far = RunSoFar::of(&plan, &variant_points, &run.trials)
             .map_err(|error| damaged(&error.folder, &error))?;
-        if replay.is_complete && run.verdict.is_some() {
+        if so_far.is_complete && run.verdict.is_some() {
             return Err(ResumeError::Finished { id: run.id, plan: path });
         }
-        if replay.kept.all().len() > 0 && run.facts.is_none() {
+        if so_far.kept.all().len() > 0 && run.facts.is_none() {
             return Err(damaged(layout::FACTS, &"it is missing"));
         }
         let mut merged: Vec<Option<Micros>> = vec![None; variant_points.len()];
         for (index, merged) in merged.iter_mut().enumerate() {
-            for trial in replay.kept.of(index).filter(|trial| trial.status == TrialStatus::Valid) {
+            for trial in so_far.kept.of(index).filter(|trial| trial.status == TrialStatus::Valid) {
                 let Some(log) = &trial.files.load_log else { continue };
                 let bytes = run
                     .path(log)
@@ -114,7 +115,7 @@ impl InterruptedRun {
                 add_times(merged, times);
             }
         }
-        Ok(Self { plan, writer, facts: run.facts, variant_points, replay, merged })
+        Ok(Self { plan, writer, facts: run.facts, variant_points, so_far, merged })
     }
 
     /// Its plan.
@@ -138,4 +139,25 @@ fn measured_window(trial: &Trial) -> Range<Duration> {
     let discarded = seconds(warm_up.discarded_s);
     // After the end of the loop there is the drain.
     discarded.saturating_sub(before)..Duration::try_from_secs_f64(last.length_s).unwrap_or(Duration::MAX)
+}
+
+/// Compares the facts of a resumed run with those of its beginning.
+pub struct FactCheck {
+    /// The run.
+    pub id: RunId,
+    /// Whether the user accepts changes.
+    pub accept_changes: bool,
+    /// Whether the run is a sweep, whose variants have several points.
+    pub is_sweep: bool,
+}
+
+impl FactCheck {
+    /// An error names the serious changes, where they are not accepted.
+    pub fn accept(&self, changes: &[FactChange], accepted: &[Resumption]) -> Result<(), ResumeError> {
+        let serious = changes::serious(changes, accepted);
+        if serious.is_empty() || self.accept_changes {
+            return Ok(());
+        }
+        Err(ResumeError::Changed { id: self.id.clone(), changes: changes::in_words(&serious) })
+    }
 }

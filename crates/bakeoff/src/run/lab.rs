@@ -6,11 +6,11 @@ use std::time::Duration;
 use archive::model::{Facts, Plan, Verdict};
 use archive::{ArchiveError, TrialWriter};
 
-use crate::hint::Hint;
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::VariantPoint;
 use crate::run::error::RunPlanError;
 use crate::run::event::Observer;
+use crate::search_start::SearchStart;
 use crate::trial::FinishedTrial;
 
 /// A trial that is to be run.
@@ -22,7 +22,7 @@ pub struct TrialSlot<'a> {
     /// Writes its files.
     pub writer: &'a TrialWriter,
     /// What earlier trials say of it.
-    pub hint: Option<Hint>,
+    pub search_start: Option<SearchStart>,
     /// Length of a loop of its warm-up, if it runs in turns.
     pub warm_up_loop: Duration,
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use archive::model::{Measure, Plan};
-use host::knobs::Knob;
+use host::knobs::{Knob, KnobValues};
 use load::engine::RunContext;
-use machine::{LocalMachine, MachineError, ReachOptions};
+use machine::{AgentAccess, LocalMachine, MachineError};
 use workload::{ServerVariant, Workload};
 
 use crate::machines::lab::MachineLab;
@@ -89,7 +89,7 @@ pub fn on_its_machines<T>(
     let here = LocalMachine::reserve(context).map_err(MachineError::from)?;
     fit_breaking_point(&mut checked, permissions.breaking_point)?;
     let CheckedPlan { hosts, cpus, .. } = &checked;
-    let reach = ReachOptions::to(hosts.all(), permissions.programs)?.for_run(here.lock_owner());
+    let reach = AgentAccess::to(hosts.all(), permissions.programs)?.for_run(here.lock_owner());
     let others = OtherMachines::open(plan, hosts, &reach, context, observe)?;
     let clients = LoadClients::open(hosts, cpus, &others, &reach, context, observe)?;
     let context = &clients.context(context);
@@ -180,7 +180,8 @@ fn prepare<'m>(
     observe: &mut Observer<'_>,
 ) -> Result<(), MachineError> {
     let on = machine.name.as_ref().map_or_else(String::new, |name| format!(" on host {name}"));
-    let left = prepared.open(machine.machine, variants)?;
+    let settings: Vec<KnobValues> = variants.iter().map(|variant| variant.kernel.clone()).collect();
+    let left = prepared.open(machine.machine, &settings)?;
     for change in left.restored {
         let setting = format!("{}{on}", change.knob);
         observe(Event::KernelSettingRestored { setting, value: change.to });
@@ -189,6 +190,6 @@ fn prepare<'m>(
         let problem = machine.name.as_ref().map_or(problem.clone(), |name| format!("host {name}: {problem}"));
         observe(Event::KernelSettingNotRestored { problem });
     }
-    machine.machine.try_kernel_settings(variants)?;
+    machine.machine.try_kernel_settings(&settings)?;
     if variants.is_empty() { Ok(()) } else { machine.machine.ensure_servers(workload, variants) }
 }

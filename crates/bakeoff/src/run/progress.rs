@@ -1,5 +1,5 @@
 //! A run under way: its trials in order, each written to the run directory as soon as it has ended, and the verdict. What it
-//! tells about its length and precision is in [`telling`], and what its first block decides in [`deciding`].
+//! tells about its length and precision is in [`events`], and what its first block decides in [`restart`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,26 +11,26 @@ use archive::{ArchiveError, RunWriter, TrialWriter};
 use load::record::Micros;
 
 use crate::gates;
-use crate::hint::Hint;
 use crate::machines::differences::unlike;
 use crate::plan::trial_order::{ScheduledTrial, up_together};
 use crate::plan::variant_point::VariantPoint;
 use crate::run::changes;
 use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
-use crate::run::fact_check::FactCheck;
+use crate::run::interrupted::FactCheck;
 use crate::run::interrupted::ResumeError;
 use crate::run::lab::{FinishedRun, Lab, TrialSlot};
-use crate::run::replay::Replay;
+use crate::run::so_far::RunSoFar;
 use crate::run::stopping::due;
+use crate::search_start::SearchStart;
 use crate::trial::{FinishedTrial, add_times, curve};
 use crate::verdict::compute::{comparisons_so_far, verdict};
 use crate::verdict::input::VerdictInput;
-use crate::verdict::looks;
+use crate::verdict::interim_looks;
 use crate::warm_up_loop::next_loop;
 
-mod deciding;
-mod telling;
+mod events;
+mod restart;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -60,7 +60,7 @@ pub struct RunProgress<'a> {
     /// In a resumed run.
     check: Option<FactCheck>,
     /// The trials that have ended, and the order of the others.
-    replay: Replay,
+    so_far: RunSoFar,
     /// Merged response times of the valid trials of each variant at each point.
     merged: Vec<Option<Micros>>,
     begun: Instant,
@@ -69,7 +69,7 @@ pub struct RunProgress<'a> {
 }
 
 impl<'a> RunProgress<'a> {
-    /// A run with these facts. `replay` has the trials that have ended, and `merged` their response times: as many entries as
+    /// A run with these facts. `so_far` has the trials that have ended, and `merged` their response times: as many entries as
     /// there are variants and points.
     pub fn new(
         plan: Plan,
@@ -77,11 +77,11 @@ impl<'a> RunProgress<'a> {
         facts: Facts,
         check: Option<FactCheck>,
         variant_points: Vec<VariantPoint>,
-        replay: Replay,
+        so_far: RunSoFar,
         merged: Vec<Option<Micros>>,
     ) -> Self {
         let (begun, waited) = (Instant::now(), Duration::ZERO);
-        Self { plan, writer, variant_points, facts, check, replay, merged, begun, waited }
+        Self { plan, writer, variant_points, facts, check, so_far, merged, begun, waited }
     }
 
     /// Runs the trials and writes the verdict.
@@ -99,7 +99,7 @@ impl<'a> RunProgress<'a> {
         if matches!(ended, RunEnd::Complete) {
             self.tell_missed_aim(observe);
         }
-        let is_cut = self.replay.kept.all().any(|trial| trial.status == TrialStatus::Interrupted);
+        let is_cut = self.so_far.kept.all().any(|trial| trial.status == TrialStatus::Interrupted);
         let curves: Vec<QuantileCurve> =
             self.merged.iter().map(|histogram| histogram.as_ref().map(curve).unwrap_or_default()).collect();
         let look = match ended {
@@ -129,26 +129,28 @@ impl<'a> RunProgress<'a> {
         interrupted: &AtomicBool,
         observe: &mut Observer<'_>,
     ) -> Result<RunEnd, RunPlanError> {
-        let mut block = self.replay.next_block;
+        let mut block = self.so_far.next_block;
         loop {
             if block > 1 && self.begins_again(observe)? {
                 block = 1;
             }
-            let due = due(block, &self.plan, &self.variant_points, &self.replay.kept);
+            let due = due(block, &self.plan, &self.variant_points, &self.so_far.kept);
             if due.is_empty() || block > self.plan.blocks + self.plan.spare_blocks {
                 break;
             }
-            if let Some(look) = looks::due(&self.plan, block - 1, &self.variant_points, &self.replay.kept) {
+            if let Some(look) =
+                interim_looks::due(&self.plan, block - 1, &self.variant_points, &self.so_far.kept)
+            {
                 if self.is_settled(look) {
                     return Ok(RunEnd::Settled { look });
                 }
                 self.tell_going_on(observe);
             }
             if block > self.expected_blocks() {
-                let trials = (self.replay.kept.all().len() + due.len()) as u32;
+                let trials = (self.so_far.kept.all().len() + due.len()) as u32;
                 observe(Event::BlockAdded { block, trials });
             }
-            let scheduled = self.replay.order.next_block(&due);
+            let scheduled = self.so_far.order.next_block(&due);
             for together in up_together(&self.plan, &self.variant_points, &scheduled) {
                 if interrupted.load(Ordering::Relaxed) {
                     return Ok(RunEnd::Interrupted);
@@ -172,7 +174,7 @@ impl<'a> RunProgress<'a> {
             plan: &self.plan,
             facts: &self.facts,
             variant_points: &self.variant_points,
-            trials: &self.replay.kept,
+            trials: &self.so_far.kept,
             look,
             interrupted: false,
             curves,
@@ -182,7 +184,7 @@ impl<'a> RunProgress<'a> {
     /// Records that the verdict of an interrupted run is a look, before anyone sees it: what it spends is missing when the run is
     /// resumed.
     fn record_look(&mut self) -> Result<(), ArchiveError> {
-        let looks = looks::of_interrupted(&self.plan, &self.variant_points, &self.replay.kept);
+        let looks = interim_looks::of_interrupted(&self.plan, &self.variant_points, &self.so_far.kept);
         if looks.is_empty() {
             return Ok(());
         }
@@ -193,7 +195,7 @@ impl<'a> RunProgress<'a> {
     /// Whether a look settles the question.
     fn is_settled(&self, look: u32) -> bool {
         let comparisons = comparisons_so_far(&self.verdict_input(Some(look), &[]));
-        looks::is_settled(&self.plan, &comparisons)
+        interim_looks::is_settled(&self.plan, &comparisons)
     }
 
     /// Runs trials whose servers are up together, or one trial, and writes them to the run directory. Returns the reason if a
@@ -215,10 +217,10 @@ impl<'a> RunProgress<'a> {
         }
         let slots = together.iter().zip(&writers).map(|(scheduled, writer)| {
             let variant_point = &self.variant_points[scheduled.variant_point];
-            let kept = &self.replay.kept;
-            let hint = Hint::of(scheduled.variant_point, kept);
+            let kept = &self.so_far.kept;
+            let search_start = SearchStart::of(scheduled.variant_point, kept);
             let warm_up_loop = next_loop(&self.plan, kept.of(scheduled.variant_point));
-            TrialSlot { scheduled, variant_point, writer, hint, warm_up_loop }
+            TrialSlot { scheduled, variant_point, writer, search_start, warm_up_loop }
         });
         let finished = lab.run_trials(&self.plan_of_trials(), &slots.collect::<Vec<_>>(), observe);
         let mut cannot_be_measured = None;
@@ -248,14 +250,14 @@ impl<'a> RunProgress<'a> {
         writer.finish(&finished.trial).map_err(cut_off)?;
         observe(Event::trial_ends(&name, &finished.trial));
         let is_valid = finished.trial.status == TrialStatus::Valid;
-        if let Some(response) = finished.response_time.filter(|_| is_valid) {
+        if is_valid && let Some(response) = finished.response_time {
             add_times(&mut self.merged[index], response);
         }
-        let cannot_be_measured = self.replay.failures.count(scheduled, finished.trial.status);
+        let cannot_be_measured = self.so_far.failures.count(scheduled, finished.trial.status);
         let unlike = if self.plan.like_with_like { unlike(&self.plan, &self.facts) } else { None };
         let why =
             cannot_be_measured.then(|| format!("{name}: {}", finished.trial.reasons.join("; "))).or(unlike);
-        self.replay.kept.push(index, finished.trial);
+        self.so_far.kept.push(index, finished.trial);
         Ok(why)
     }
 
@@ -281,7 +283,7 @@ impl<'a> RunProgress<'a> {
     /// Whether the last trial, or one that was up together with it, failed the gate `steal`.
     fn was_disturbed(&self) -> bool {
         let failed_steal = |gate: &Gate| gate.id == gates::STEAL && gate.outcome == GateOutcome::Failed;
-        let kept = &self.replay.kept;
+        let kept = &self.so_far.kept;
         let Some(last) = kept.all().next_back() else { return false };
         let is_beside = |trial: &&Trial| match &last.turns {
             Some(TrialTurns::InTurns { trials, .. }) => trials.contains(&trial.number),

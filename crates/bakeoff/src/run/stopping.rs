@@ -1,5 +1,6 @@
 //! The stopping rule: which trials the next block has. A run has the planned blocks. Spare blocks replace invalid
-//! trials, as far as the plan allows. A run of which no pair has two valid trials in one block ends early.
+//! trials, as far as the plan allows. A run of which no pair has two valid trials in one block ends early, and so does
+//! one with a variant that cannot be measured.
 //!
 //! The rule depends on which trials are valid, never on their values. When a server is compared with itself, both sides
 //! have the same chance to be valid. So the sign of each block's ratio stays a fair coin toss, and the verdict's error
@@ -7,6 +8,7 @@
 
 use archive::model::{Plan, TrialStatus};
 
+use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::{VariantPoint, at_point};
 use crate::verdict::input::FinishedTrials;
 
@@ -15,6 +17,9 @@ const SYSTEMATIC_FAILURE: usize = 3;
 
 /// A run ends after this many blocks if none of them compares anything.
 const FUTILE_BLOCKS: u32 = 6;
+
+/// A run stops when a variant has failed this many times in a row.
+const FAILURES_IN_A_ROW: u32 = 3;
 
 /// Which of the plan's variants and points have a trial in this block; none if the run has ended.
 pub fn due(block: u32, plan: &Plan, variant_points: &[VariantPoint], trials: &FinishedTrials) -> Vec<usize> {
@@ -70,4 +75,22 @@ pub fn is_complete(
 
 fn is_valid(block: u32, index: usize, trials: &FinishedTrials) -> bool {
     trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
+}
+
+/// How many trials in a row failed, of each variant at each point.
+#[derive(Clone, Debug)]
+pub struct FailureCounts(Vec<u32>);
+
+impl FailureCounts {
+    /// None yet, for this number of variants and points.
+    pub fn new(variant_points: usize) -> Self {
+        Self(vec![0; variant_points])
+    }
+
+    /// Counts a trial. Returns whether its variant cannot be measured: it failed in the first block, or too often.
+    pub fn count(&mut self, scheduled: &ScheduledTrial, status: TrialStatus) -> bool {
+        let failures = &mut self.0[scheduled.variant_point];
+        *failures = if status == TrialStatus::Failed { *failures + 1 } else { 0 };
+        *failures > 0 && (scheduled.block == 1 || *failures >= FAILURES_IN_A_ROW)
+    }
 }

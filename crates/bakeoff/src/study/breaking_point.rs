@@ -20,7 +20,7 @@ pub struct BreakingPointError(pub Box<dyn Error + Send + Sync>);
 /// Finds breaking points.
 pub trait BreakingPoint: fmt::Debug + Send + Sync {
     /// Gives a variant the settings of server and kernel for so many connections that it does not have. Refuses a plan that this
-    /// machine cannot hold.
+    /// machine cannot carry.
     fn fit(
         &self,
         plan: &Plan,
@@ -64,7 +64,7 @@ pub struct BreakingServer<'a> {
 /// What came of it.
 #[derive(Debug)]
 pub struct FoundBreak {
-    /// Downloads in progress with which it breaks; the most that were tried where it does not; none where nothing was held.
+    /// Downloads in progress with which it breaks; the most that were tried where it does not; none where no step was maintained.
     pub value: Option<f64>,
     /// Why the value is no more than a lower bound.
     pub client_reasons: Vec<String>,

@@ -1,12 +1,12 @@
-//! Why a server is not held any more: each in one line.
+//! Why a server of a study cannot be loaded any more: each in one line.
 
 use machine::MachineError;
 
 use crate::trial::TrialError;
 
-/// Why a server is not held any more.
+/// Why a server of a study cannot be loaded any more.
 #[derive(Debug, thiserror::Error)]
-pub enum HeldError {
+pub enum StudyError {
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,

@@ -31,8 +31,8 @@ use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
 use crate::run::lab::Lab;
 use crate::run::of_plan::{RunPermissions, on_its_machines};
-use crate::study::error::HeldError;
-use crate::study::slice::{HeldSlice, SingledSlice};
+use crate::study::error::StudyError;
+use crate::study::slice::{SingledSlice, StudySlice};
 use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up, with_connections};
 use crate::warm_up_loop::planned_loop;
 
@@ -47,9 +47,9 @@ const SECOND: u32 = 1000;
 const PRELOAD: &str = "LD_PRELOAD";
 
 /// The servers of a plan, up at the same time, on machines that are prepared for them.
-pub struct HeldServers<'a> {
+pub struct StudyServers<'a> {
     /// In the order of the plan.
-    pub servers: Vec<HeldServer<'a>>,
+    pub servers: Vec<StudyServer<'a>>,
     /// The facts of machines, client and servers.
     pub facts: Facts,
     /// The CPUs of the client, where it runs on the servers' machine.
@@ -57,7 +57,7 @@ pub struct HeldServers<'a> {
 }
 
 /// A server that is up, with its load.
-pub struct HeldServer<'a> {
+pub struct StudyServer<'a> {
     /// The variant's name in the plan.
     pub name: String,
     /// Its CPUs.
@@ -101,12 +101,12 @@ pub struct StudyEnd<T> {
 
 /// Starts the servers of a plan, all at the same time, loads their data, warms them up, and gives them to `study`. They are
 /// stopped when they are dropped.
-pub fn hold<T>(
+pub fn run_study<T>(
     plan: &Plan,
     permissions: RunPermissions<'_>,
     context: &RunContext,
     observe: &mut Observer<'_>,
-    study: impl FnOnce(HeldServers<'_>, &mut Observer<'_>) -> T,
+    study: impl FnOnce(StudyServers<'_>, &mut Observer<'_>) -> T,
 ) -> Result<StudyEnd<T>, RunPlanError> {
     let (result, unrestored) = on_its_machines(plan, permissions, context, observe, |lab, observe| {
         let mut facts = Facts { format: FORMAT, ..lab.facts(plan)? };
@@ -118,18 +118,18 @@ pub fn hold<T>(
             let order = lab.order(plan, place, index, point, number);
             observe(Event::Doing { what: format!("starting {}", order.name) });
             let machine = lab.machines.get(place.machine).machine;
-            servers.push(HeldServer::start(machine, Arc::clone(&workload), plan, lab.context, order)?);
+            servers.push(StudyServer::start(machine, Arc::clone(&workload), plan, lab.context, order)?);
         }
         for server in &mut servers {
             server.prepare(plan, observe)?;
             facts.variants.push(server.facts()?);
         }
-        Ok(study(HeldServers { servers, facts, client_cpus: lab.machines.client_cpus.clone() }, observe))
+        Ok(study(StudyServers { servers, facts, client_cpus: lab.machines.client_cpus.clone() }, observe))
     })?;
     Ok(StudyEnd { result, unrestored })
 }
 
-impl<'a> HeldServer<'a> {
+impl<'a> StudyServer<'a> {
     fn start(
         machine: &'a dyn Machine,
         workload: Arc<Workload>,
@@ -162,10 +162,20 @@ impl<'a> HeldServer<'a> {
         knob: &str,
         value: TypedValue,
         observe: &mut Observer<'_>,
-    ) -> Result<HeldServer<'a>, HeldError> {
+    ) -> Result<StudyServer<'a>, StudyError> {
         let mut order = self.second(&format!("with {knob}={value}"));
         order.variant.knobs.insert(knob.to_owned(), value);
         self.start_second(Arc::clone(&self.workload), order, observe)
+    }
+
+    /// Starts this server once more, with data of its own, and warms it up. The one before ends.
+    pub fn restart(&mut self, observe: &mut Observer<'_>) -> Result<(), StudyError> {
+        let order = self.second("once more");
+        let mut started = self.start_second(Arc::clone(&self.workload), order, observe)?;
+        started.name.clone_from(&self.name);
+        started.seconds.set(self.seconds.get());
+        *self = started;
+        Ok(())
     }
 
     /// Starts a second server like this one, but for a library that is loaded before its others, and variables of its
@@ -175,7 +185,7 @@ impl<'a> HeldServer<'a> {
         library: &Path,
         variables: &[(&str, &Path)],
         observe: &mut Observer<'_>,
-    ) -> Result<HeldServer<'a>, HeldError> {
+    ) -> Result<StudyServer<'a>, StudyError> {
         let order = self.second("with a library");
         let mut workload = Workload::clone(&self.workload);
         for server in workload.servers.iter_mut().filter(|server| server.name == order.variant.server) {
@@ -219,7 +229,7 @@ impl<'a> HeldServer<'a> {
         workload: Arc<Workload>,
         order: ServerOrder,
         observe: &mut Observer<'_>,
-    ) -> Result<HeldServer<'a>, HeldError> {
+    ) -> Result<StudyServer<'a>, StudyError> {
         observe(Event::Doing { what: format!("starting {}", order.name) });
         let started = Self::start(self.machine, workload, self.plan, self.context, order);
         let mut server = self.checked(started)?;
@@ -228,7 +238,7 @@ impl<'a> HeldServer<'a> {
     }
 
     /// Its knobs that say how much there is of a resource, with their values.
-    pub fn resource_knobs(&self) -> Result<Vec<ResourceKnob>, HeldError> {
+    pub fn resource_knobs(&self) -> Result<Vec<ResourceKnob>, StudyError> {
         let values = self.facts()?.knobs;
         let Ok(definition) = self.workload.server(&self.order.variant.server) else { return Ok(Vec::new()) };
         let knobs = definition.knobs.iter().filter(|knob| !knob.resource.is_empty()).filter_map(|knob| {
@@ -244,7 +254,7 @@ impl<'a> HeldServer<'a> {
     }
 
     /// Loads its data, checks its replies and warms it up.
-    fn prepare(&mut self, plan: &Plan, observe: &mut Observer<'_>) -> Result<(), HeldError> {
+    fn prepare(&mut self, plan: &Plan, observe: &mut Observer<'_>) -> Result<(), StudyError> {
         observe(Event::Doing { what: format!("loading the data of {}", self.name) });
         self.begin_turn()?;
         let prepared = self.sut.prepare();
@@ -263,20 +273,20 @@ impl<'a> HeldServer<'a> {
     }
 
     /// Its facts, with the values of its knobs.
-    pub fn facts(&self) -> Result<VariantFacts, HeldError> {
+    pub fn facts(&self) -> Result<VariantFacts, StudyError> {
         self.checked(self.sut.facts())
     }
 
     /// How it ended, if it does not run any more.
-    pub fn ended(&self) -> Option<HeldError> {
+    pub fn ended(&self) -> Option<StudyError> {
         let source = self.sut.check_alive().err()?;
-        Some(HeldError::Ended { name: self.name.clone(), source: Box::new(source) })
+        Some(StudyError::Ended { name: self.name.clone(), source: Box::new(source) })
     }
 
     /// An error if the user has interrupted the study.
-    pub fn check_interrupted(&self) -> Result<(), HeldError> {
+    pub fn check_interrupted(&self) -> Result<(), StudyError> {
         let is_interrupted = self.context.interrupted.load(Ordering::Relaxed);
-        if is_interrupted { Err(HeldError::Interrupted) } else { Ok(()) }
+        if is_interrupted { Err(StudyError::Interrupted) } else { Ok(()) }
     }
 
     /// Connections of the plan.
@@ -300,7 +310,7 @@ impl<'a> HeldServer<'a> {
     }
 
     /// Loads it with a closed loop for this long.
-    pub fn slice(&mut self, length: Duration, observe: &mut Observer<'_>) -> Result<HeldSlice, HeldError> {
+    pub fn slice(&mut self, length: Duration, observe: &mut Observer<'_>) -> Result<StudySlice, StudyError> {
         Ok(self.slice_with(SingleLimits::default(), length, observe)?.slice)
     }
 
@@ -310,7 +320,7 @@ impl<'a> HeldServer<'a> {
         singles: SingleLimits,
         length: Duration,
         observe: &mut Observer<'_>,
-    ) -> Result<SingledSlice, HeldError> {
+    ) -> Result<SingledSlice, StudyError> {
         let drawn = DrawnSlice {
             settle: SETTLE_CLOSED.max(length.mul_f64(SETTLE_SHARE)),
             length,
@@ -326,13 +336,13 @@ impl<'a> HeldServer<'a> {
     }
 
     /// Records the telemetry of its machine; its columns begin with [`WATCH`].
-    pub fn record(&self, period: Duration) -> Result<Box<dyn Recorder>, HeldError> {
+    pub fn record(&self, period: Duration) -> Result<Box<dyn Recorder>, StudyError> {
         let recorded = RecordedServer { name: WATCH.to_owned(), trial: self.order.trial };
         self.checked(self.machine.record(&[recorded], period))
     }
 
     /// Reads what the server says of itself, while it is loaded; none where its workload observes nothing.
-    pub fn observer(&self) -> Result<Option<Box<dyn ServerObserver>>, HeldError> {
+    pub fn observer(&self) -> Result<Option<Box<dyn ServerObserver>>, StudyError> {
         self.checked(self.sut.observer())
     }
 
@@ -377,19 +387,19 @@ impl<'a> HeldServer<'a> {
     }
 
     /// Gives its machine its kernel settings.
-    fn begin_turn(&self) -> Result<(), HeldError> {
-        self.checked(self.machine.set_kernel_settings(&self.order.variant))
+    fn begin_turn(&self) -> Result<(), StudyError> {
+        self.checked(self.machine.set_kernel_settings(&self.order.variant.kernel))
     }
 
     /// Says why something failed: because of the user, because the server has ended, or for its own reason.
-    fn checked<T>(&self, result: Result<T, impl Into<TrialError>>) -> Result<T, HeldError> {
+    fn checked<T>(&self, result: Result<T, impl Into<TrialError>>) -> Result<T, StudyError> {
         self.check_interrupted()?;
-        let failed = |error: TrialError| HeldError::Failed { name: self.name.clone(), source: error };
+        let failed = |error: TrialError| StudyError::Failed { name: self.name.clone(), source: error };
         result.map_err(|error| self.ended().unwrap_or_else(|| failed(error.into())))
     }
 }
 
-impl Drop for HeldServer<'_> {
+impl Drop for StudyServer<'_> {
     fn drop(&mut self) {
         self.sut.stop();
         self.machine.remove_data(self.order.trial);

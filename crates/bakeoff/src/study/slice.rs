@@ -1,4 +1,4 @@
-//! What was measured in a slice of load of a held server.
+//! What was measured in a slice of load of a server of a study.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub const SLOW: f64 = 0.999;
 
 /// What was measured in a slice of load. The time at its beginning, in which it settles, is not in it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HeldSlice {
+pub struct StudySlice {
     /// Operations that were due in it, failed ones included.
     pub operations: u64,
     /// Those of them that failed, also because a connection could not be opened.
@@ -37,7 +37,7 @@ pub struct HeldSlice {
 #[derive(Clone, Debug)]
 pub struct SingledSlice {
     /// As without.
-    pub slice: HeldSlice,
+    pub slice: StudySlice,
     /// Median response time, microseconds.
     pub median_us: f64,
     /// The response time that [`SLOW`] of the operations do not exceed, microseconds.
@@ -48,7 +48,7 @@ pub struct SingledSlice {
     pub operations: Vec<String>,
 }
 
-impl HeldSlice {
+impl StudySlice {
     /// Operations that succeeded: times, and single operations, are of these.
     pub fn succeeded(&self) -> u64 {
         self.operations - self.failed
@@ -67,7 +67,7 @@ impl SingledSlice {
         let summary = Summary::of(&outcome);
         let response = outcome.total.response_times();
         let all = |stats: &CompactInterval| stats.succeeded() + stats.failed();
-        let slice = HeldSlice {
+        let slice = StudySlice {
             // Requests are those that succeeded.
             operations: summary.requests + summary.failed,
             failed: summary.failed,

@@ -15,7 +15,7 @@ use crate::run::event::{Event, Observer};
 use crate::run::first_block::tests::{client_gate, closed_loop};
 use crate::run::lab::{Lab, TrialSlot};
 use crate::trial::{FinishedTrial, blank};
-use crate::verdict::wording::wording;
+use crate::verdict::measure_names::wording;
 
 /// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
 pub struct ScriptedLab {

@@ -99,16 +99,16 @@ impl Machine for ScriptedMachine {
         self.unless_lost(LostAt::Facts, HostFacts::default())
     }
 
-    fn open_kernel_settings(&self, _variants: &[ServerVariant]) -> Result<LeftSettings, MachineError> {
+    fn open_kernel_settings(&self, _variants: &[KnobValues]) -> Result<LeftSettings, MachineError> {
         Ok(LeftSettings::default())
     }
 
-    fn try_kernel_settings(&self, _variants: &[ServerVariant]) -> Result<(), MachineError> {
+    fn try_kernel_settings(&self, _variants: &[KnobValues]) -> Result<(), MachineError> {
         Ok(())
     }
 
-    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError> {
-        self.log(|log| log.settings.push(variant.kernel.clone()));
+    fn set_kernel_settings(&self, settings: &KnobValues) -> Result<(), MachineError> {
+        self.log(|log| log.settings.push(settings.clone()));
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::measurement::TrialMeasurement;
 use super::setup::TrialError;
 use crate::run::event::Observer;
 use crate::study::breaking_point::{BreakingPoint, BreakingServer};
-use crate::verdict::wording::wording;
+use crate::verdict::measure_names::wording;
 
 /// Breaks the server; returns what was measured, and the steps.
 pub fn measure_break(

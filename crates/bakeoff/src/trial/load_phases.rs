@@ -13,7 +13,7 @@ use load::summary::Summary;
 use machine::{CpuMeter, MachineError};
 
 use super::cpu_account::{CpuAccount, SliceCpu};
-use super::phases::{ClientCounts, operations, phase, spent_budget, time_line};
+use super::record::phases::{ClientCounts, operations, phase, spent_budget, time_line};
 use super::setup::TrialError;
 use crate::plan::preset::interval_of;
 use crate::run::event::{Event, Observer};

@@ -9,14 +9,15 @@ use load::record::{Interval, Micros, RecordedTimes};
 use load::slices::Slice;
 use load::spec::Shape;
 use load::summary::Summary;
+use load::users::outside_load::{self, OutsideOperation};
 use load::validity::{BrokenRule, MAX_STARVATION};
 
 use super::drains::Drains;
 use super::load_phases::MeasuredRun;
-use super::phases::user_walk;
+use super::record::phases::{outside_operation, user_walk};
 use super::steadiness::SteadyQuantity;
 use super::warm_up::WarmedUp;
-use crate::verdict::wording::wording;
+use crate::verdict::measure_names::wording;
 
 const MEGABYTE: f64 = 1e6;
 /// A p99 that the client's late sends make longer than this many times is the client's.
@@ -190,6 +191,7 @@ impl TrialMeasurement {
                 | BrokenRule::OperationLimit { .. }
                 | BrokenRule::Ratio { .. }
                 | BrokenRule::RefusedVisits { .. }
+                | BrokenRule::OutsideOperation { .. }
                 | BrokenRule::LittlesLaw { .. }
                 | BrokenRule::Errors { .. }
                 | BrokenRule::NothingSucceeded
@@ -222,6 +224,14 @@ impl TrialMeasurement {
         self.client_utilisation = summary.client.utilisation;
         self.response_time = Some(outcome.total.response_times());
         self.outcome = Some(outcome);
+    }
+
+    /// Adds what users did outside their mix, with what is wrong with it.
+    pub fn add_outside(&mut self, operations: &[OutsideOperation]) {
+        let Some(walk) = &mut self.users else { return };
+        walk.outside.extend(operations.iter().map(outside_operation));
+        let broken = outside_load::broken_rules(operations);
+        self.user_reasons.get_or_insert_default().extend(broken.iter().map(ToString::to_string));
     }
 }
 

@@ -4,50 +4,44 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`setup`] | what a trial begins with, and what comes of it |
-//! | [`member`] | the server under test with its record |
+//! | [`server_trial`] | the server under test with its record |
 //! | [`turns`] | servers that are up together and loaded in turns |
-//! | [`idle`] | whether they leave each other alone |
-//! | [`alone`] | what is measured of a server that is up alone |
+//! | [`disturbance`] | whether they leave each other alone |
+//! | [`one_server`] | what is measured of a server that is up alone |
 //! | [`breaking`] | a server that is to break |
 //! | [`warm_up`] | the load before |
 //! | [`rounds`] | what is measured in slices |
 //! | [`cpu_account`] | the CPU time of the server in its slices |
 //! | [`drains`] | how long it answers what is left when they end |
-//! | [`turn_taker`] | a server that takes turns |
+//! | [`interleaved_trial`] | a server that takes turns |
 //! | [`measurement`] | what a load has measured |
 //! | [`load_phases`] | the parts of its load |
-//! | [`load_windows`] | when that was, on the time line of a recording |
 //! | [`steadiness`] | whether a loop is steady |
-//! | [`power_levels`], [`power_record`] | levels of load at which watts are measured, and the watts |
+//! | [`watts`] | levels of load at which watts are measured, and the watts |
 //! | [`neighbours`] | how much the copies of a server disturb each other |
-//! | [`recorders`] | the telemetry of each machine |
-//! | [`watched`] | what the gates see of its machines |
-//! | [`phases`], [`server_usage`] | the archive's types of what was measured |
+//! | [`gate_inputs`] | what the gates see of its machines |
+//! | [`record`] | the telemetry of each machine, and the archive's types of what was measured |
 //! | [`background`] | the load beside it |
 
-mod alone;
 mod background;
 mod breaking;
 mod cpu_account;
+mod disturbance;
 mod drains;
-mod idle;
+mod gate_inputs;
+mod interleaved_trial;
 mod load_phases;
-mod load_windows;
 mod measurement;
-mod member;
 mod neighbours;
-mod phases;
-mod power_levels;
-mod power_record;
-mod recorders;
+mod one_server;
+mod record;
 mod rounds;
-mod server_usage;
+mod server_trial;
 mod setup;
 mod steadiness;
-mod turn_taker;
 mod turns;
 mod warm_up;
-mod watched;
+mod watts;
 
 use std::sync::Arc;
 
@@ -56,12 +50,12 @@ use host::telemetry::Recording;
 
 use crate::plan::preset::telemetry_period;
 use crate::run::event::Observer;
-use member::{LoadEnd, TrialMember};
-use recorders::{RecordedLoad, Recorders};
+use record::recorders::{RecordedLoad, Recorders};
+use server_trial::{LoadEnd, ServerTrial};
 
 pub use load_phases::{LoadPhases, with_connections};
-pub use phases::{add_times, curve};
-pub use server_usage::WATCH;
+pub use record::phases::{add_times, curve};
+pub use record::server_usage::WATCH;
 #[cfg(test)]
 pub use setup::blank;
 pub use setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
@@ -75,7 +69,7 @@ pub fn run_alone(
     start: TrialStart<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<FinishedTrial, ArchiveError> {
-    match TrialMember::start(setup, start) {
+    match ServerTrial::start(setup, start) {
         Ok(mut member) => {
             let load = load_alone(setup, &mut member, observe);
             member.finish(load)
@@ -86,7 +80,7 @@ pub fn run_alone(
 
 fn load_alone(
     setup: &TrialSetup<'_>,
-    member: &mut TrialMember<'_>,
+    member: &mut ServerTrial<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<(LoadEnd, RecordedLoad), TrialError> {
     let loads = member.prepare(observe)?;

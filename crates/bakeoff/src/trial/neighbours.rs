@@ -12,7 +12,7 @@ use load::spec::{LoadPart, LoadSpec, Shape};
 use load::summary::Summary;
 use load::validity::BrokenRule;
 
-use super::phases::{ClientCounts, add_times};
+use super::record::phases::{ClientCounts, add_times};
 use crate::plan::preset::interval_of;
 
 const ROUNDS: u32 = 5;

@@ -13,11 +13,11 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use workload::Workload;
 
-use crate::hint::Hint;
 use crate::machines::of_run::RunMachines;
 use crate::machines::power::RunPower;
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::VariantPoint;
+use crate::search_start::SearchStart;
 use crate::study::breaking_point::{BreakingPoint, BreakingPointError};
 
 /// A trial that has ended.
@@ -102,7 +102,7 @@ pub struct TrialStart<'a> {
     /// Writes its files.
     pub writer: &'a TrialWriter,
     /// What earlier trials say of it.
-    pub hint: Option<Hint>,
+    pub search_start: Option<SearchStart>,
     /// Length of a loop of its warm-up, if it runs in turns.
     pub warm_up_loop: Duration,
     /// The index of its machine.

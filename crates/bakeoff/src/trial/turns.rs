@@ -12,17 +12,17 @@ use archive::model::{Measure, TrialTurns};
 use load::engine::RunError;
 use machine::MachineError;
 
+use super::disturbance::{idle_cores, why_each_time, why_not_beside, why_one_at_a_time};
 use super::drains::LOOP_OVER_DRAIN;
-use super::idle::{idle_cores, why_each_time, why_not_beside, why_one_at_a_time};
+use super::interleaved_trial::InterleavedTrial;
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
-use super::member::{LoadEnd, TrialMember};
-use super::recorders::Recorders;
+use super::record::recorders::Recorders;
+use super::record::server_usage::{own_part, watch_one_of};
 use super::rounds::Rounds;
-use super::server_usage::{own_part, watch_one_of};
+use super::server_trial::{LoadEnd, ServerTrial};
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
 use super::steadiness::WarmUpGoal;
-use super::turn_taker::TurnTaker;
 use super::warm_up::{WarmedUp, warm_up};
 use crate::cpu_rate;
 use crate::plan::preset::telemetry_period;
@@ -159,7 +159,8 @@ fn load_in_turns(
     let mut rounds = Rounds::new(setup.plan, setup.objective(), &warmed, &mut rng);
     let slice_s = rounds.slice.measured.as_secs_f64();
     drop(warmed);
-    let mut takers: Vec<TurnTaker<'_, '_>> = turns.iter_mut().filter_map(|turn| turn.taker()).collect();
+    let mut takers: Vec<InterleavedTrial<'_, '_>> =
+        turns.iter_mut().filter_map(|turn| turn.taker()).collect();
     let count = rounds.run(&mut takers, observe);
     let failures: Vec<Option<TrialError>> = takers.into_iter().map(|taker| taker.failed).collect();
     let is_interrupted = turns.iter().any(|turn| turn.is_interrupted());
@@ -224,7 +225,7 @@ fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<St
 /// One trial of the block.
 struct Turn<'a> {
     name: String,
-    member: TrialMember<'a>,
+    member: ServerTrial<'a>,
     /// CPU time that it uses while no server is loaded, in cores; none where it was not watched.
     idle_cores: Option<f64>,
     state: TurnState<'a>,
@@ -249,7 +250,7 @@ impl<'a> Turn<'a> {
     ) -> Result<Self, Box<FinishedTrial>> {
         let name = start.variant_point.name(setup.plan);
         observe(Event::Doing { what: format!("starting {name}") });
-        let mut member = TrialMember::start(setup, start)?;
+        let mut member = ServerTrial::start(setup, start)?;
         let state = match member.prepare(observe) {
             Ok(loads) => TurnState::Loaded(Box::new((loads, TrialMeasurement::without_warm_up()))),
             Err(error) => TurnState::Failed(error),
@@ -319,13 +320,13 @@ impl<'a> Turn<'a> {
         matches!(&self.state, TurnState::Loaded(load) if load.0.interrupted)
     }
 
-    fn taker(&mut self) -> Option<TurnTaker<'_, 'a>> {
-        let (rate, hint) = (self.member.rate_per_s(), self.member.hint());
+    fn taker(&mut self) -> Option<InterleavedTrial<'_, 'a>> {
+        let (rate, search_start) = (self.member.rate_per_s(), self.member.search_start());
         match &mut self.state {
             TurnState::Loaded(load) => {
                 let (loads, result) = load.as_mut();
                 let settings = Some(self.member.kernel_turn());
-                Some(TurnTaker { loads, settings, result, rate, hint, failed: None })
+                Some(InterleavedTrial { loads, settings, result, rate, search_start, failed: None })
             }
             TurnState::CutOff(_) | TurnState::Ended(_) | TurnState::Failed(_) => None,
         }

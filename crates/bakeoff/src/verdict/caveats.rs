@@ -89,7 +89,7 @@ const RULES: &[CaveatRule] = &[
         id: "these-machines",
         text: "The variants run on different machines, fewer than six of each kind. Machines of one type differ from each other, so the ratio is about these machines and not about their types.",
         applies: |plan, facts, _| {
-            are_on_different_machines(plan, facts) && machines::draw::sets_of_kinds(plan).is_none()
+            are_on_different_machines(plan, facts) && machines::kind_assignment::sets_of_kinds(plan).is_none()
         },
     },
     CaveatRule {

@@ -1,5 +1,5 @@
 //! Compares pairs of variants: the ratio from paired blocks, or why there is none. [`bounded_pair`] has the verdict where trials
-//! are missing because of what their servers did, `stats` the statistics, and `wording` the sentences.
+//! are missing because of what their servers did, `stats` the statistics, and `measure_names` the sentences.
 
 mod bounded_pair;
 mod bounds;
@@ -22,13 +22,13 @@ use stats::verdict::{RatioComparison, VerdictRule};
 use self::bounded_pair::{BoundedPair, Pair};
 use crate::machines;
 use crate::plan::variant_point::{VariantPoint, at_point};
+use crate::verdict::comparison_sentence::{no_verdict_yet, sentence};
 use crate::verdict::drift::{self, drift_clause};
 use crate::verdict::estimand::{Beside, PairedStarts};
 use crate::verdict::input::VerdictInput;
-use crate::verdict::looks;
+use crate::verdict::interim_looks;
 use crate::verdict::near_limit::sentence_near_limit;
 use crate::verdict::sustained::{self, PooledCapacity};
-use crate::verdict::wording::{no_verdict_yet, sentence};
 
 /// Power at which the smallest detectable difference is stated.
 const STATED_POWER: f64 = 0.8;
@@ -73,7 +73,7 @@ fn comparisons_at(
     };
     // A rank of blocks would leave out what few of them have seen.
     let method = is_of_capacities.then_some(IntervalMethod::StudentT);
-    let level = looks::level(input, &here);
+    let level = interim_looks::level(input, &here);
     let rule = VerdictRule { confidence: level.confidence(), method, ..VerdictRule::default() };
     let pairs = all_pairs(here.len());
     let confidence = rule.confidence.shared_by(pairs.len());
@@ -85,10 +85,10 @@ fn comparisons_at(
             let rule = VerdictRule { confidence, ..rule };
             let of = Pair { indices, names };
             let too_early = match level {
-                looks::Level::TooEarly { blocks, needed } => Some((blocks, needed)),
-                looks::Level::Of(_) => None,
+                interim_looks::Level::TooEarly { blocks, needed } => Some((blocks, needed)),
+                interim_looks::Level::Of(_) => None,
             };
-            let bounded = BoundedPair::of(input, of, &rule).filter(|_| too_early.is_none());
+            let bounded = if too_early.is_none() { BoundedPair::of(input, of, &rule) } else { None };
             let smallest_of = |estimate: &RatioEstimate| {
                 smallest_difference(estimate.blocks, estimate.log_sd, &rule, STATED_POWER)
             };
@@ -144,7 +144,7 @@ fn comparisons_at(
 
 /// The starts of a pair in the blocks that are compared; none where machines of a kind are, because their values are of several starts.
 fn paired_starts(input: &VerdictInput<'_>, (a, b): (usize, usize)) -> Vec<PairedStarts> {
-    if machines::draw::sets_of_kinds(input.plan).is_some() {
+    if machines::kind_assignment::sets_of_kinds(input.plan).is_some() {
         return Vec::new();
     }
     let start = |index: usize, block: u32| {
@@ -212,7 +212,7 @@ fn replicates(
     let in_block = |index: usize, block| input.trials.in_block(index, block).and_then(&value);
     let of_block = |block| variants.iter().map(|&index| in_block(index, block)).collect();
     let blocks: Vec<Vec<Option<f64>>> = input.trials.blocks().map(of_block).collect();
-    match machines::draw::sets_of_kinds(input.plan) {
+    match machines::kind_assignment::sets_of_kinds(input.plan) {
         Some(sets) => of_sets(&blocks, sets),
         None => blocks,
     }
@@ -223,7 +223,8 @@ fn replicates(
 fn of_sets(blocks: &[Vec<Option<f64>>], sets: u32) -> Vec<Vec<Option<f64>>> {
     let variants = blocks.first().map_or(0, Vec::len);
     let of_set = |set: u32| {
-        let own = (1..).zip(blocks).filter(|(block, _)| machines::draw::set_of(*block, sets) == set);
+        let own =
+            (1..).zip(blocks).filter(|(block, _)| machines::kind_assignment::set_of(*block, sets) == set);
         let complete: Vec<Vec<f64>> =
             own.filter_map(|(_, values)| values.iter().copied().collect::<Option<Vec<f64>>>()).collect();
         let mean = |variant: usize| {
@@ -240,7 +241,7 @@ fn of_machines(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
     let plan = input.plan;
     let variant = |index: usize| &plan.variants[input.variant_points[index].variant];
     let has_kind = variant(a).kind().is_some() || variant(b).kind().is_some();
-    match machines::draw::sets(plan).filter(|_| has_kind) {
+    match machines::kind_assignment::sets(plan).filter(|_| has_kind) {
         Some(sets) if sets >= FEWEST_OF_A_KIND => Some(format!("over {sets} machines of each kind")),
         Some(1) | None => {
             let machine = |index: usize| plan.host_of(variant(index)).and_then(|host| host.ssh.as_ref());
@@ -258,7 +259,9 @@ fn why_not_valid(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String>
     let both: Vec<&Trial> = input.trials.of(a).chain(input.trials.of(b)).collect();
     let invalid: Vec<&&Trial> = both.iter().filter(|trial| trial.status == TrialStatus::Invalid).collect();
     let failed = || both.iter().filter(|trial| trial.status == TrialStatus::Failed);
-    if let Some(first) = failed().next().filter(|_| failed().count() >= invalid.len()) {
+    if failed().count() >= invalid.len()
+        && let Some(first) = failed().next()
+    {
         let (some, all) = (failed().count(), plural(both.len() as u64, "trial"));
         return Some(format!("{some} of {all} failed: {}: {}", first.variant, first.reasons.join("; ")));
     }

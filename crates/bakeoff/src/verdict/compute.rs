@@ -22,9 +22,9 @@ use crate::verdict::curves::curves;
 use crate::verdict::fairness;
 use crate::verdict::headline::headline;
 use crate::verdict::input::VerdictInput;
+use crate::verdict::measure_names::{replaced, wording};
 use crate::verdict::method_budget::method_errors;
 use crate::verdict::sustained::{self, PooledCapacity};
-use crate::verdict::wording::{replaced, wording};
 
 /// Computes the verdict.
 pub fn verdict(input: &VerdictInput<'_>) -> Verdict {

@@ -7,7 +7,7 @@ use archive::model::{CurvePoint, KnobValue, SweepCurve, SweepPoint, VariantSumma
 use stats::usl;
 
 use crate::verdict::input::VerdictInput;
-use crate::verdict::wording::wording;
+use crate::verdict::measure_names::wording;
 
 /// The curves of all variants.
 pub fn curves(input: &VerdictInput<'_>, summaries: &[VariantSummary]) -> Vec<SweepCurve> {

@@ -8,7 +8,8 @@ use stats::odd_starts::odd_starts;
 use stats::ratio::RatioEstimate;
 use stats::verdict::RatioVerdict;
 
-use crate::verdict::wording::{interval, ratio, wording};
+use crate::verdict::comparison_sentence::{interval, ratio};
+use crate::verdict::measure_names::wording;
 
 /// The ratio of means is named where it is this far from 1, even if the interval of the typical ratio contains it.
 const MEANS_APART: f64 = 0.05;
@@ -156,7 +157,8 @@ mod tests {
         let beside = Beside::of(names, blocks, &starts, Confidence::P95);
         let estimate = found.estimate.expect("an estimate");
         let measure = Measure::MaxThroughput;
-        let plain = crate::verdict::wording::sentence(&measure, names, Some(&estimate), &found.verdict);
+        let plain =
+            crate::verdict::comparison_sentence::sentence(&measure, names, Some(&estimate), &found.verdict);
         let sentence = beside.sentence(&measure, names, &estimate, &found.verdict, plain);
         (found.verdict, sentence)
     }

@@ -6,7 +6,7 @@ use archive::model::Measure;
 use stats::ratio::RatioEstimate;
 use stats::verdict::{RatioVerdict, Side};
 
-use crate::verdict::wording::{claim, interval, ratio};
+use crate::verdict::comparison_sentence::{claim, interval, ratio};
 
 /// The sentence of a difference that is smaller than what the blocks detect in most runs; none for others.
 pub fn sentence_near_limit(

@@ -159,7 +159,7 @@ impl<'v> VariantCosting<'v> {
             figures.operations_per_joule.push(value(trial.watts.per_joule()));
             let costing =
                 TargetCosting { target: self.target, targets: self.targets, measured: Some(&watts) };
-            let cost = costing.life_cost().ok().filter(|_| costing.bills_measured_watts());
+            let cost = if costing.bills_measured_watts() { costing.life_cost().ok() } else { None };
             let (Some(cost), Ok((_, scale)), Some(life)) = (cost, self.rate(), self.targets.life) else {
                 continue;
             };

@@ -38,7 +38,7 @@ fn each_variant_of_a_comparison_has_a_sentence_and_nothing_is_more_than_suspecte
     for server in &explanation.servers {
         assert!(server.sentence.contains(&server.variant), "{}", server.sentence);
         assert!(server.suspects.iter().all(|suspect| suspect.word == SuspectWord::Suspected));
-        assert!(server.held.throughput_per_s > 0.0 && server.unknown.is_empty(), "{server:#?}");
+        assert!(server.closed_loop.throughput_per_s > 0.0 && server.unknown.is_empty(), "{server:#?}");
     }
     run.explain(explanation.clone()).expect("it is written");
     let again = Run::open(&run.dir).expect("a run");
@@ -57,7 +57,7 @@ fn only_telemetry_within_the_closed_loop_is_evidence() {
     let phase = loaded.clone();
     let suspects = |telemetry: &Telemetry| {
         let facts = LoopFacts::of_record("nginx", 64, "1".parse().expect("a CPU"));
-        glance(&facts, &[reading(&trial, &phase, Some(telemetry), 64)])
+        suspects_only(&facts, &[reading(&trial, &phase, Some(telemetry), 64)])
     };
     let inside = suspects(&busy(1.75, 3.0));
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::plain::Plain;
 use super::set::{Figures, Kind, NUMBER, PER_SECOND, SHARE};
-use crate::held_server::SliceReading;
+use crate::perturbable_loop::SliceReading;
 
 const SOURCE: &str = "load engine";
 

@@ -20,8 +20,8 @@ pub(crate) use set::Figures;
 pub use statistics::is_of_statistics;
 pub(crate) use text::with_unit;
 
-use crate::held_server::{LoopFacts, SliceReading};
-use crate::watched::Watched;
+use crate::perturbable_loop::{LoopFacts, SliceReading};
+use crate::profile_shares::Watched;
 
 /// All figures of plain slices.
 pub(crate) fn of(plain: &Plain<'_>) -> Figures {
@@ -47,7 +47,7 @@ mod tests {
     use archive::model::Figure;
 
     use super::of_slices;
-    use crate::held_server::HeldServer;
+    use crate::perturbable_loop::PerturbableLoop;
     use crate::scripted::Scripted;
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::held_server::{LoopFacts, SliceReading};
-use crate::watched::Watched;
+use crate::perturbable_loop::{LoopFacts, SliceReading};
+use crate::profile_shares::Watched;
 
 /// The plain slices of a study, one at least.
 #[derive(Clone, Copy)]

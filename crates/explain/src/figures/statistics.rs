@@ -7,7 +7,7 @@ use workload::ObservedChange;
 
 use super::plain::Plain;
 use super::set::{Figures, Kind, SHARE};
-use crate::held_server::SliceReading;
+use crate::perturbable_loop::SliceReading;
 
 const SOURCE: &str = "the server's own statistics";
 

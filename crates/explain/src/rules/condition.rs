@@ -21,7 +21,7 @@ pub(super) struct Condition {
 const WEAKEST: f64 = 0.5;
 
 impl Condition {
-    /// How strong the evidence of this value is, 0.5 to 1; none where the condition does not hold.
+    /// How strong the evidence of this value is, 0.5 to 1; none where the condition is not met.
     pub(super) fn strength(&self, value: f64) -> Option<f64> {
         let holds = self.at_least.is_none_or(|bound| value >= bound)
             && self.at_most.is_none_or(|bound| value <= bound)

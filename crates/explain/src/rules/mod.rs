@@ -10,7 +10,7 @@
 //! | `says` | the sentence; `{NAME}` is a figure or a text, and `[TEXT]` is left out where a figure in it is not known |
 //! | `remedies` | what could be done |
 //! | `source` | where the rule comes from |
-//! | `[[when]]` | a condition: `figure`, and one of `at_least`, `at_most` and `above`; all must hold |
+//! | `[[when]]` | a condition: `figure`, and one of `at_least`, `at_most` and `above`; all must be met |
 //! | `when.certain` | the value from which the evidence is as strong as it gets |
 
 mod condition;
@@ -49,11 +49,11 @@ pub(crate) struct Rule {
 /// What a rule found.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RuleOutcome {
-    /// All conditions hold.
+    /// All conditions are met.
     Holds(Finding),
-    /// A condition does not hold.
-    DoesNotHold,
-    /// A figure is not known; the conditions on the others hold.
+    /// A condition is not met.
+    NotMet,
+    /// A figure is not known; the conditions on the others are met.
     NotKnown {
         /// The figure.
         figure: String,
@@ -100,7 +100,7 @@ impl Rule {
                 continue;
             };
             match condition.strength(figure.value) {
-                None => return RuleOutcome::DoesNotHold,
+                None => return RuleOutcome::NotMet,
                 Some(strength) => {
                     finding.strength = finding.strength.min(strength);
                     finding.evidence.push(figure.clone());

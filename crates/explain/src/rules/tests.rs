@@ -9,10 +9,10 @@ use profile::threads::WaitKind;
 
 use super::Rule;
 use crate::delays::DelayedCall;
+use crate::profile_shares::{WatchedCpu, WatchedWaits};
 use crate::resources;
 use crate::scripted::{Scripted, threads};
 use crate::study::tests::study;
-use crate::watched::{WatchedCpu, WatchedWaits};
 
 /// A server whose throughput follows the speed of these calls.
 fn delayed(call: DelayedCall, mut server: Scripted) -> Scripted {

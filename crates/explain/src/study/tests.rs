@@ -8,7 +8,7 @@ use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::ratio::IntervalMethod;
 
 use super::*;
-use crate::held_server::Perturbation;
+use crate::perturbable_loop::Perturbation;
 use crate::scripted::Scripted;
 
 fn lengths() -> PlannedStudy {
@@ -16,11 +16,11 @@ fn lengths() -> PlannedStudy {
 }
 
 /// The whole study of a scripted server, of default length.
-pub(crate) fn study(server: &mut Scripted) -> Result<ExplainedServer, HoldError> {
+pub(crate) fn study(server: &mut Scripted) -> Result<ExplainedServer, LoopError> {
     study_of(server, &lengths())
 }
 
-fn study_of(server: &mut Scripted, lengths: &PlannedStudy) -> Result<ExplainedServer, HoldError> {
+fn study_of(server: &mut Scripted, lengths: &PlannedStudy) -> Result<ExplainedServer, LoopError> {
     let slices = plain_slices(server, lengths, &mut |_| ())?;
     let watched = server.watched.clone();
     Ok(conclude(server, slices, &watched, lengths, &mut |_| ()))
@@ -45,7 +45,7 @@ fn a_saturated_server_is_limited_by_its_cpus() {
     );
     let elasticity = explained.perturbations[0].elasticity.expect("enough pairs");
     assert!((elasticity.value - 0.95).abs() < 0.1 && elasticity.low > 0.5, "{elasticity:?}");
-    assert!((explained.held.loop_share - 1.0).abs() < 0.01, "{:?}", explained.held);
+    assert!((explained.closed_loop.loop_share - 1.0).abs() < 0.01, "{:?}", explained.closed_loop);
 }
 
 #[test]
@@ -95,6 +95,26 @@ fn wide_intervals_stay_suspected() {
     assert_eq!(explained.suspects[0].word, SuspectWord::Suspected, "{:#?}", explained.suspects[0]);
     assert!(explained.sentence.starts_with("what limits nginx is not certain"), "{}", explained.sentence);
     assert_eq!(explained.perturbations[0].pairs.len(), 12, "all looks were needed");
+}
+
+#[test]
+fn what_limits_one_start_of_a_server_and_not_the_others_does_not_limit_it() {
+    let mut server = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
+    server.noise = 0.002;
+    assert_eq!(studied(&mut server).suspects[0].word, SuspectWord::Limits);
+    assert_eq!(server.restarts, 2, "three starts in all");
+    let mut of_one_start = Scripted::new().busy([0.98, 0.97]).follows([1.0, 0.0, 0.0]);
+    (of_one_start.noise, of_one_start.elasticities_of_restarts) = (0.002, Some([0.1, 0.0, 0.0]));
+    let explained = studied(&mut of_one_start);
+    assert_ne!(explained.suspects[0].word, SuspectWord::Limits, "{:#?}", explained.suspects[0]);
+}
+
+#[test]
+fn a_server_that_nothing_seems_to_limit_is_not_started_again() {
+    let mut server = Scripted::new().follows([0.0, 0.0, 0.0]);
+    server.noise = 0.002;
+    studied(&mut server);
+    assert_eq!(server.restarts, 0);
 }
 
 #[test]
@@ -148,9 +168,9 @@ fn a_server_that_ends_leaves_what_was_found() {
     server = Scripted::new();
     server.ends_after = 2;
     let explained = studied(&mut server);
-    assert_eq!((explained.held.slices, explained.perturbations.len()), (2, 0));
+    assert_eq!((explained.closed_loop.slices, explained.perturbations.len()), (2, 0));
     server.ends_after = 0;
-    assert!(matches!(study(&mut server), Err(HoldError::ServerEnded(_))));
+    assert!(matches!(study(&mut server), Err(LoopError::ServerEnded(_))));
 }
 
 #[test]
@@ -360,12 +380,12 @@ fn a_cpu_with_slack_is_not_called_the_limit() {
 }
 
 #[test]
-fn a_glance_has_suspects_and_no_limit() {
+fn suspects_only_has_no_limit() {
     let mut server = Scripted::new().with(&[("tcp.listen_overflows", 48.0)]);
     let facts = server.facts.clone();
     let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
-    let glance = glance(&facts, &[reading]);
-    assert_eq!(glance.suspects[0].rule, "accept-queue");
-    assert!(glance.suspects.iter().all(|suspect| suspect.word == SuspectWord::Suspected));
-    assert!(glance.perturbations.is_empty() && server.asked.len() == 1);
+    let found = suspects_only(&facts, &[reading]);
+    assert_eq!(found.suspects[0].rule, "accept-queue");
+    assert!(found.suspects.iter().all(|suspect| suspect.word == SuspectWord::Suspected));
+    assert!(found.perturbations.is_empty() && server.asked.len() == 1);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use crate::regular_file;
+use crate::files::regular_file;
 
 /// A longer file is not searched. The largest programs that are known have a third of it.
 pub(super) const MAX_PROGRAM_BYTES: u64 = 1 << 30;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use memchr::memmem;
 
-use crate::regular_file;
+use crate::files::regular_file;
 use crate::root::Root;
 
 /// A longer file is no C library: they have 2 MB.

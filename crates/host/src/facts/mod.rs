@@ -32,7 +32,7 @@ pub(crate) use memory::{available_memory_share, free_memory_and_swap};
 pub use process::ProcessFacts;
 pub(crate) use process::has_mapped;
 
-use crate::cgroup::CgroupLimits;
+use crate::control_groups::cgroup::CgroupLimits;
 use crate::root::Root;
 
 /// The facts of a machine at one time.

@@ -10,9 +10,9 @@ use procfs::process::{MMapPath, MemoryMaps};
 use serde::{Deserialize, Serialize};
 
 use super::{Allocator, allocator, flatten, libc, limits};
+use crate::control_groups::zone;
 use crate::root::Root;
 use crate::secrets;
-use crate::zone;
 
 /// Environment variables that affect the speed of a program and contain no secrets. Of all others only the names are
 /// recorded.

@@ -50,7 +50,7 @@ pub enum Error {
     },
     /// Another user may have written the journal.
     #[error("the journal of kernel settings is not obeyed: {0}")]
-    Untrusted(#[from] crate::ownership::OwnershipError),
+    Untrusted(#[from] crate::files::ownership::OwnershipError),
     /// The value cannot be undone.
     #[error("{knob} = {value} cannot be undone, so it is not set: {reason}")]
     OneWay {

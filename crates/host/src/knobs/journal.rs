@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Knob};
-use crate::ownership;
+use crate::files::ownership;
 use crate::process::ProcessId;
 
 const NAME: &str = "knobs.journal";

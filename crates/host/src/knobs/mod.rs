@@ -2,7 +2,7 @@
 //!
 //! [`Knobs`] writes the old value to a journal, and the journal to disk, before it writes the new value.
 //! [`Knobs::restore`] restores the old values, and so does dropping the [`Knobs`]. If this process is killed, a
-//! process that waits for its end restores them at once (the restorer, see [`crate::keeper_main`]). If that is
+//! process that waits for its end restores them at once (the restorer, see [`crate::supervisor_main`]). If that is
 //! killed too, the next start restores them ([`crate::Host::recover_knobs`]). Restoring is idempotent: it may be
 //! interrupted and repeated.
 //!
@@ -38,8 +38,8 @@ pub use usual::usual_purpose;
 pub use value::{KnobChange, Restoration};
 
 use crate::facts::boot_id;
+use crate::files::scratch;
 use crate::root::Root;
-use crate::scratch;
 use journal::{Journal, JournalEntry};
 use restorer::Restorer;
 use value::{read, write};
@@ -75,7 +75,7 @@ pub fn has_journal(directory: &Path) -> bool {
 pub struct Knobs {
     root: Root,
     boot_id: Option<String>,
-    keeper: PathBuf,
+    supervisor: PathBuf,
     journal_dir: PathBuf,
     journal: Journal,
     /// The first entries of the journal: settings of a killed process that could not be restored.
@@ -91,16 +91,16 @@ impl Knobs {
     /// cannot be restored are in [`Knobs::left_behind`].
     pub(crate) fn open(
         root: &Root,
-        keeper: &Path,
+        supervisor: &Path,
         journal_dir: &Path,
     ) -> Result<(Self, Vec<KnobChange>), Error> {
         let mut journal = Journal::lock(journal_dir)?;
         let restoration = restoring::restore(root, &mut journal, 0)?;
-        let (keeper, journal_dir) = (keeper.to_owned(), journal_dir.to_owned());
+        let (supervisor, journal_dir) = (supervisor.to_owned(), journal_dir.to_owned());
         let knobs = Self {
             root: root.clone(),
             boot_id: boot_id(root),
-            keeper,
+            supervisor,
             journal_dir,
             foreign_entries: journal.entries().len(),
             journal,
@@ -154,9 +154,9 @@ impl Knobs {
             return Ok(KnobChange { to: change.from.clone(), ..change });
         }
         if self.restorer.is_none() {
-            let started = Restorer::start(&self.keeper, &self.root, &self.journal_dir);
+            let started = Restorer::start(&self.supervisor, &self.root, &self.journal_dir);
             self.restorer =
-                Some(started.map_err(|source| Error::Restorer { program: self.keeper.clone(), source })?);
+                Some(started.map_err(|source| Error::Restorer { program: self.supervisor.clone(), source })?);
         }
         for (knob, old) in reset {
             self.journal.append(JournalEntry { knob, old, boot_id: self.boot_id.clone() })?;

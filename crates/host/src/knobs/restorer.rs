@@ -4,9 +4,9 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::process::Child;
 
-use crate::keeper::protocol::READY;
-use crate::keeper::spawn::spawn;
 use crate::root::Root;
+use crate::supervisor::protocol::READY;
+use crate::supervisor::spawn::spawn;
 
 /// A restorer process. It waits until this is dropped or this process dies.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Restorer {
         if byte == [READY] {
             Ok(restorer)
         } else {
-            Err(io::Error::other("its main does not call host::keeper_main"))
+            Err(io::Error::other("its main does not call host::supervisor_main"))
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct ServerCommand {
     #[serde(default)]
     pub is_confined: bool,
     /// The limit of open files (descriptors), at most this process's hard limit. None: the limit that this process had
-    /// when it called [`crate::keeper_main`].
+    /// when it called [`crate::supervisor_main`].
     #[serde(default)]
     pub descriptors: Option<u64>,
     /// The user that it runs as. None: the current user. Only root may change the user.

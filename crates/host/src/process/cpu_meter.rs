@@ -27,7 +27,7 @@ pub struct CpuUsedMeter {
 struct Listed {
     /// The newest process or thread of the machine just before (field 5 of `proc_loadavg(5)`).
     newest: u32,
-    /// The server's processes, with the keeper.
+    /// The server's processes, with the supervisor.
     pids: Vec<u32>,
 }
 
@@ -78,8 +78,8 @@ impl CpuUsedMeter {
         let mut reading = CpuReading { used: CpuUsed::default(), is_consistent: true };
         for stat in stats {
             match stat {
-                // The keeper is no part of the server, but it inherits the server's orphans.
-                Some(stat) if stat.pid.cast_unsigned() == self.tree.keeper => {
+                // The supervisor is no part of the server, but it inherits the server's orphans.
+                Some(stat) if stat.pid.cast_unsigned() == self.tree.supervisor => {
                     reading.used += CpuUsed::of_children(stat);
                 }
                 Some(stat) => match cpu_clock(stat.pid) {
@@ -109,7 +109,7 @@ mod tests {
     fn processes_that_begin_or_end_after_a_reading_are_known_to_the_next_one() -> std::io::Result<()> {
         let meter = CpuUsedMeter::new(ProcessTree {
             guard: std::process::id(),
-            keeper: 0,
+            supervisor: 0,
             external: None,
             listener: None,
         });

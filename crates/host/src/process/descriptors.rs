@@ -9,7 +9,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 static ORIGINAL: OnceLock<Option<u64>> = OnceLock::new();
 
-/// The soft limit of this process when this was first called: at its start, by [`crate::keeper_main`].
+/// The soft limit of this process when this was first called: at its start, by [`crate::supervisor_main`].
 pub(crate) fn original() -> Option<u64> {
     *ORIGINAL.get_or_init(|| getrlimit(Resource::Nofile).current)
 }

@@ -97,9 +97,9 @@ pub enum Error {
         /// The system's error.
         reason: String,
     },
-    /// Another process killed the keeper or its guard, and the server was stopped because of that.
-    #[error("another process killed the keeper of {name}, which stopped {name}: {}", killer(shortage.as_deref()))]
-    KeeperLost {
+    /// Another process killed the supervisor or its guard, and the server was stopped because of that.
+    #[error("another process killed the supervisor of {name}, which stopped {name}: {}", killer(shortage.as_deref()))]
+    SupervisorLost {
         /// The server's name.
         name: String,
         /// Whether the kernel killed it for lack of memory.
@@ -131,7 +131,7 @@ impl Error {
     }
 }
 
-/// What killed a keeper.
+/// What killed a supervisor.
 fn killer(shortage: Option<&MemoryShortage>) -> String {
     let unknown = || "find out which one, such as the out-of-memory killer (dmesg)".to_owned();
     shortage.map_or_else(unknown, ToString::to_string)
@@ -143,19 +143,19 @@ pub enum StartError {
     /// A path in the command cannot be made absolute.
     #[error("its directory, log or pipe is not a valid path: {0}")]
     Path(io::Error),
-    /// The keeper's program cannot be run.
-    #[error("cannot start its keeper {}: {source}", program.display())]
-    Keeper {
+    /// The supervisor's program cannot be run.
+    #[error("cannot start its supervisor {}: {source}", program.display())]
+    Supervisor {
         /// The program.
         program: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// No thread for the keeper's events.
+    /// No thread for the supervisor's events.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
-    /// The keeper closed its input.
-    #[error("its keeper {} does not take orders: {source}", program.display())]
+    /// The supervisor closed its input.
+    #[error("its supervisor {} does not take orders: {source}", program.display())]
     Order {
         /// The program.
         program: PathBuf,
@@ -164,20 +164,20 @@ pub enum StartError {
     },
     /// The program ended without an event.
     #[error(
-        "its keeper {} ended before it started the server: is memory short? (its main must call host::keeper_main first)",
+        "its supervisor {} ended before it started the server: is memory short? (its main must call host::supervisor_main first)",
         program.display()
     )]
-    NotAKeeper {
+    NotASupervisor {
         /// The program.
         program: PathBuf,
     },
-    /// The keeper says nothing.
-    #[error("its keeper did not start within {seconds} s: is the machine overloaded? Start again")]
+    /// The supervisor says nothing.
+    #[error("its supervisor did not start within {seconds} s: is the machine overloaded? Start again")]
     Slow {
         /// How long it was waited for.
         seconds: u64,
     },
-    /// The keeper cannot start the server: its message, with the remedy.
+    /// The supervisor cannot start the server: its message, with the remedy.
     #[error("{0}")]
     Refused(String),
 }

@@ -1,4 +1,4 @@
-//! The status of a server, from the events of its keeper. A thread reads the events and wakes waiting threads.
+//! The status of a server, from the events of its supervisor. A thread reads the events and wakes waiting threads.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
@@ -8,31 +8,31 @@ use std::{io, thread};
 
 use super::ProcessExit;
 use super::error::StartError;
-use crate::keeper::protocol::KeeperEvent;
+use crate::supervisor::protocol::SupervisorEvent;
 
 /// The state of the server, as reported by the events so far.
 #[derive(Debug, Default)]
-pub(super) struct KeeperStatus {
-    /// Why the keeper cannot start the server.
+pub(super) struct SupervisorStatus {
+    /// Why the supervisor cannot start the server.
     pub(super) refused: Option<StartError>,
-    /// The process IDs of the server's first process and of its keeper.
+    /// The process IDs of the server's first process and of its supervisor.
     pub(super) started: Option<(u32, u32)>,
     /// How the server exited, and whether it had to be killed.
     pub(super) exited: Option<(ProcessExit, bool)>,
     /// Why the server's log could not be limited. The server is killed then.
     pub(super) log_too_long: Option<String>,
-    /// Whether keeper and guard ended. No process of the server is left then.
+    /// Whether supervisor and guard ended. No process of the server is left then.
     pub(super) is_over: bool,
 }
 
 /// The current status, and a condition variable that signals changes.
 #[derive(Debug, Default)]
-pub(super) struct KeeperEvents {
-    status: Mutex<KeeperStatus>,
+pub(super) struct SupervisorEvents {
+    status: Mutex<SupervisorStatus>,
     changed: Condvar,
 }
 
-impl KeeperEvents {
+impl SupervisorEvents {
     /// Starts the thread that reads the events until the guard ends.
     pub(super) fn follow(mut guard: Child, pipe: ChildStdout, name: &str) -> io::Result<Arc<Self>> {
         let events = Arc::new(Self::default());
@@ -43,14 +43,14 @@ impl KeeperEvents {
                     shared.change(|status| status.apply(event));
                 }
             }
-            // The pipe ends when both keeper and guard have ended. This reaps the guard.
+            // The pipe ends when both supervisor and guard have ended. This reaps the guard.
             let _ = guard.wait();
             shared.change(|status| status.is_over = true);
         })?;
         Ok(events)
     }
 
-    pub(super) fn status(&self) -> MutexGuard<'_, KeeperStatus> {
+    pub(super) fn status(&self) -> MutexGuard<'_, SupervisorStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,26 +58,28 @@ impl KeeperEvents {
     pub(super) fn wait(
         &self,
         timeout: Duration,
-        condition: impl Fn(&KeeperStatus) -> bool,
-    ) -> MutexGuard<'_, KeeperStatus> {
+        condition: impl Fn(&SupervisorStatus) -> bool,
+    ) -> MutexGuard<'_, SupervisorStatus> {
         let result = self.changed.wait_timeout_while(self.status(), timeout, |status| !condition(status));
         result.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn change(&self, change: impl FnOnce(&mut KeeperStatus)) {
+    fn change(&self, change: impl FnOnce(&mut SupervisorStatus)) {
         change(&mut self.status());
         self.changed.notify_all();
     }
 }
 
-impl KeeperStatus {
-    fn apply(&mut self, event: KeeperEvent) {
+impl SupervisorStatus {
+    fn apply(&mut self, event: SupervisorEvent) {
         match event {
-            KeeperEvent::Refused { reason } => self.refused = Some(StartError::Refused(reason)),
-            KeeperEvent::Started { pid, keeper } => self.started = Some((pid, keeper)),
-            KeeperEvent::Daemonised { pid } => self.started = self.started.map(|(_, keeper)| (pid, keeper)),
-            KeeperEvent::LogTooLong { reason } => self.log_too_long = Some(reason),
-            KeeperEvent::Exited { exit, killed } => self.exited = Some((exit, killed)),
+            SupervisorEvent::Refused { reason } => self.refused = Some(StartError::Refused(reason)),
+            SupervisorEvent::Started { pid, supervisor } => self.started = Some((pid, supervisor)),
+            SupervisorEvent::Daemonised { pid } => {
+                self.started = self.started.map(|(_, supervisor)| (pid, supervisor));
+            }
+            SupervisorEvent::LogTooLong { reason } => self.log_too_long = Some(reason),
+            SupervisorEvent::Exited { exit, killed } => self.exited = Some((exit, killed)),
         }
     }
 }

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
+use serde::{Deserialize, Serialize};
 
 use super::RunAs;
-use crate::{regular_file, secrets};
+use crate::files::regular_file;
+use crate::secrets;
 
 /// How much of the beginning and of the end of a long log is kept.
 pub(crate) const KEPT_LOG_BYTES: u64 = 1 << 20;
@@ -66,10 +68,10 @@ impl LogTail {
 }
 
 /// A log: all of it, or its beginning and its end with a line between them that says how much is left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogText {
     /// What is kept.
-    pub text: Vec<u8>,
+    pub text: String,
     /// The bytes that are left out.
     pub left_out: u64,
 }
@@ -77,25 +79,25 @@ pub struct LogText {
 impl LogText {
     /// Reads a log, at most 2 MiB of it, with secrets masked.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let Self { text, left_out } = Self::read_raw(path)?;
-        let masked = secrets::mask_text(&String::from_utf8_lossy(&text));
-        Ok(Self { text: masked.into_bytes(), left_out })
+        let (bytes, left_out) = Self::read_bytes(path)?;
+        Ok(Self { text: secrets::mask_text(&String::from_utf8_lossy(&bytes)), left_out })
     }
 
-    fn read_raw(path: &Path) -> io::Result<Self> {
+    /// What is kept, and how many bytes are left out.
+    fn read_bytes(path: &Path) -> io::Result<(Vec<u8>, u64)> {
         let mut file = regular_file::open(path)?;
         let length = file.metadata()?.len();
         let mut text = Vec::new();
         if length <= 2 * KEPT_LOG_BYTES {
             file.take(2 * KEPT_LOG_BYTES).read_to_end(&mut text)?;
-            return Ok(Self { text, left_out: 0 });
+            return Ok((text, 0));
         }
         (&mut file).take(KEPT_LOG_BYTES).read_to_end(&mut text)?;
         let left_out = length - 2 * KEPT_LOG_BYTES;
         text.extend_from_slice(format!("\n[showdown: {left_out} bytes are left out here]\n").as_bytes());
         file.seek(SeekFrom::Start(length - KEPT_LOG_BYTES))?;
         file.take(KEPT_LOG_BYTES).read_to_end(&mut text)?;
-        Ok(Self { text, left_out })
+        Ok((text, left_out))
     }
 }
 
@@ -183,14 +185,14 @@ mod tests {
     fn beginning_and_end_of_a_long_log_are_kept() -> io::Result<()> {
         let log = tempfile::NamedTempFile::new()?;
         std::fs::write(log.path(), "short\n")?;
-        assert_eq!(LogText::read(log.path())?, LogText { text: b"short\n".to_vec(), left_out: 0 });
+        assert_eq!(LogText::read(log.path())?, LogText { text: "short\n".to_owned(), left_out: 0 });
         // Holes take no space, so a server can make a file of any length.
         log.as_file().set_len(1 << 40)?;
         let LogText { text, left_out } = LogText::read(log.path())?;
         assert_eq!(left_out, (1 << 40) - (2 << 20));
         let line = format!("\n[showdown: {left_out} bytes are left out here]\n");
         assert_eq!(text.len(), (2 << 20) + line.len());
-        assert!(text.starts_with(b"short\n") && text[1 << 20..].starts_with(line.as_bytes()));
+        assert!(text.starts_with("short\n") && text[1 << 20..].starts_with(&line));
         Ok(())
     }
 

@@ -6,7 +6,8 @@ use std::fmt;
 use rustix::process::Signal;
 
 use super::ProcessExit;
-use crate::cgroup::{self, CgroupLimits};
+use crate::control_groups::cgroup;
+use crate::control_groups::cgroup::CgroupLimits;
 use crate::root::Root;
 
 /// How many processes the kernel has ended for lack of memory since it started.
@@ -52,7 +53,8 @@ impl MemoryKills {
     pub(super) fn shortage(self, exit: ProcessExit, settings: &[String]) -> Option<MemoryShortage> {
         let root = Root::new("/");
         let victim = self.victim(Self::read_in(&root), exit)?;
-        let limit_bytes = CgroupLimits::read(&root).memory_bytes.filter(|_| victim != Victim::ProbablyIt);
+        let limit_bytes =
+            if victim == Victim::ProbablyIt { None } else { CgroupLimits::read(&root).memory_bytes };
         Some(MemoryShortage { victim, limit_bytes, settings: settings.to_vec() })
     }
 

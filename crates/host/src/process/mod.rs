@@ -1,7 +1,7 @@
 //! A server as an ordinary process: start it, wait until it is ready, check it, stop it.
 //!
 //! [`ServerCommand`] describes the server to start, [`ServerProcess`] owns the started server. Dropping the
-//! [`ServerProcess`] stops the server, and so does the end of this process, see [`crate::keeper_main`]. The caller
+//! [`ServerProcess`] stops the server, and so does the end of this process, see [`crate::supervisor_main`]. The caller
 //! provides configuration and data, and checks the server's answers.
 
 mod command;

@@ -1,6 +1,6 @@
 //! Named pipes for the standard input and output of a program.
 //!
-//! Named pipes keep the order for a keeper plain data, and the other side needs only two paths. The messages in
+//! Named pipes keep the order for a supervisor plain data, and the other side needs only two paths. The messages in
 //! the pipes are the caller's concern.
 
 use std::fs::{File, OpenOptions};

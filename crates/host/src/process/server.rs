@@ -11,15 +11,15 @@ use std::{io, path, thread};
 use rustix::process::Signal;
 
 use super::error::StartError;
-use super::events::KeeperEvents;
+use super::events::SupervisorEvents;
 use super::external::listeners::addresses_of;
 use super::external::{External, ExternalError, Listener};
 use super::memory_shortage::{MemoryKills, MemoryShortage};
 use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand, descriptors};
 use crate::affinity::CpuSet;
-use crate::keeper::protocol as keeper;
-use crate::keeper::spawn::spawn;
 use crate::root::Root;
+use crate::supervisor::protocol as supervisor;
+use crate::supervisor::spawn::spawn;
 
 /// The time limit for starting: four execs of a program that is in memory.
 const START: Duration = Duration::from_secs(10);
@@ -45,9 +45,9 @@ pub struct ServerProcess {
     /// Before its start.
     memory_kills: MemoryKills,
     tree: ProcessTree,
-    /// When this pipe closes, the keeper knows that this process died.
+    /// When this pipe closes, the supervisor knows that this process died.
     control: Mutex<ChildStdin>,
-    events: Arc<KeeperEvents>,
+    events: Arc<SupervisorEvents>,
 }
 
 /// How a server stopped.
@@ -59,29 +59,29 @@ pub struct Stopped {
     pub killed: bool,
 }
 
-/// Starts a server under a keeper, which is `program` with the hidden verb.
+/// Starts a server under a supervisor, which is `program` with the hidden verb.
 pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerProcess, Error> {
     let not_started = |reason| Error::NotStarted { name: command.name.clone(), reason };
     let memory_kills = MemoryKills::read();
-    let keeper_program = || program.to_owned();
+    let supervisor_program = || program.to_owned();
     let order = complete(command).map_err(|e| not_started(StartError::Path(e)))?;
     let mut guard = spawn(program, "sd-guard", ["guard"])
-        .map_err(|source| not_started(StartError::Keeper { program: keeper_program(), source }))?;
+        .map_err(|source| not_started(StartError::Supervisor { program: supervisor_program(), source }))?;
     let guard_pid = guard.id();
     let (mut control, events) = guard.stdin.take().zip(guard.stdout.take()).expect("both are piped");
-    let events =
-        KeeperEvents::follow(guard, events, &command.name).map_err(|e| not_started(StartError::Thread(e)))?;
-    keeper::send_order(&mut control, &order)
-        .map_err(|source| not_started(StartError::Order { program: keeper_program(), source }))?;
+    let events = SupervisorEvents::follow(guard, events, &command.name)
+        .map_err(|e| not_started(StartError::Thread(e)))?;
+    supervisor::send_order(&mut control, &order)
+        .map_err(|source| not_started(StartError::Order { program: supervisor_program(), source }))?;
 
     let mut status = events.wait(START, |s| s.started.is_some() || s.refused.is_some() || s.is_over);
-    let Some((_, keeper)) = status.started else {
-        let no_keeper = if status.is_over {
-            StartError::NotAKeeper { program: keeper_program() }
+    let Some((_, supervisor)) = status.started else {
+        let no_supervisor = if status.is_over {
+            StartError::NotASupervisor { program: supervisor_program() }
         } else {
             StartError::Slow { seconds: START.as_secs() }
         };
-        return Err(not_started(status.refused.take().unwrap_or(no_keeper)));
+        return Err(not_started(status.refused.take().unwrap_or(no_supervisor)));
     };
     drop(status);
     Ok(ServerProcess {
@@ -92,13 +92,13 @@ pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerPro
         cpus: order.cpus,
         listens: order.listens,
         memory_kills,
-        tree: ProcessTree { guard: guard_pid, keeper, external: None, listener: None },
+        tree: ProcessTree { guard: guard_pid, supervisor, external: None, listener: None },
         control: Mutex::new(control),
         events,
     })
 }
 
-/// The same command with absolute paths, as the keeper has another working directory, and with a limit of descriptors.
+/// The same command with absolute paths, as the supervisor has another working directory, and with a limit of descriptors.
 fn complete(command: &ServerCommand) -> io::Result<ServerCommand> {
     let (dir, log) = (path::absolute(&command.dir)?, path::absolute(&command.log)?);
     let absolute = |pipes: &Pipes| {
@@ -146,17 +146,17 @@ impl ServerProcess {
 
     fn external(&mut self, named: Option<u32>) -> Result<Option<External>, ExternalError> {
         let root = Root::new("/");
-        // If the keeper is gone, so is the server.
-        let tell_keeper = || drop(self.control().write_all(&[keeper::EXTERNAL]));
+        // If the supervisor is gone, so is the server.
+        let tell_supervisor = || drop(self.control().write_all(&[supervisor::EXTERNAL]));
         if let Some(pid) = named {
             let external = External::named(&root, pid, self.tree.guard)?;
-            tell_keeper();
+            tell_supervisor();
             return Ok(Some(external));
         }
         let Some(address) = self.listens else { return Ok(None) };
         match Listener::at(&root, address, self.tree.guard) {
             Listener::External(external) => {
-                tell_keeper();
+                tell_supervisor();
                 external.check_no_forwarder(address)?;
                 Ok(Some(external))
             }
@@ -188,7 +188,7 @@ impl ServerProcess {
                 drop(status);
                 self.check_elsewhere()
             }
-            (None, true) => Err(self.keeper_lost()),
+            (None, true) => Err(self.supervisor_lost()),
             (Some((exit, _)), _) => {
                 if let Some(reason) = &status.log_too_long {
                     let (name, log, reason) = (self.name.clone(), self.log.clone(), reason.clone());
@@ -216,8 +216,8 @@ impl ServerProcess {
         Some((external.leader()?.pid, external.is_alive()))
     }
 
-    fn keeper_lost(&self) -> Error {
-        Error::KeeperLost {
+    fn supervisor_lost(&self) -> Error {
+        Error::SupervisorLost {
             name: self.name.clone(),
             shortage: self.memory_shortage(ProcessExit::Signal(Signal::KILL.as_raw())),
         }
@@ -265,8 +265,8 @@ impl ServerProcess {
     /// Stops the server: sends its stop signal, waits for the grace period, then sends SIGKILL to all its remaining
     /// processes. Returns when none is left. A server that has already exited is not an error.
     pub fn stop(&self) -> Result<Stopped, Error> {
-        // The write fails if the keeper is gone, and is not needed then.
-        let _ = self.control().write_all(&[keeper::STOP]);
+        // The write fails if the supervisor is gone, and is not needed then.
+        let _ = self.control().write_all(&[supervisor::STOP]);
         let status = self.events.wait(self.grace.saturating_add(KILL), |s| s.is_over);
         match (status.is_over, status.exited) {
             (true, Some((exit, killed))) => {
@@ -274,7 +274,7 @@ impl ServerProcess {
                 self.wait_for_end_elsewhere()?;
                 Ok(Stopped { exit, killed })
             }
-            (true, None) => Err(self.keeper_lost()),
+            (true, None) => Err(self.supervisor_lost()),
             (false, _) => Err(Error::Unkillable { name: self.name.clone(), left: self.tree.describe() }),
         }
     }
@@ -296,7 +296,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // The keeper continues to kill processes that are left.
+        // The supervisor continues to kill processes that are left.
         let _ = self.stop();
     }
 }

@@ -1,4 +1,4 @@
-//! The processes of a server: the descendants of its keeper, and those that another program has started for it.
+//! The processes of a server: the descendants of its supervisor, and those that another program has started for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use procfs::process::{SmapsRollup, Stat};
 use super::external::External;
 use super::list::{ProcessId, Processes, cpu_clock, has_not_ended};
 
-/// The processes of a server: all descendants of its keeper, with daemons, and those that another program has started for it.
+/// The processes of a server: all descendants of its supervisor, with daemons, and those that another program has started for it.
 #[derive(Debug, Clone)]
 pub struct ProcessTree {
     pub(super) guard: u32,
-    pub(super) keeper: u32,
+    pub(super) supervisor: u32,
     pub(super) external: Option<Arc<External>>,
     /// The oldest descendant that listens where the server should.
     pub(super) listener: Option<ProcessId>,
@@ -50,7 +50,7 @@ impl ProcessTree {
         self.running(&Processes::now()).map(|stat| pss_bytes(stat.pid)).sum()
     }
 
-    /// All descendants of the guard (the server's processes, zombies, and the keeper), and the server's processes elsewhere.
+    /// All descendants of the guard (the server's processes, zombies, and the supervisor), and the server's processes elsewhere.
     pub(crate) fn among<'p>(&self, processes: &'p Processes) -> Vec<&'p Stat> {
         let mut found = processes.below(self.guard);
         found.extend(self.elsewhere(processes));
@@ -64,7 +64,7 @@ impl ProcessTree {
 
     /// Whether a process from [`ProcessTree::among`] is a running process of the server.
     pub(crate) fn is_server(&self, stat: &Stat) -> bool {
-        stat.pid.cast_unsigned() != self.keeper && has_not_ended(stat)
+        stat.pid.cast_unsigned() != self.supervisor && has_not_ended(stat)
     }
 
     fn running<'p>(&self, processes: &'p Processes) -> impl Iterator<Item = &'p Stat> {

@@ -10,12 +10,12 @@ use procfs::process::Process;
 const PERIOD: Duration = Duration::from_millis(50);
 
 /// Memory that a thread keeps in use, until this process ends.
-pub(super) struct HeldMemory {
+pub(super) struct TakenMemory {
     /// The resident memory of this process before.
     before: u64,
 }
 
-impl HeldMemory {
+impl TakenMemory {
     /// Takes this much memory, and has written all of it once when this returns.
     pub(super) fn begin(bytes: u64) -> io::Result<Self> {
         let before = resident()?;

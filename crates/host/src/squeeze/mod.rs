@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout};
 
 use crate::affinity::CpuSet;
-use crate::cgroup;
-use crate::keeper::spawn::spawn;
+use crate::control_groups::cgroup;
 use crate::root::Root;
+use crate::supervisor::spawn::spawn;
 use order::{ASK, Answer, Order};
 
 pub(crate) use taker::run;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::cpu::CpuTime;
 use super::disk::DiskReads;
-use super::memory::HeldMemory;
+use super::memory::TakenMemory;
 use super::order::{Answer, Order};
 
 /// What is being taken.
 enum Taking {
     CpuTime(CpuTime),
-    Memory(HeldMemory),
+    Memory(TakenMemory),
     DiskReads(DiskReads),
 }
 
@@ -43,7 +43,7 @@ fn begin(order: &Order) -> Result<Taking, String> {
             // If memory runs out in spite of all, this is what the kernel ends.
             fs::write("/proc/self/oom_score_adj", "1000").map_err(|error| error.to_string())?;
             enter(groups)?;
-            HeldMemory::begin(*bytes)
+            TakenMemory::begin(*bytes)
                 .map(Taking::Memory)
                 .map_err(|error| format!("cannot take memory: {error}"))
         }

@@ -26,6 +26,7 @@ mod readings;
 mod recording;
 mod sampler;
 mod sources;
+pub(crate) mod steal;
 
 pub use others::OtherProgram;
 pub use recording::{Recording, TelemetryColumn, TelemetrySample};

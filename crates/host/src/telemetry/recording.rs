@@ -52,13 +52,21 @@ impl Recording {
         self.samples.iter().filter_map(move |sample| Some((sample.t_us, (*sample.values.get(index?)?)?)))
     }
 
-    /// The mean of a column over the samples in a time range (in `t_us`). None if there is no value.
+    /// The mean of a column over a time range (in `t_us`). None if there is no value.
     pub fn mean(&self, name: &str, within_us: RangeInclusive<u64>) -> Option<f64> {
-        let (count, sum) = self
-            .column(name)
-            .filter(|(t_us, _)| within_us.contains(t_us))
-            .fold((0_u32, 0.0), |(count, sum), (_, value)| (count + 1, sum + value));
+        let (count, sum) =
+            self.within(name, within_us).fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value));
         (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// The values of a column in a time range: those of the samples in it, or else of the sample that covers it, which is the next
+    /// one. On a busy machine, samples are late.
+    fn within(&self, name: &str, range: RangeInclusive<u64>) -> impl Iterator<Item = f64> {
+        let has_sample = self.samples.iter().any(|sample| range.contains(&sample.t_us));
+        let next = self.samples.iter().map(|sample| sample.t_us).find(|t_us| t_us > range.end());
+        self.column(name)
+            .filter(move |(t_us, _)| if has_sample { range.contains(t_us) } else { Some(*t_us) == next })
+            .map(|(_, value)| value)
     }
 
     /// The share of these CPUs' time that the hypervisor took in a time range (in `t_us`), 0 to 1. None where the kernel does not
@@ -69,10 +77,9 @@ impl Recording {
         cores.map(|cores| cores / cpus.len().max(1) as f64)
     }
 
-    /// The largest value of a column over the samples in a time range (in `t_us`).
+    /// The largest value of a column over a time range (in `t_us`).
     pub fn max(&self, name: &str, within_us: RangeInclusive<u64>) -> Option<f64> {
-        let within = self.column(name).filter(|(t_us, _)| within_us.contains(t_us));
-        within.map(|(_, value)| value).max_by(f64::total_cmp)
+        self.within(name, within_us).max_by(f64::total_cmp)
     }
 }
 
@@ -91,5 +98,16 @@ mod tests {
         assert_eq!(recording.max("cpu.steal", 0..=9), Some(9.0));
         assert_eq!(recording.mean("cpu.steal", 3..=3), None);
         assert_eq!(recording.mean("no.such", 0..=9), None);
+    }
+
+    #[test]
+    fn a_range_without_a_sample_has_the_values_of_the_sample_that_covers_it() {
+        let columns = vec![TelemetryColumn { name: "processes".into(), unit: "1".into(), help: "".into() }];
+        let sample = |t_us, value| TelemetrySample { t_us, unix_ms: 0, values: vec![Some(value)] };
+        let samples = vec![sample(250, 1.0), sample(900, 2.0), sample(1_000, 3.0)];
+        let recording = Recording { columns, samples, ..Recording::default() };
+        assert_eq!(recording.mean("processes", 300..=500), Some(2.0));
+        assert_eq!(recording.max("processes", 300..=500), Some(2.0));
+        assert_eq!(recording.mean("processes", 1_001..=1_100), None, "nothing was read after it");
     }
 }

@@ -95,7 +95,7 @@ impl Sampler {
         self.shared.lock().recording.clone()
     }
 
-    /// Takes a last sample, if the previous one is older than half a period, and returns the recording.
+    /// Takes a last sample, if the previous one is older than a quarter of a period, and returns the recording.
     pub fn stop(mut self) -> Recording {
         self.end();
         mem::take(&mut self.shared.lock().recording)
@@ -131,7 +131,7 @@ impl SamplerThread {
             let is_stopped =
                 shared.sleep_until(started + next_tick(started.elapsed(), self.period, reading_took));
             let (now, cpu_before) = (Instant::now(), thread_cpu_time());
-            if is_stopped && now.duration_since(previous_time) < self.period / 2 {
+            if is_stopped && now.duration_since(previous_time) < self.period / 4 {
                 return;
             }
             let now_running = Processes::now();

@@ -43,11 +43,11 @@ pub const SPENDTHRIFT: &str = r#"
 "; sleep 1 while 1;
 "#;
 
-/// The keeper and restorer program of these tests.
-pub const KEEPER: &str = env!("CARGO_BIN_EXE_host-keeper");
+/// The supervisor and restorer program of these tests.
+pub const SUPERVISOR: &str = env!("CARGO_BIN_EXE_host-supervisor");
 
 pub fn local() -> Host {
-    Host::local_with_keeper(KEEPER)
+    Host::local_with_supervisor(SUPERVISOR)
 }
 
 /// A perl script as a server. The directory is also an argument, by which tests find its processes.

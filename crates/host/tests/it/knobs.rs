@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use host::Host;
 use host::knobs::{Error, Knob, KnobChange, Knobs, Restoration};
 
-use crate::common::{KEEPER, eventually, processes_of, skip};
+use crate::common::{SUPERVISOR, eventually, processes_of, skip};
 
 const SOMAXCONN: &str = "proc/sys/net/core/somaxconn";
 const THP: &str = "sys/kernel/mm/transparent_hugepage/enabled";
@@ -29,7 +29,7 @@ impl FakeMachine {
     }
 
     fn host(&self) -> Host {
-        Host::below(self.0.path(), KEEPER)
+        Host::below(self.0.path(), SUPERVISOR)
     }
 
     fn journal(&self) -> PathBuf {
@@ -114,7 +114,7 @@ fn a_missing_setting_is_an_error_and_is_not_created() -> Result<(), Error> {
 #[test]
 fn a_refusal_of_the_kernel_is_an_error() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
-    let (mut knobs, _) = Host::local_with_keeper(KEEPER).knobs(dir.path())?;
+    let (mut knobs, _) = Host::local_with_supervisor(SUPERVISOR).knobs(dir.path())?;
     // Read-only, also for root.
     let error = knobs.set(&knob("kernel.osrelease"), "7.0").expect_err("a read-only setting").to_string();
     assert!(error.contains("kernel.osrelease may only be set to 7.0 by root"), "{error}");
@@ -124,8 +124,8 @@ fn a_refusal_of_the_kernel_is_an_error() -> Result<(), Box<dyn std::error::Error
 #[test]
 fn nothing_is_changed_without_a_restorer() -> Result<(), Error> {
     let machine = FakeMachine::new();
-    for keeper in ["/no/such/program", "/bin/true"] {
-        let (mut knobs, _) = Host::below(machine.0.path(), keeper).knobs(&machine.journal())?;
+    for supervisor in ["/no/such/program", "/bin/true"] {
+        let (mut knobs, _) = Host::below(machine.0.path(), supervisor).knobs(&machine.journal())?;
         let error = knobs.set(&knob("net.core.somaxconn"), "1").expect_err("no restorer").to_string();
         assert!(error.starts_with("cannot start the restorer of kernel settings"), "{error}");
     }
@@ -288,7 +288,7 @@ fn a_pair_of_the_kernel_is_restored() -> Result<(), Box<dyn std::error::Error>> 
         |name: &str| fs::read_to_string(format!("/proc/sys/vm/{name}")).map(|text| text.trim().to_owned());
     let before = (now("overcommit_kbytes")?, now("overcommit_ratio")?);
     let dir = tempfile::tempdir()?;
-    let (mut knobs, _) = Host::local_with_keeper(KEEPER).knobs(dir.path())?;
+    let (mut knobs, _) = Host::local_with_supervisor(SUPERVISOR).knobs(dir.path())?;
     if !rustix::process::geteuid().is_root() || now("overcommit_memory")? == "2" || before.0 != "0" {
         skip("only root may set vm.overcommit_kbytes, and only where it has no effect");
         return Ok(());
@@ -328,7 +328,7 @@ const OWNER_ROOT: &str = "HOST_TEST_OWNER_ROOT";
 fn owner() {
     let Ok(dir) = std::env::var(OWNER_ROOT) else { return };
     let dir = Path::new(&dir);
-    let (mut knobs, _) = Host::below(dir, KEEPER).knobs(&dir.join("state")).expect("lock the journal");
+    let (mut knobs, _) = Host::below(dir, SUPERVISOR).knobs(&dir.join("state")).expect("lock the journal");
     knobs.set(&knob("net.core.somaxconn"), "65535").expect("change the setting");
     knobs.set(&knob("/sys/kernel/mm/transparent_hugepage/enabled"), "never").expect("change the setting");
     loop {

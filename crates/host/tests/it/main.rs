@@ -2,9 +2,9 @@
 
 mod common;
 mod doctor;
-mod keeper;
 mod knobs;
 mod packages;
 mod process;
 mod squeeze;
+mod supervisor;
 mod telemetry;

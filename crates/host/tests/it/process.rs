@@ -54,7 +54,7 @@ fn the_cpu_time_of_ended_processes_is_not_lost() -> Result<(), Box<dyn std::erro
     let has_ended =
         |line: &str| fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log.contains(line));
     eventually("both have ended", || has_ended("waited\n") && has_ended("orphan\n"));
-    eventually("the keeper has waited for the orphan", || server.tree().processes().len() == 1);
+    eventually("the supervisor has waited for the orphan", || server.tree().processes().len() == 1);
     let meter = CpuUsedMeter::new(server.tree());
     eventually("the time of both is counted", || meter.used().time > Duration::from_millis(550));
     let used = meter.used();
@@ -95,7 +95,7 @@ fn a_long_log_takes_limited_space_and_keeps_its_beginning_and_end() -> Result<()
     assert_eq!(metadata.len(), 80 * MIB + "begin\nend\n".len() as u64);
     let text = LogText::read(&log)?;
     assert_eq!(text.left_out, metadata.len() - 2 * MIB);
-    assert!(text.text.starts_with(b"begin\n") && text.text.ends_with(b"\nend\n"));
+    assert!(text.text.starts_with("begin\n") && text.text.ends_with("\nend\n"));
     Ok(())
 }
 
@@ -148,8 +148,8 @@ fn errors_at_the_start_name_the_reason_and_the_remedy() -> io::Result<()> {
     fs::write(dir.path().join("my-api"), "not executable")?;
     assert!(error(&missing).contains("chmod +x"));
 
-    let no_keeper = host::Host::local_with_keeper("/bin/true").start(&perl("1", dir.path()));
-    assert!(no_keeper.expect_err("/bin/true is not a keeper").to_string().contains("keeper"));
+    let no_supervisor = host::Host::local_with_supervisor("/bin/true").start(&perl("1", dir.path()));
+    assert!(no_supervisor.expect_err("/bin/true is not a supervisor").to_string().contains("supervisor"));
     Ok(())
 }
 

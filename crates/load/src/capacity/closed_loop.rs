@@ -26,7 +26,7 @@ impl NothingSucceeds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::outcome::example;
     use crate::record::{ErrorKind, Interval};
 
     fn reason(total: Interval) -> Option<String> {

@@ -1,9 +1,9 @@
 //! What one load says of an objective: what it spent of the budget, and whether the client was the limit.
 
 use super::budget::BudgetUse;
-use crate::engine::LoadOutcome;
 use crate::inputs::slo::Slo;
-use crate::summary::Summary;
+use crate::outcome::summary::Summary;
+use crate::session::engine::LoadOutcome;
 use crate::validity::BrokenRule;
 
 /// Sends that are later than this share of the time limit, in one of a hundred, change when the server has its work: what is
@@ -55,7 +55,7 @@ pub fn evaluate(slo: &Slo, outcome: &LoadOutcome, summary: &Summary) -> StepEval
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::outcome::example;
 
     /// Evaluates ten thousand operations of 1 ms and 200 of 8 ms, of which the server took this long.
     fn with_tail(server_us: u64, lag_us: u64) -> StepEvaluation {

@@ -13,11 +13,11 @@ use super::evaluate::{StepEvaluation, evaluate};
 use super::levels::{LevelPlan, NextSlice, SustainedCapacity};
 use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
 use crate::inputs::slo::Slo;
+use crate::outcome::spans::Spans;
+use crate::outcome::summary::Summary;
 use crate::outcome::{LoadEvent, LoadOutcome, RunContext, RunError};
-use crate::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength};
-use crate::spans::Spans;
+use crate::session::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength};
 use crate::spec::{Arrivals, LoadPart, LoadSpec, Shape};
-use crate::summary::Summary;
 
 /// Longest closed loop at the beginning, and the longest slice that does not follow from the objective.
 const CLOSED_LOOP: Duration = Duration::from_secs(2);
@@ -143,7 +143,9 @@ pub fn find(
     let mut steps: Vec<CapacityStep> =
         found.at_capacity.into_iter().chain(found.others).map(CapacityStep::of).collect();
     let is_interrupted = || context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
-    if let Some(capacity) = capacity_per_s.filter(|_| !is_interrupted()) {
+    if !is_interrupted()
+        && let Some(capacity) = capacity_per_s
+    {
         steps.extend(run.curve(capacity, observe)?);
     }
     steps.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));

@@ -7,7 +7,7 @@
 //! caused. [`stats::error_budget`] says where the budget is spent exactly.
 //!
 //! The rates do not depend on what was late before. A search that moved towards the capacity was tried: on a machine that stalls now
-//! and then, one bad second at the beginning held it at a tenth of the capacity, in all blocks. So was a cycle from the lowest
+//! and then, one bad second at the beginning kept it at a tenth of the capacity, in all blocks. So was a cycle from the lowest
 //! level up that began anew where a level was far too high: a pause began it anew, so the lowest levels always came just after
 //! one, and a server that pauses every 20,000 operations was found 1.7 times too high (decision 0033).
 //!
@@ -24,7 +24,7 @@ use stats::error_budget::{BudgetCurve, Spending, by_bound};
 
 use super::budget::BudgetUse;
 use crate::inputs::slo::Slo;
-use crate::slices::SliceLength;
+use crate::session::slices::SliceLength;
 
 /// The rates of a cycle, as shares of the closed loop's throughput. The knee of a server lies at 0.7 to 1.1 of it: there they are
 /// denser. Servers that pause spend their budget below.
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_second_does_not_hold_the_search_down() {
+    fn one_bad_second_does_not_keep_the_search_down() {
         let is_first = std::cell::Cell::new(0);
         let found = search(|rate| {
             is_first.set(is_first.get() + 1);

@@ -8,6 +8,7 @@
 //! | `evaluate` | the same of one slice, and whether the client was its limit |
 //! | [`levels`] | which rates are tried of a server, and what they say |
 //! | `search` | the searches of servers that are loaded in turns, and their slices by rate |
+//! | [`population`] | the capacity in users, or in visits a second
 //! | `find` | the search for one server that is already running: `load --find-capacity` |
 
 pub mod budget;
@@ -15,6 +16,7 @@ mod closed_loop;
 mod evaluate;
 mod find;
 pub mod levels;
+pub mod population;
 mod search;
 
 pub use budget::BudgetUse;

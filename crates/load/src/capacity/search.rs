@@ -10,8 +10,8 @@ use super::budget::BudgetUse;
 use super::evaluate::{StepEvaluation, evaluate};
 use super::levels::{LevelPlan, LevelSearch, NextSlice, SliceSpending, SustainedCapacity};
 use crate::inputs::slo::Slo;
-use crate::slices::{MergedSlices, Slice};
-use crate::summary::Summary;
+use crate::outcome::summary::Summary;
+use crate::session::slices::{MergedSlices, Slice};
 
 /// Width of a bin of rates, as a logarithm: the levels whose rates are in one bin are one point of the curve.
 const BIN: f64 = 0.04;
@@ -186,7 +186,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::example;
+    use crate::outcome::example;
 
     /// A slice of a server that answers in 1 ms up to this rate; beyond, ever more operations take 8 ms.
     fn slice(rate: f64, capacity: f64, number: usize) -> Slice {

@@ -5,6 +5,7 @@
 //! `docs/FORMATS.md`. Fields may be added; none is removed or renamed without a change of that page.
 
 mod capacity;
+mod population;
 mod spec;
 
 use std::collections::BTreeMap;
@@ -13,12 +14,14 @@ use serde::Serialize;
 use stats::times::Times;
 
 use crate::drivers::http::status_of;
-use crate::spans::{SpanSummary, Spans};
-use crate::summary::{ClientPart, ClientSummary, ConnectionSummary, OperationSummary, Summary};
+use crate::outcome::spans::{SpanSummary, Spans};
+use crate::outcome::summary::{ClientPart, ClientSummary, ConnectionSummary, OperationSummary, Summary};
+use crate::users::outside_load::OutsideOperation;
 use crate::users::summary::UserSummary;
 use crate::validity::BrokenRule;
 
 pub use capacity::CapacityOutput;
+pub use population::PopulationOutput;
 use spec::SpecOutput;
 
 /// One run.
@@ -50,6 +53,8 @@ pub struct LoadOutput<'a> {
     counters: &'a BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     users: Option<&'a UserSummary>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    outside: &'a [OutsideOperation],
     connections: &'a ConnectionSummary,
     client: &'a ClientSummary,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -118,6 +123,7 @@ enum RuleOutput {
     OperationLimit { operation: String, limit: String, p50_us: u64, p90_us: u64, p99_us: u64 },
     Ratio { ratio: String, found: f64 },
     RefusedVisits { refused: u64, arrived: u64 },
+    OutsideOperation { operation: String, failed: u64, of: u64 },
     LittlesLaw { users: u32, found: f64 },
     ClientLost,
 }
@@ -167,6 +173,9 @@ impl From<&BrokenRule> for RuleOutput {
             }
             BrokenRule::Ratio { ref ratio, found } => Self::Ratio { ratio: ratio.clone(), found },
             BrokenRule::RefusedVisits { refused, arrived } => Self::RefusedVisits { refused, arrived },
+            BrokenRule::OutsideOperation { ref operation, failed, of } => {
+                Self::OutsideOperation { operation: operation.clone(), failed, of }
+            }
             BrokenRule::LittlesLaw { users, found } => Self::LittlesLaw { users, found },
             BrokenRule::OfClient { ref rule, .. } => Self::from(&**rule),
             BrokenRule::ClientLost { .. } => Self::ClientLost,
@@ -212,6 +221,7 @@ impl<'a> LoadOutput<'a> {
             operations: summary.operations.iter().map(operation).collect(),
             counters: &summary.counters,
             users: summary.users.as_ref(),
+            outside: &summary.outside,
             connections: &summary.connections,
             client: &summary.client,
             clients: &summary.clients,
@@ -237,8 +247,9 @@ mod tests {
     use stats::confidence::ConfidenceInterval;
 
     use super::*;
+    use crate::capacity::population::{Population, PopulationCapacity, PopulationStep};
     use crate::capacity::{BudgetUse, Capacity, CapacityStep};
-    use crate::example;
+    use crate::outcome::example;
     use crate::record::ErrorKind;
     use crate::users::summary::UserOperation;
     use crate::validity::{self, BrokenRule};
@@ -282,6 +293,7 @@ mod tests {
         let mut documented = documented(&page);
         assert!(documented.remove("power"), "the command adds it, with `--power`");
         assert!(documented.remove("users"), "only loads of users have it");
+        assert!(documented.remove("outside"), "only users with operations outside their mix have it");
         assert_eq!(keys(&object), documented);
         let parts = ["operations", "connections", "client", "clients", "intervals"];
         for field in parts {
@@ -359,6 +371,7 @@ mod tests {
             },
             BrokenRule::Ratio { ratio: String::new(), found: 0.0 },
             BrokenRule::RefusedVisits { refused: 1, arrived: 2 },
+            BrokenRule::OutsideOperation { operation: String::new(), failed: 1, of: 2 },
             BrokenRule::LittlesLaw { users: 1, found: 2.0 },
             BrokenRule::ClientLost { client: "c1".to_owned(), why: "host c1 was lost".to_owned() },
         ];
@@ -410,6 +423,37 @@ mod tests {
         let documented = names(search);
         let interval = keys(&object["interval_per_s"]);
         for key in keys(&object).union(&keys(&object["curve"][0])).chain(&interval) {
+            assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of a search");
+        }
+    }
+
+    #[test]
+    fn formats_md_documents_every_field_of_a_search_for_a_population() {
+        let outcome = example::outcome();
+        let slo = "p99<5ms".parse().expect("an objective");
+        let step = PopulationStep {
+            population: Population::Users(40),
+            spent: BudgetUse::of(&slo, &outcome),
+            missed: Vec::new(),
+            client_reasons: Vec::new(),
+            summary: Summary::of(&outcome),
+            spans: Spans::of(&outcome),
+        };
+        let found = PopulationCapacity {
+            slo,
+            carried: Some(Population::Users(40)),
+            missed: Some(Population::Visits(42.5)),
+            valid: true,
+            reasons: Vec::new(),
+            steps: vec![step],
+        };
+        let output = PopulationOutput::from(&found).with_other_measurement(Some("(pid 1): showdown"));
+        let object = serde_json::to_value(output).expect("plain data");
+        let page = page();
+        let (_, search) = page.split_once("With `--scenario` and `--find-capacity`").expect("the part");
+        let documented = names(search);
+        let sizes = keys(&object["carried"]).union(&keys(&object["missed"])).cloned().collect();
+        for key in keys(&object).union(&keys(&object["steps"][0])).chain::<&BTreeSet<String>>(&sizes) {
             assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of a search");
         }
     }

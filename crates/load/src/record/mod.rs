@@ -9,14 +9,14 @@
 //! | `errors` | failed operations by kind |
 //! | `interval` | the counts and histograms of one interval, and their sums |
 //! | `user_stats` | the walk and the delays of users in an interval |
-//! | `singles` | single operations, the slowest and some others |
+//! | `sampled_operations` | single operations, the slowest and some others |
 //! | `compact` | an interval that is no longer filled, in little memory; its form between processes |
 
 mod compact;
 mod errors;
 mod interval;
 mod micros;
-mod singles;
+mod sampled_operations;
 mod user_stats;
 
 pub use compact::{CompactError, CompactInterval, CompactMicros};
@@ -24,8 +24,8 @@ pub use errors::{ErrorKind, Errors};
 pub use interval::{ClientStats, ConnectionStats, Interval, OperationStats};
 pub(crate) use micros::{LONGEST_US, micros, micros_of, record};
 pub use micros::{Micros, RecordedTimes, times};
-pub(crate) use singles::Singles;
-pub use singles::{SingleLimits, SingleOperation};
+pub(crate) use sampled_operations::Singles;
+pub use sampled_operations::{SingleLimits, SingleOperation};
 pub use user_stats::{DelayStats, UserStats};
 
 /// Index of the interval after the end: no more operations begin, and those in flight end.

@@ -8,13 +8,13 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::client::{ClientError, LoadClient, ProcessPipes};
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
-use crate::processes::serve;
+use crate::outcome::summary::Summary;
 use crate::spec::{Arrivals, Shape, TlsSpec, Trust};
-use crate::summary::Summary;
 use crate::validity::BrokenRule;
+use crate::worker_groups::client::{ClientError, LoadClient, ProcessPipes};
+use crate::worker_groups::processes::serve;
 
 /// A server that answers everything at once, and the number of replies.
 fn server() -> (SocketAddr, Arc<AtomicU64>) {

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use super::process::{TransferReport, serve};
 use super::spec::{TransferAssignment, TransferOrder};
-use crate::client::{ClientClock, ProcessEnd, ProcessPipes};
-use crate::processes::lines::bounded_lines;
+use crate::worker_groups::client::{ClientClock, ProcessEnd, ProcessPipes};
+use crate::worker_groups::processes::lines::bounded_lines;
 
 /// A process that reports no second for this long is lost. One that closes 20,000 connections is busy for a part of this.
 pub(super) const SILENCE: Duration = Duration::from_mins(1);
 
 /// Whether a process that ends has ended is looked up so often.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A report, with the number of the process.
 pub(super) type Report = (usize, Result<TransferReport, String>);
@@ -78,7 +78,7 @@ impl TransferProcess {
     pub fn end(&mut self, deadline: Instant) {
         let (Some(reader), Some(end)) = (self.reader.take(), self.end.take()) else { return };
         while !reader.is_finished() && !self.is_silent() && Instant::now() < deadline {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         if reader.is_finished() {
             let _ = reader.join();

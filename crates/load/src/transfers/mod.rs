@@ -25,7 +25,7 @@
 //!
 //! The pace is kept in an open loop: each read is due at an instant that follows from the one before and from the bytes that it
 //! got, also where the client is late. How late turns were is recorded: it says whether the client was the limit. What the window
-//! could not hold meanwhile is lost: a read that is later than [`most_late`] begins the pace of its transfer anew, and the time that
+//! had no room for meanwhile is lost: a read that is later than [`most_late`] begins the pace of its transfer anew, and the time that
 //! was lost is recorded.
 
 mod child;

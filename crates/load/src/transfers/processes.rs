@@ -13,15 +13,15 @@ use super::process::TransferReport;
 use super::record::{Advances, TransferSecond};
 use super::spec::{TransferAssignment, TransferOrder, TransferSpec};
 use super::worker::PROBE_SLOTS;
-use crate::client::{ClientClock, ClientError, LoadClient};
 use crate::clock::Nanos;
-use crate::division::share;
-use crate::engine::RunContext;
-use crate::processes::{child, connections_a_process};
 use crate::record::Micros;
+use crate::session::engine::RunContext;
+use crate::worker_groups::client::{ClientClock, ClientError, LoadClient};
+use crate::worker_groups::processes::{child, connections_a_process};
+use crate::worker_share::share;
 
 /// A user who has interrupted waits no longer than this for the processes.
-const GLANCE: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Why transfers cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -132,14 +132,14 @@ impl Transfers {
     }
 
     /// The clients that want a transfer become this many, evenly over this time; those that are too many leave at once.
-    pub fn hold(&mut self, transfers: u32, over: Duration) {
+    pub fn maintain(&mut self, transfers: u32, over: Duration) {
         let from = Nanos::now();
         self.wanted = transfers;
         let (count, until) = (self.processes(), from.after(over));
         for (index, process) in (0..).zip(&mut self.processes) {
             let transfers = share(transfers.into(), index, count) as u32;
             let (from, until) = (process.clock.there(from), process.clock.there(until));
-            process.order(TransferOrder::Hold { transfers, from, until });
+            process.order(TransferOrder::Maintain { transfers, from, until });
         }
     }
 
@@ -192,13 +192,13 @@ impl Transfers {
             }
             // All that was reported has been taken: who is still silent is not only waiting for its turn. The others go on
             // reporting beside a silent one.
-            if self.interrupted.load(Ordering::Relaxed) && asked.elapsed() >= GLANCE {
+            if self.interrupted.load(Ordering::Relaxed) && asked.elapsed() >= POLL_INTERVAL {
                 return Err(TransfersError::Interrupted);
             }
             if let Some(process) = self.processes.iter().position(TransferProcess::is_silent) {
                 return Err(TransfersError::Silent { process, of: self.place_of(process) });
             }
-            match self.reports.recv_timeout(GLANCE) {
+            match self.reports.recv_timeout(POLL_INTERVAL) {
                 Ok(report) => return Ok(report),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
@@ -274,7 +274,7 @@ fn lost(client: &dyn LoadClient, reason: ClientError) -> TransfersError {
 /// The transfers of a client. A loopback address is one of each machine.
 fn from_client(spec: &TransferSpec, client: &dyn LoadClient) -> TransferSpec {
     let is_loopback = spec.addresses.iter().all(|to| to.ip().is_loopback());
-    let source = client.source().filter(|_| !is_loopback);
+    let source = if is_loopback { None } else { client.source() };
     let sources = source.map_or_else(|| spec.sources.clone(), |source| vec![source]);
     TransferSpec { sources, ..spec.clone() }
 }

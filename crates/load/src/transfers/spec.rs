@@ -33,7 +33,7 @@ pub fn most_late(interval: Duration) -> Duration {
 }
 
 /// From when on the pace of a transfer counts whose read was due `at`: from then, so that a delay does not slow it down; from `now`
-/// where the read is too late, since the window could not hold what the pace asked for meanwhile.
+/// where the read is too late, since the window had no room for what the pace asked for meanwhile.
 pub(super) fn pace_goes_on(at: Nanos, now: Nanos, most_late: Duration) -> Nanos {
     if Duration::from(now.since(at)) > most_late { now } else { at }
 }
@@ -195,7 +195,7 @@ pub(crate) struct TransferAssignment {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum TransferOrder {
     /// This many clients want a transfer; further ones begin evenly between two instants, those that are too many end at once.
-    Hold { transfers: u32, from: Nanos, until: Nanos },
+    Maintain { transfers: u32, from: Nanos, until: Nanos },
     /// So many clients a second come to see whether they are answered, and leave with their first byte.
     Probe { per_s: f64 },
     /// Counts from now on how often each transfer advances.

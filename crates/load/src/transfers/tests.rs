@@ -11,8 +11,8 @@ use crate::clock::Nanos;
 use crate::connecting::UnixSocket;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
-use crate::engine::RunContext;
 use crate::record::{ErrorKind, Micros};
+use crate::session::engine::RunContext;
 use crate::spec::LoadSpec;
 
 /// The longest that a test waits for what must happen.
@@ -81,7 +81,7 @@ fn transfers_stay_in_progress_and_every_one_advances() {
     let address = server(|_, stream| file(stream, 50 << 20));
     let mut transfers =
         Transfers::start(&spec(address, 4_000.0), 40, &RunContext::default()).expect("threads");
-    transfers.hold(40, Duration::from_millis(200));
+    transfers.maintain(40, Duration::from_millis(200));
     let sum = until(&mut transfers, |second, _| second.in_progress == 40);
     assert_eq!((sum.begun, sum.completed, sum.errors.total()), (40, 0, 0));
     assert_eq!(sum.times.first_byte.len(), 40);
@@ -97,7 +97,7 @@ fn transfers_stay_in_progress_and_every_one_advances() {
     };
     assert_eq!((advances.transfers, advances.never, advances.once), (40, 0, 0));
     assert!(advances.fewest_bytes > 0);
-    transfers.hold(10, Duration::ZERO);
+    transfers.maintain(10, Duration::ZERO);
     until(&mut transfers, |second, _| second.in_progress == 10 && second.wanted == 10);
 }
 
@@ -106,7 +106,7 @@ fn a_transfer_that_ends_is_followed_by_another() {
     let address = server(|_, stream| file(stream, 3_000));
     let mut transfers =
         Transfers::start(&spec(address, 30_000.0), 5, &RunContext::default()).expect("threads");
-    transfers.hold(5, Duration::ZERO);
+    transfers.maintain(5, Duration::ZERO);
     let sum = until(&mut transfers, |_, sum| sum.completed > 10);
     assert!(sum.begun >= sum.completed && sum.errors.total() == 0, "{sum:?}");
     assert_eq!(sum.times.completion.len(), sum.completed);
@@ -122,7 +122,7 @@ fn clients_that_are_not_served_are_counted_once_a_second() {
     });
     let mut transfers =
         Transfers::start(&spec(address, 4_000.0), 20, &RunContext::default()).expect("threads");
-    transfers.hold(20, Duration::ZERO);
+    transfers.maintain(20, Duration::ZERO);
     let sum = until(&mut transfers, |second, _| second.failing > 0 && second.in_progress > 0);
     assert!(sum.errors.count(ErrorKind::UnexpectedReply) > 0, "{sum:?}");
     let second = transfers.next_second().expect("a second");
@@ -139,7 +139,7 @@ fn a_server_that_never_answers_is_a_timeout_and_one_that_stops_sending_a_stall()
         ..spec(silent, 100_000.0)
     };
     let mut transfers = Transfers::start(&short, 3, &RunContext::default()).expect("threads");
-    transfers.hold(3, Duration::ZERO);
+    transfers.maintain(3, Duration::ZERO);
     transfers.probe(20.0);
     let sum = until(&mut transfers, |second, sum| second.failing == 3 && sum.probes_failed > 0);
     assert_eq!(sum.errors.count(ErrorKind::Timeout), sum.errors.total(), "{sum:?}");
@@ -152,7 +152,7 @@ fn a_server_that_never_answers_is_a_timeout_and_one_that_stops_sending_a_stall()
     });
     let stopping = TransferSpec { addresses: vec![stops], ..short };
     let mut transfers = Transfers::start(&stopping, 3, &RunContext::default()).expect("threads");
-    transfers.hold(3, Duration::ZERO);
+    transfers.maintain(3, Duration::ZERO);
     until(&mut transfers, |second, _| second.stalled == 3 && second.successes() == 0);
 }
 
@@ -164,7 +164,7 @@ fn nothing_listens_is_a_refusal() {
     };
     let mut transfers =
         Transfers::start(&spec(address, 1_000.0), 2, &RunContext::default()).expect("threads");
-    transfers.hold(2, Duration::ZERO);
+    transfers.maintain(2, Duration::ZERO);
     transfers.probe(5.0);
     let sum = until(&mut transfers, |second, sum| second.failing == 2 && sum.probes_failed > 0);
     assert_eq!(sum.errors.count(ErrorKind::Refused), sum.errors.total(), "{sum:?}");

@@ -18,10 +18,10 @@ use super::slot::{Ramp, Slot, Stage};
 use super::spec::{TransferAssignment, TransferOrder, TransferSpec, most_late, pace_goes_on};
 use super::waiting::{Waiter, Waiting};
 use super::wheel::Wheel;
-use crate::client::ClientClock;
 use crate::clock::Nanos;
 use crate::connecting::ConnectionError;
 use crate::record::{ErrorKind, Micros, micros_of, record};
+use crate::worker_groups::client::ClientClock;
 
 /// Slots, and descriptors, for clients that leave with their first byte. All of them taken means that none of these clients is answered.
 pub(super) const PROBE_SLOTS: u32 = 64;
@@ -73,8 +73,8 @@ pub(super) struct Worker<'a> {
     next_probe: Nanos,
     /// How long it may sleep while transfers are in progress.
     nap: Duration,
-    /// The number of transfers is held, since the mark.
-    is_held: bool,
+    /// The number of transfers is maintained, since the mark.
+    is_maintained: bool,
     /// Connections so far, for the turns of the addresses.
     turn: u64,
     second: TransferSecond<Micros>,
@@ -106,7 +106,7 @@ impl<'a> Worker<'a> {
             probe_gap: None,
             next_probe: Nanos::NEVER,
             nap: (spec.interval() / NAPS).clamp(SHORTEST_TURN, LONGEST_NAP),
-            is_held: false,
+            is_maintained: false,
             turn: 0,
             second: TransferSecond::new(first_second),
             in_progress: 0,
@@ -153,10 +153,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A read that is later begins the pace of its transfer anew. The time of the rise was for other transfers: what is held begins
+    /// A read that is later begins the pace of its transfer anew. The time of the rise was for other transfers: what is maintained begins
     /// without reads of then.
     fn most_late(&self) -> Duration {
-        let window = if self.is_held { self.spec.interval() } else { Duration::ZERO };
+        let window = if self.is_maintained { self.spec.interval() } else { Duration::ZERO };
         most_late(window)
     }
 

@@ -130,6 +130,34 @@ impl Delay {
         }
     }
 
+    /// How long a user who was there before still waits at a moment that does not depend on it: the delay that this share, 0 to 1,
+    /// of such users exceed the least by; seconds. The residual life of a renewal process (Cox, *Renewal Theory*, 1962, chapter 5).
+    pub fn residual(&self, share: f64) -> f64 {
+        // The integral of the share that is longer reaches `area` at the time in question, and the mean at the longest delay.
+        let area = share.clamp(0.0, 1.0) * self.mean();
+        let shortest = match self.length {
+            DelayLength::Uniform { from, .. } => from.max(self.min),
+            DelayLength::Fixed(seconds) => seconds,
+            DelayLength::Exponential { .. } => self.min,
+        };
+        if area <= shortest {
+            return area;
+        }
+        let beyond = area - shortest;
+        match self.length {
+            DelayLength::Fixed(seconds) => seconds,
+            DelayLength::Uniform { from, to } => {
+                let square = (to - shortest).powi(2) - 2.0 * (to - from) * beyond;
+                to - square.max(0.0).sqrt()
+            }
+            DelayLength::Exponential { mean } => {
+                let scale = mean - self.min;
+                let longer = (1.0 - beyond / scale).max(f64::MIN_POSITIVE);
+                (shortest - scale * longer.ln()).min(CUT * mean)
+            }
+        }
+    }
+
     /// The standard deviation of what is drawn, or a little more; seconds.
     pub fn deviation(&self) -> f64 {
         match self.length {
@@ -209,6 +237,33 @@ mod tests {
             assert!((mean / delay.mean() - 1.0).abs() < 0.01, "{delay}: {mean} of {}", delay.mean());
         }
         assert!((cycle("exp:5s", None).mean() - 4.9663).abs() < 1e-4, "cut at 25 s");
+    }
+
+    #[test]
+    fn what_is_left_of_a_delay_has_the_distribution_of_residual_life() {
+        assert!((cycle("4s", None).residual(0.25) - 1.0).abs() < 1e-9, "any part of a fixed delay");
+        assert!((cycle("exp:5s", None).residual(0.5) - 5.0 * 0.5_f64.ln().abs()).abs() < 0.05, "no memory");
+        for delay in
+            [cycle("exp:5s", Some("3s")), cycle("uniform:2s..8s", None), cycle("uniform:2s..8s", Some("4s"))]
+        {
+            // By a walk over a long time, at moments that do not depend on it.
+            let mut rng = Pcg64Mcg::seed_from_u64(3);
+            let (mut at, mut next, mut left) = (0.0, 0.0, Vec::new());
+            while left.len() < 20_000 {
+                while next <= at {
+                    next += delay.draw(&mut rng).as_secs_f64();
+                }
+                left.push(next - at);
+                at += 3.7;
+            }
+            left.sort_by(f64::total_cmp);
+            for share in [0.1, 0.5, 0.9] {
+                let seen = left[(share * left.len() as f64) as usize];
+                let found = delay.residual(share);
+                assert!((found / seen - 1.0).abs() < 0.06, "{delay} at {share}: {found} of {seen}");
+            }
+        }
+        assert!(cycle("0s", None).residual(0.7).abs() < 1e-12);
     }
 
     #[test]

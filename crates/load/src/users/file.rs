@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::outside::{OutsideMix, RawOutside};
+use super::outside_spec::Outside;
 use super::parse::{RawUsers, ScenarioError};
 use super::plan::UserPlan;
 use super::visits::VisitArrivals;
@@ -20,6 +22,8 @@ pub struct Scenario {
     pub mix: OperationMix,
     /// Their order and delays.
     pub plan: UserPlan,
+    /// What is done outside the mix.
+    pub outside: Outside<OutsideMix>,
     /// How many users there are, or visits at once.
     pub count: u32,
     /// The visits that arrive; none where users stay.
@@ -87,15 +91,17 @@ fn parse(text: &str, protocol: RegisteredProtocol, folder: PathBuf) -> Result<Sc
     let operations = load.remove("op").map(Spanned::into_inner);
     let Some(DeValue::Array(operations)) = operations else { return Err(missing("[[load.op]]")) };
     let mut operations: Vec<_> = operations.into_iter().collect();
+    let outside = RawOutside::take(&mut operations).map_err(of_users)?;
     let (raw, own) = RawUsers::take(users, &mut operations, protocol.user_keys()).map_err(of_users)?;
     let section = protocol.mix_section().and_then(|section| load.remove(section.name));
+    let outside = outside.parse(protocol, section.as_ref(), &own).map_err(of_mix)?;
     let mix = protocol.parse_mix(section, Some(own), operations).map_err(of_mix)?;
     let access = ServerAccess { authority: "localhost".to_owned(), ..ServerAccess::default() };
     let spec = protocol.spec(&mix, &access).expect("the protocol has parsed this mix");
     let (names, counters) = spec.names().map_err(|error| (0, error.to_string()))?;
     let plan = raw.plan(&names, counters).map_err(of_users)?;
     let visits = raw.visits().map_err(of_users)?;
-    Ok(Scenario { mix, plan, count: raw.count(), visits, folder })
+    Ok(Scenario { mix, plan, outside, count: raw.count(), visits, folder })
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@
 //! | [`ratio`](RatioRule) | figures that must reach a bound |
 //! | [`visits`](VisitArrivals) | when users arrive who do not stay |
 //! | [`parse`] | how it is written: `[load.users]`, and the keys of users in `[[load.op]]` |
+//! | [`outside`] | operations outside the mix: before it, beside it and after it |
+//! | [`outside_spec`] | the same as plain data |
+//! | [`outside_load`] | how those are carried out |
 //! | [`file`](Scenario) | a scenario in a file of its own |
 //! | [`summary`] | the walk and the pacing of a load, as measured beside the declared, and the rules that it breaks |
 //!
@@ -14,6 +17,9 @@
 
 pub mod delay;
 mod file;
+pub mod outside;
+pub mod outside_load;
+pub mod outside_spec;
 pub mod parse;
 pub mod plan;
 mod ratio;

@@ -50,7 +50,7 @@ pub enum ScenarioError {
     },
 }
 
-fn at(span: &Range<usize>, what: impl Into<String>) -> ScenarioError {
+pub(super) fn at(span: &Range<usize>, what: impl Into<String>) -> ScenarioError {
     ScenarioError::At { span: span.clone(), what: what.into() }
 }
 
@@ -220,7 +220,9 @@ impl RawUsers {
                     let what = format!("sequence: give from 1 to {MOST_OPERATIONS} operations");
                     return Err(at(&sequence.span(), what));
                 }
-                if let Some(start) = self.table.start.as_ref().filter(|_| order.first().copied() != start) {
+                if order.first().copied() != start
+                    && let Some(start) = self.table.start.as_ref()
+                {
                     return Err(at(
                         &start.span(),
                         "start: a sequence begins with its first operation: leave it out",
@@ -401,7 +403,7 @@ impl RawDelay {
 }
 
 /// Reads a value; an error of it has its place.
-fn read<T: DeserializeOwned>(value: Spanned<DeValue<'_>>) -> Result<T, ScenarioError> {
+pub(super) fn read<T: DeserializeOwned>(value: Spanned<DeValue<'_>>) -> Result<T, ScenarioError> {
     Ok(T::deserialize(ValueDeserializer::from(value))?)
 }
 

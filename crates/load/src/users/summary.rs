@@ -10,9 +10,9 @@ use stats::times::{Times, times_or_null};
 use super::delay::DelayKind;
 use super::plan::{NextOperation, UserPlan};
 use super::ratio::RatioRule;
-use crate::engine::LoadOutcome;
 use crate::inputs::slo::{Quantity, Slo};
 use crate::record::{DelayStats, Micros, OperationStats, UserStats, times};
+use crate::session::engine::LoadOutcome;
 use crate::spec::Shape;
 use crate::validity::BrokenRule;
 
@@ -282,7 +282,7 @@ fn broken_delays(plan: &UserPlan, stats: &UserStats) -> Vec<BrokenRule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::outcome::example;
     use crate::record::record;
     use crate::users::PassCriteria;
     use crate::users::delay::Delay;

@@ -27,9 +27,9 @@ mod replies;
 mod rule;
 
 use crate::drivers::ProtocolSpec;
-use crate::engine::LoadOutcome;
 use crate::outcome::{ClientOutcome, IntervalStage};
 use crate::record::{ErrorKind, Micros};
+use crate::session::engine::LoadOutcome;
 use crate::spec::Shape;
 use crate::users;
 
@@ -104,7 +104,7 @@ fn check_as_one(outcome: &LoadOutcome) -> Validity {
         validity.reasons.push(BrokenRule::Lag { p99_us, response_time_p50_us, utilisation });
     }
     // With a timestamp, an operation ends before its reply lies unread.
-    let unread = Some(&total.client.pickup).filter(|_| total.unstamped_share() > MAX_UNSTAMPED);
+    let unread = if total.unstamped_share() > MAX_UNSTAMPED { Some(&total.client.pickup) } else { None };
     if let Some(p99_us) = unread.and_then(is_harmful) {
         validity.reasons.push(BrokenRule::Pickup { p99_us, response_time_p50_us, utilisation });
     }
@@ -189,7 +189,7 @@ fn late_sends_note(response: &Micros, server: &Micros) -> Option<String> {
 fn used_up_note(outcome: &LoadOutcome) -> Option<String> {
     let LoadOutcome { spec, measured, interrupted, .. } = outcome;
     let ProtocolSpec::Http(http) = &spec.protocol else { return None };
-    let planned = spec.part.duration.filter(|_| !interrupted && spec.part.requests.is_none());
+    let planned = if !interrupted && spec.part.requests.is_none() { spec.part.duration } else { None };
     let is_short = planned.is_none_or(|planned| *measured < planned.mul_f64(FULL_LENGTH));
     let declared = http.declared_values();
     let file = declared.files_used_once().next().filter(|_| is_short && !interrupted)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::drivers::http::status_of;
-use crate::engine::LoadOutcome;
+use crate::session::engine::LoadOutcome;
 
 /// What a reader should know of the replies.
 pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
@@ -17,7 +17,10 @@ pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
         statuses.iter().filter(|(status, _)| is_redirect(status)).map(|(_, count)| count).sum();
     let mut notes = Vec::new();
     let usual = statuses.iter().max_by_key(|(_, count)| **count);
-    if let Some((usual, _)) = usual.filter(|_| statuses.len() > 1 && outcome.operations.len() == 1) {
+    if statuses.len() > 1
+        && outcome.operations.len() == 1
+        && let Some((usual, _)) = usual
+    {
         let others: Vec<String> = statuses
             .iter()
             .filter(|(status, _)| *status != usual)
@@ -51,7 +54,7 @@ pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::outcome::example;
     use crate::spec::{KeyProof, TlsSpec, Trust};
 
     fn notes_of(counts: &[(&str, u64)]) -> Vec<String> {

@@ -119,6 +119,15 @@ pub enum BrokenRule {
         /// Of how many.
         arrived: u64,
     },
+    /// An operation outside the mix of users failed too often.
+    OutsideOperation {
+        /// The operation.
+        operation: String,
+        /// How often it failed.
+        failed: u64,
+        /// Of how many.
+        of: u64,
+    },
     /// The users are not as many as throughput and times say: some did not take part, or something was not recorded.
     LittlesLaw {
         /// How many the load has.
@@ -168,6 +177,7 @@ impl BrokenRule {
                 | Self::OperationLimit { .. }
                 | Self::Ratio { .. }
                 | Self::RefusedVisits { .. }
+                | Self::OutsideOperation { .. }
                 | Self::LittlesLaw { .. }
         )
     }
@@ -256,6 +266,11 @@ impl fmt::Display for BrokenRule {
             Self::RefusedVisits { refused, arrived } => write!(
                 f,
                 "{refused} of {arrived} visits found no slot (at most 0.1 %): raise the limit of visits, or let fewer arrive"
+            ),
+            Self::OutsideOperation { operation, failed, of } => write!(
+                f,
+                "operation {operation}, outside the mix, failed {failed} of {of} times (at most {:.0} %): correct the scenario, or see what the server says",
+                MAX_ERROR_SHARE * 100.0
             ),
             Self::LittlesLaw { users, found } => write!(
                 f,

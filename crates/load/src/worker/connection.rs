@@ -95,7 +95,7 @@ pub(super) struct Connection<D> {
     pub first_byte: Option<Nanos>,
     /// For how long earlier replies of the operation lay unread before the client sent its next request: the client's time,
     /// not the server's. As far as the kernel stamped them.
-    pub held: Nanos,
+    pub unread_before: Nanos,
     /// Operations ended on this connection.
     pub uses: u32,
     /// What its operations of this part have come to.
@@ -120,7 +120,7 @@ impl<D> Connection<D> {
             begun: Nanos(0),
             set_up: Nanos(0),
             first_byte: None,
-            held: Nanos(0),
+            unread_before: Nanos(0),
             uses: 0,
             answers: Answers::None,
             failures: 0,

@@ -34,7 +34,7 @@ pub(super) struct EndedOperation {
     /// The first byte of the reply.
     pub first_byte: Nanos,
     /// For how long earlier replies lay unread, where the operation has several.
-    pub held: Nanos,
+    pub unread_before: Nanos,
     /// The last byte.
     pub arrival: Arrival,
 }
@@ -163,11 +163,20 @@ impl Meter {
     fn add_batch(&mut self) {
         let Interval { operations, client, connections, .. } = &mut *self.stats;
         for ended in self.batch.drain(..) {
-            let EndedOperation { intended_start, set_up, ready, sent, first_byte, held, arrival, .. } = ended;
+            let EndedOperation {
+                intended_start,
+                set_up,
+                ready,
+                sent,
+                first_byte,
+                unread_before,
+                arrival,
+                ..
+            } = ended;
             let operation = &mut operations[ended.operation as usize];
             let (wait, lag) = (Nanos(set_up.0 + ready.since(intended_start).0), sent.since(ready));
-            let service = arrival.received.since(sent).since(held);
-            let unread = Nanos(held.0 + arrival.unread.0);
+            let service = arrival.received.since(sent).since(unread_before);
+            let unread = Nanos(unread_before.0 + arrival.unread.0);
             record(&mut operation.response_time, micros_of(Nanos(wait.0 + lag.0 + service.0)));
             record(&mut operation.server_time, micros_of(Nanos(wait.0 + service.0)));
             record(&mut operation.service_time, micros_of(service));
@@ -276,7 +285,7 @@ mod tests {
                 ready: Nanos(intended_start * MS),
                 sent: Nanos(intended_start * MS),
                 first_byte: now,
-                held: Nanos(0),
+                unread_before: Nanos(0),
                 arrival: Arrival { received: now, unread: Nanos(0), is_stamped: true },
             });
         }
@@ -308,7 +317,7 @@ mod tests {
             ready: us(1_100),
             sent: us(1_110),
             first_byte: us(1_300),
-            held: us(25),
+            unread_before: us(25),
             arrival: Arrival { received: us(1_635), unread: us(35), is_stamped: true },
         });
         meter.failed(us(1_000), us(7));

@@ -151,8 +151,11 @@ impl<D: Driver> Operations<D> {
         let is_free =
             matches!(self.connections[id as usize].phase, ConnectionPhase::Idle | ConnectionPhase::Closed);
         let is_used_up = self.is_used_up();
-        let pacer = self.pacer.as_mut().filter(|_| is_free && !is_used_up);
-        if let Some(assignment) = pacer.and_then(|pacer| pacer.join(id, share, begin, now)) {
+        if is_free
+            && !is_used_up
+            && let Some(pacer) = &mut self.pacer
+            && let Some(assignment) = pacer.join(id, share, begin, now)
+        {
             self.assign(assignment);
         }
     }
@@ -264,7 +267,7 @@ impl<D: Driver> Operations<D> {
         connection.operation = operation;
         self.session.begin(dialogue, operation, &mut self.meter.stats.counters);
         self.counts.shift(&mut connection.phase, ConnectionPhase::Busy);
-        (connection.first_byte, connection.held) = (None, Nanos(0));
+        (connection.first_byte, connection.unread_before) = (None, Nanos(0));
         let now = self.clock.now();
         connection.begun = now;
         self.now = now;
@@ -289,11 +292,11 @@ impl<D: Driver> Operations<D> {
         connection.transport.send(output)
     }
 
-    /// Sends the driver's output after bytes that arrived thus, and follows its step.
+    /// Sends what the driver wrote, and acts on its step. `arrival` is when the bytes came that the driver has read.
     #[inline(always)]
     fn follow(&mut self, id: ConnectionId, step: Step, arrival: Arrival) {
         if arrival.is_stamped && !self.session.output().is_empty() {
-            self.connections[id as usize].held += arrival.unread;
+            self.connections[id as usize].unread_before += arrival.unread;
         }
         if let Err(error) = self.send_output(id) {
             return self.broken(id, &error);
@@ -332,7 +335,7 @@ impl<D: Driver> Operations<D> {
             ready: job.ready,
             sent: connection.begun,
             first_byte: connection.first_byte.unwrap_or(arrival.received),
-            held: connection.held,
+            unread_before: connection.unread_before,
             arrival,
         };
         self.meter.succeeded(ended);
@@ -344,7 +347,8 @@ impl<D: Driver> Operations<D> {
 
     #[inline(never)]
     fn keep_single(&mut self, id: ConnectionId, ended: &EndedOperation) {
-        let EndedOperation { operation, intended_start, set_up, ready, sent, held, arrival, .. } = *ended;
+        let EndedOperation { operation, intended_start, set_up, ready, sent, unread_before, arrival, .. } =
+            *ended;
         let Some(singles) = &mut self.singles else { return };
         let single = SingleOperation {
             response: Nanos(set_up.0 + arrival.received.since(intended_start).0),
@@ -353,7 +357,7 @@ impl<D: Driver> Operations<D> {
             intended_start,
             ready,
             sent,
-            held,
+            unread_before,
             received: arrival.received,
             read: Nanos(arrival.received.0 + arrival.unread.0),
         };

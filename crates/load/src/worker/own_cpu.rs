@@ -13,20 +13,65 @@
 //! Workers of several loads may run at once, such as a background load beside the measured one. Where they are more than the
 //! CPUs, all sleep: two that span on one CPU would wait for each other.
 //!
-//! So the configuration alone decides. A client that spins or sleeps as the machine happens to be
-//! loaded would have two speeds, and which one it has could depend on the server
-//! (`docs/decisions/0010-receive-timestamps.md`).
+//! Where another program wants the CPU as well, a worker that spins uses up its share of time, and then waits for its CPU while replies
+//! lie unread; one that sleeps comes first when it wakes. So spinning that loses its CPU again and again ends for
+//! [`SLEEPING`], for all workers of this process: servers that are loaded in turns meet the same client
+//! (`docs/decisions/0036-a-client-that-yields.md`).
 
 use std::fs;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use crate::sources::is_of_this_machine;
+use crate::clock::Nanos;
+use crate::connecting::sources::is_of_this_machine;
+
+/// For how long no worker spins after one lost its CPU: for many slices of servers in turns.
+const SLEEPING: Duration = Duration::from_secs(10);
+/// How long a worker spins before it is known whether it loses its CPU. Telemetry takes tens of milliseconds of it at once where a
+/// server has hundreds of processes, and a client must not have another speed for such a server.
+const WATCHED: Duration = Duration::from_secs(1);
+/// A poll takes a few microseconds. After a longer one, another thread had the CPU.
+const LOST: Duration = Duration::from_micros(200);
+/// The share of the time that may be lost so: telemetry takes at most half of it.
+const MAX_LOST: f64 = 0.1;
 
 /// Workers of this process that run a part of a load now.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Until when no worker of this process spins.
+static SLEEPING_UNTIL: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a worker that spins loses its CPU to others.
+#[derive(Debug, Default)]
+pub(super) struct LostTurns {
+    watched: Nanos,
+    lost: Nanos,
+}
+
+impl LostTurns {
+    /// A poll of a worker that spins took this long. Returns whether it is time to sleep.
+    #[inline]
+    pub fn add(&mut self, took: Nanos) -> bool {
+        self.watched.0 += took.0;
+        if took >= LOST.into() {
+            self.lost.0 += took.0;
+        }
+        if self.watched < WATCHED.into() {
+            return false;
+        }
+        let loses = self.lost.0 as f64 > MAX_LOST * self.watched.0 as f64;
+        *self = Self::default();
+        loses
+    }
+}
+
+/// No worker of this process spins for a while from `now` on.
+pub(super) fn sleep_from(now: Nanos) {
+    SLEEPING_UNTIL.store(now.after(SLEEPING).0, Ordering::Relaxed);
+}
 
 /// Counts a worker as running until it is dropped.
 pub(super) struct RunningWorker(());
@@ -63,10 +108,12 @@ impl OwnCpus {
         Self(count(workers as usize, &allowed, server_is_here, &sysfs_cpus))
     }
 
-    /// Whether each worker that runs now has one of them.
+    /// Whether each worker that runs now has one of them for itself.
     #[inline]
-    pub fn suffice(self) -> bool {
-        self.0 > 0 && RUNNING.load(Ordering::Relaxed) <= self.0
+    pub fn suffice(self, now: Nanos) -> bool {
+        self.0 > 0
+            && RUNNING.load(Ordering::Relaxed) <= self.0
+            && now.0 >= SLEEPING_UNTIL.load(Ordering::Relaxed)
     }
 }
 
@@ -118,6 +165,26 @@ fn parse(text: &str) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn polls_that_lose_their_cpu_again_and_again_end_the_spinning_and_a_few_do_not() {
+        let us = |us: u64| Nanos::from(Duration::from_micros(us));
+        let ends_after = |polls: &[u64]| {
+            let mut turns = LostTurns::default();
+            let mut spun = Nanos(0);
+            let of_3_s = polls.iter().cycle().take_while(|took| {
+                spun.0 += us(**took).0;
+                spun < us(3_000_000)
+            });
+            of_3_s.filter(|took| turns.add(us(**took))).count() > 0
+        };
+        assert!(!ends_after(&[3, 4, 3, 5]), "the CPU is its own");
+        assert!(
+            !ends_after(&[vec![3; 300_000], vec![300; 2], vec![5_000; 10]].concat()),
+            "telemetry now and then"
+        );
+        assert!(ends_after(&[vec![3; 1_000], vec![3_000]].concat()), "another program has half of it");
+    }
+
     /// Four CPUs; 0 and 1 are threads of one core, 2 and 3 of another.
     fn machine(file: &str) -> Option<Vec<usize>> {
         parse(match file {
@@ -150,7 +217,8 @@ mod tests {
     fn workers_sleep_while_more_of_them_run_than_have_a_cpu() {
         // Other tests of this process may run workers, too.
         let workers = [RunningWorker::begin(), RunningWorker::begin()];
-        assert!(OwnCpus::ENOUGH.suffice() && !OwnCpus(1).suffice() && !OwnCpus::NONE.suffice());
+        let now = Nanos::now();
+        assert!(OwnCpus::ENOUGH.suffice(now) && !OwnCpus(1).suffice(now) && !OwnCpus::NONE.suffice(now));
         drop(workers);
     }
 

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::clock::Clock;
-use super::own_cpu::OwnCpus;
+use super::own_cpu::{self, LostTurns, OwnCpus};
 use crate::clock::Nanos;
 
 /// Most events of one call. Enough that a saturated worker pays little for the call; few enough that the schedule is
@@ -58,6 +58,7 @@ pub(super) struct Poller {
     wake_latency: Nanos,
     /// While each worker has one of its own, the thread polls instead of sleeping.
     own_cpus: OwnCpus,
+    lost_turns: LostTurns,
     spun: Nanos,
 }
 
@@ -73,6 +74,7 @@ impl Poller {
             events: Vec::with_capacity(BATCH),
             wake_latency: Nanos(0),
             own_cpus,
+            lost_turns: LostTurns::default(),
             spun: Nanos(0),
         };
         let mut late: Vec<Duration> = Vec::with_capacity(WAKE_TRIALS);
@@ -97,7 +99,7 @@ impl Poller {
     #[inline(always)]
     pub fn wait(&mut self, begun: Nanos, until: Nanos, clock: &mut Clock) -> Result<Nanos, Errno> {
         let left = until.since(begun);
-        if left > Nanos(0) && self.own_cpus.suffice() {
+        if left > Nanos(0) && self.own_cpus.suffice(begun) {
             return self.spin(begun, until, clock);
         }
         let sleep = left.since(self.wake_latency);
@@ -116,6 +118,9 @@ impl Poller {
         loop {
             self.poll(Duration::ZERO)?;
             let woken = clock.now();
+            if self.lost_turns.add(woken.since(polled)) {
+                own_cpu::sleep_from(woken);
+            }
             if !self.events.is_empty() {
                 self.spun += polled.since(begun);
                 return Ok(woken);

@@ -80,7 +80,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::division::WorkerSet;
+    use crate::worker_share::WorkerSet;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -109,7 +109,7 @@ mod tests {
         assert!(first.iter().zip(&second).all(|(a, b)| b.0.abs_diff(a.0 + 1_000_000) <= 1));
     }
 
-    /// The clients of a load have the workers by turns ([`WorkerSet`]), so each has every so manyth arrival.
+    /// Workers are dealt to clients round-robin ([`WorkerSet`]), so client i of n has every n-th arrival.
     #[test]
     fn arrival_i_of_the_one_schedule_belongs_to_client_i_modulo_their_number() {
         let one = instants(constant(997.0, 0, 1), Nanos(SECOND));

@@ -35,14 +35,14 @@ struct Control([u8; cmsg_space::<Timestamps>()]);
 /// the next one opened with each operation, it would patch its own code each time.
 #[derive(Debug)]
 pub(super) struct Stamping {
-    _keeper: OwnedFd,
+    _socket: OwnedFd,
 }
 
 impl Stamping {
     /// Turns timestamps on. None where the kernel has none.
     pub fn begin() -> Option<Self> {
-        let keeper = net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
-        request(&keeper).then_some(Self { _keeper: keeper })
+        let socket = net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
+        request(&socket).then_some(Self { _socket: socket })
     }
 }
 

@@ -111,7 +111,7 @@ impl Transport {
     ) -> Result<(), ConnectionError> {
         self.begun = now;
         self.generation = self.generation.wrapping_add(1);
-        let tls = dialer.tls.as_ref().filter(|_| !dialer.starts_in_plain_text);
+        let tls = if dialer.starts_in_plain_text { None } else { dialer.tls.as_ref() };
         let stamped = dialer.stamping.is_some();
         let link = match dialer.socket(id) {
             Some(socket) => Link::connect_to_socket(socket, tls)?,
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn connections_of_all_workers_are_spread_evenly() {
-        let spec = crate::example::outcome().spec.with_workers(2);
+        let spec = crate::outcome::example::outcome().spec.with_workers(2);
         let shares = [0, 1].map(|worker| {
             let dialer = Dialer::new(&spec, worker, None);
             [0, 1].map(|id| dialer.share(id, 2))

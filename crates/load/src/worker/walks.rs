@@ -103,16 +103,16 @@ impl Walks {
         }
     }
 
-    /// A user joins a part that began at `begin`, or goes on in it. Returns when its operation is due: the first one after this
-    /// share, 0 to 1, of a mean delay, so that users do not come all at once.
+    /// A user joins a part that began at `begin`, or goes on in it. Returns when its operation is due: the first one as if the user
+    /// had been there before, so that users do not come all at once, and their rate is that of later from the begin on. `share` of
+    /// the users, 0 to 1, come before this one.
     pub fn join(&mut self, id: ConnectionId, share: f64, begin: Nanos) -> Nanos {
         let place = self.first_place();
         let user = &mut self.users[id as usize];
         if user.state == UserState::Away {
             let operation = usize::from(self.plan.operation_at(place));
-            let mean_ns = self.plan.delays[operation].mean() * 1e9;
-            *user =
-                User { due: Nanos((share * mean_ns) as u64), place, state: UserState::Waiting, is_new: true };
+            let first = Nanos((self.plan.delays[operation].residual(share) * 1e9) as u64);
+            *user = User { due: first, place, state: UserState::Waiting, is_new: true };
         }
         user.due = Nanos(begin.0.saturating_add(user.due.0));
         user.due
@@ -217,7 +217,7 @@ impl Walks {
                 record(&mut self.stats.late, micros_of(late));
             }
             let pair = operation * self.plan.operations() + usize::from(next);
-            if let Some(count) = self.stats.transitions.get_mut(pair).filter(|_| !leaves) {
+            if !leaves && let Some(count) = self.stats.transitions.get_mut(pair) {
                 *count += 1;
             }
         }
@@ -324,6 +324,27 @@ mod tests {
         assert!((begun / expected - 1.0).abs() < 0.01, "{begun} of {expected}");
         let mean = walks.stats.delays[0].actual_ns as f64 / walks.stats.delays[0].followed as f64 / 1e9;
         assert!((mean / plan.mean_delay() - 1.0).abs() < 0.02, "{mean}");
+    }
+
+    #[test]
+    fn a_population_has_its_rate_from_the_begin_on() {
+        let (users, seconds) = (20_000_u32, 4_u64);
+        let plan = plan(NextOperation::Weights(vec![1.0]), cycle("exp:5s"), 1);
+        let mut walks = Walks::new(&plan, users, 3);
+        let mut due_in = vec![0.0; seconds as usize];
+        walks.begin_part(ALWAYS);
+        for id in 0..users {
+            let mut due = walks.join(id, f64::from(id) / f64::from(users), Nanos(0));
+            while due < Nanos(seconds * SECOND) {
+                due_in[(due.0 / SECOND) as usize] += 1.0;
+                walks.begin(id);
+                due = finish(&mut walks, id, due);
+            }
+        }
+        let expected = f64::from(users) / plan.mean_delay();
+        for (second, due) in due_in.iter().enumerate() {
+            assert!((due / expected - 1.0).abs() < 0.06, "second {second}: {due} of {expected}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Users against a shop that refuses whatever a browser would not send. Tests assert what users sent and what was recorded, and no
 //! time, rate or validity: they pass on a busy machine.
 
+mod outside;
 mod page;
 mod shop;
 mod steady;
@@ -75,6 +76,7 @@ fn spec(shop: &Shop, scenario: &str, requests: u64) -> LoadSpec {
     let shape = scenario.visits.map(|visits| Shape::Open { rate: visits.rate, arrivals: visits.arrivals });
     LoadSpec::closed(protocol, shop.address, scenario.count)
         .with_users(Some(scenario.plan))
+        .with_outside(scenario.outside.specs(http, &access))
         .with_shape(shape.unwrap_or(Shape::closed()))
         .with_workers(2.min(scenario.count))
         .with_duration(None)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use load::drivers::RegisteredProtocol;
 use load::drivers::http::scenario::{Capture, HttpStep, StepExpected};
+use load::users::outside::OUTSIDE_KEYS;
 use load::users::parse::{OPERATION_KEYS, USER_KEYS};
 use serde::de::DeserializeOwned;
 
@@ -35,8 +36,11 @@ fn the_page_and_the_parser_have_the_same_keys() {
     let users: BTreeSet<String> = texts(USER_KEYS).union(&texts(http.user_keys())).cloned().collect();
     assert_eq!(documented("## Keys of `[load.users]`"), users);
     assert_eq!(documented("### Delays"), texts(&["cycle", "think", "min"]));
-    let operation: BTreeSet<String> =
-        texts(OPERATION_KEYS).union(&texts(&["name", "weight", "step"])).cloned().collect();
+    let operation: BTreeSet<String> = [OPERATION_KEYS, OUTSIDE_KEYS, &["name", "weight", "step"]]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     assert_eq!(documented("## Keys of `[[load.op]]`"), operation);
     assert_eq!(documented("## Keys of `[[load.op.step]]`"), known::<HttpStep>());
     assert_eq!(documented("### `expect`"), known::<StepExpected>());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::{read, retry_on_intr};
 
-use crate::throughput_span::ThroughputSpan;
+use crate::protocol::throughput_span::ThroughputSpan;
 
 /// Counts the bytes that arrive after the slow start, and for how long.
 pub(super) fn count(from: &mut TcpStream, span: ThroughputSpan) -> io::Result<(u64, Duration)> {

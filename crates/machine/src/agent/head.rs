@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::throughput_span::ThroughputSpan;
+use crate::protocol::throughput_span::ThroughputSpan;
 
 /// The reply to a head with the right token.
 pub(super) const ACCEPTED: u8 = b'+';

@@ -10,10 +10,10 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::count::count;
 use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
+use crate::protocol::throughput_span::ThroughputSpan;
 use crate::protocol::{
     CallError, Connect, ConnectFailure, MeasureNetwork, MeasureThroughput, NetworkPath, Way, system_text,
 };
-use crate::throughput_span::ThroughputSpan;
 
 /// How long a host may take to answer a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -14,14 +14,14 @@ use rustix::io::{read, retry_on_intr};
 use super::count::count;
 use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
 use crate::lock::lock;
+use crate::protocol::throughput_span::ThroughputSpan;
 use crate::protocol::{CallError, OpenProbe, ProbePort, system_text};
-use crate::throughput_span::ThroughputSpan;
 
 /// Connections that a port serves at a time. Strangers can take them for [`IO_TIMEOUT`] each.
 const MOST_CONNECTIONS: usize = 64;
 
 /// How often a port looks whether it is closed.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The open ports of an agent.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl Drop for ProbeServers {
 
 fn accept(listener: &TcpListener, token: &Arc<str>, is_closed: &AtomicBool) {
     let open = Arc::new(AtomicUsize::new(0));
-    let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+    let timeout = Timespec { tv_sec: 0, tv_nsec: POLL_INTERVAL.as_nanos() as i64 };
     while !is_closed.load(Ordering::Relaxed) {
         let _ = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout));
         let Ok((connection, _)) = listener.accept() else { continue };

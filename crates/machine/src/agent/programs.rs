@@ -172,7 +172,7 @@ fn last_words(stderr: ChildStderr) -> String {
     let mut words = Vec::new();
     let mut stderr = BufReader::new(stderr);
     let _ = stderr.by_ref().take(KEPT_STDERR).read_to_end(&mut words);
-    // The rest is read, so that the program is not held up.
+    // The rest is read, so that the program does not wait.
     let _ = std::io::copy(&mut stderr, &mut std::io::sink());
     String::from_utf8_lossy(&words).into_owned()
 }

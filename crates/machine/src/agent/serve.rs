@@ -1,7 +1,7 @@
 //! The agent: the hidden verb that runs on a host and does what the controller asks.
 //!
 //! It ends at the end of its input, or when the controller is silent for too long, because a link can die without an end.
-//! Everything that it started ends with it: ports are its own, and servers have a keeper that waits for its end.
+//! Everything that it started ends with it: ports are its own, and servers have a supervisor that waits for its end.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -65,7 +65,7 @@ pub fn serve(
     };
     let context = RunContext { load_process: Some(Arc::new(load_process)), ..RunContext::default() };
     let agent = Arc::new(Agent::new(context, Programs::new(program, &to_controller)));
-    // However it ends, servers are stopped. Where this process is killed, their keepers stop them.
+    // However it ends, servers are stopped. Where this process is killed, their supervisors stop them.
     let ended = answer_all(&mut input, longest_silence, &agent, &to_controller);
     agent.end();
     ended

@@ -1,30 +1,28 @@
 //! What an agent does for each request about its servers, their kernel settings and their recordings.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
 use archive::model::VariantFacts;
 use host::HostFacts;
-use host::knobs::KnobValues;
-use host::process::CpuUsed;
+use host::process::{CpuUsed, LogText};
 use host::telemetry::TelemetrySample;
 use load::drivers::password::PasswordSource;
-use workload::{ConfigurationError, OperationCount, ServerVariant, StartedServer};
+use workload::{ConfigurationError, OperationCount, StartedServer};
 
 use super::servers::failed;
 use super::work::Agent;
+use crate::interface::machine::{LeftSettings, Machine, Room};
+use crate::interface::system_under_test::{CpuReading, SystemUnderTest};
 use crate::lock::lock;
-use crate::machine::{LeftSettings, Machine, Room};
 use crate::protocol::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, MeasureSteal,
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
     ReadFacts, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, ReadStart, RecordingBegan,
-    RecordingHead, RemoveData, ServerLog, ServerStart, SetKernelSettings, StartPassword, StartServer,
-    StopServer, TakeWorkload, TryKernelSettings, VariantSettings,
+    RecordingHead, RemoveData, ServerStart, SetKernelSettings, StartPassword, StartServer, StopServer,
+    TakeWorkload, TryKernelSettings,
 };
 use crate::protocol::{Answers, CallError};
-use crate::system_under_test::{CpuReading, SystemUnderTest};
 
 impl Answers<ReadFacts> for Agent {
     fn answer(&self, _: ReadFacts) -> Result<HostFacts, CallError> {
@@ -34,19 +32,19 @@ impl Answers<ReadFacts> for Agent {
 
 impl Answers<OpenKernelSettings> for Agent {
     fn answer(&self, call: OpenKernelSettings) -> Result<LeftSettings, CallError> {
-        Ok(self.servers.machine()?.open_kernel_settings(&variants(call.variants))?)
+        Ok(self.servers.machine()?.open_kernel_settings(&call.variants)?)
     }
 }
 
 impl Answers<TryKernelSettings> for Agent {
     fn answer(&self, call: TryKernelSettings) -> Result<(), CallError> {
-        Ok(self.servers.machine()?.try_kernel_settings(&variants(call.variants))?)
+        Ok(self.servers.machine()?.try_kernel_settings(&call.variants)?)
     }
 }
 
 impl Answers<SetKernelSettings> for Agent {
     fn answer(&self, call: SetKernelSettings) -> Result<(), CallError> {
-        Ok(self.servers.machine()?.set_kernel_settings(&variant(call.settings))?)
+        Ok(self.servers.machine()?.set_kernel_settings(&call.settings)?)
     }
 }
 
@@ -74,7 +72,7 @@ impl Answers<EnsureServers> for Agent {
 
 impl Answers<StartServer> for Agent {
     fn answer(&self, call: StartServer) -> Result<(), CallError> {
-        self.servers.start(call)
+        self.servers.start(&call)
     }
 }
 
@@ -178,19 +176,9 @@ impl Answers<CheckServer> for Agent {
 }
 
 impl Answers<ReadLogs> for Agent {
-    fn answer(&self, call: ReadLogs) -> Result<Vec<ServerLog>, CallError> {
-        let logs = lock(self.servers.server(call.trial)?.as_ref()).logs();
-        Ok(logs.into_iter().map(ServerLog::from).collect())
+    fn answer(&self, call: ReadLogs) -> Result<Vec<(String, LogText)>, CallError> {
+        Ok(lock(self.servers.server(call.trial)?.as_ref()).logs())
     }
-}
-
-/// For a kernel setting, nothing else of a variant matters.
-fn variant(kernel: KnobValues) -> ServerVariant {
-    ServerVariant { server: String::new(), knobs: BTreeMap::new(), kernel }
-}
-
-fn variants(settings: VariantSettings) -> Vec<ServerVariant> {
-    settings.into_iter().map(variant).collect()
 }
 
 /// A start as it is sent: the text of its files, and of its addresses the ports.

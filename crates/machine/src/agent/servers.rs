@@ -11,16 +11,16 @@ use load::clock::Nanos;
 use load::engine::RunContext;
 use workload::{InstanceError, VariantError, Workload};
 
-use crate::error::MachineError;
+use crate::errors::local::LocalError;
+use crate::errors::machine::MachineError;
+use crate::interface::machine::{Machine, Recorder};
+use crate::interface::system_under_test::SystemUnderTest;
 use crate::local::{LocalMachine, RunningServer};
-use crate::local_error::LocalError;
 use crate::lock::lock;
-use crate::machine::{Machine, Recorder};
 use crate::protocol::servers::{
     BeginRecording, EndRecording, ReadSamples, RecordingBegan, RecordingHead, StartServer, TakeWorkload,
 };
 use crate::protocol::{CallError, system_text};
-use crate::system_under_test::SystemUnderTest;
 
 /// How many values of samples a message has at most: each takes up to 25 bytes in JSON.
 const MOST_VALUES: usize = 1_000_000;
@@ -127,7 +127,7 @@ impl ServerHost {
     }
 
     /// Starts a server.
-    pub fn start(&self, call: StartServer) -> Result<(), CallError> {
+    pub fn start(&self, call: &StartServer) -> Result<(), CallError> {
         let machine = self.machine()?;
         let workload = self.workload(&call.workload)?;
         let order = call.order(&workload).map_err(|error: VariantError| failed(&error))?;

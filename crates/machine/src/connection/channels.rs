@@ -1,11 +1,11 @@
 //! What the channels of programs need of a connection.
 
 use super::Shared;
-use crate::error::MachineError;
+use crate::connection::program_channel::ChannelLink;
+use crate::errors::machine::MachineError;
 use crate::frame::encode;
 use crate::host_text::host_text;
 use crate::lock::lock;
-use crate::program_channel::ChannelLink;
 use crate::protocol::{ToAgent, ToProgram};
 
 impl ChannelLink for Shared {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::transport::LOOK;
+use crate::transport::POLL_INTERVAL;
 
 /// Why a wait ended without a value.
 pub(super) enum WaitError {
@@ -23,7 +23,7 @@ pub(super) fn wait<T>(
 ) -> Result<T, WaitError> {
     let until = Instant::now() + longest;
     loop {
-        match from.recv_timeout(LOOK) {
+        match from.recv_timeout(POLL_INTERVAL) {
             Ok(value) => return Ok(value),
             Err(RecvTimeoutError::Disconnected) => return Err(WaitError::Gone),
             Err(RecvTimeoutError::Timeout) if is_interrupted() => return Err(WaitError::Interrupted),

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 
 use host::Host;
 use host::knobs::{self, Knob, KnobValues, Knobs};
-use workload::ServerVariant;
 
-use crate::machine::LeftSettings;
+use crate::interface::machine::LeftSettings;
 
 /// The kernel settings during a run.
 #[derive(Debug)]
@@ -30,10 +29,9 @@ impl KernelSettings {
     pub fn open(
         host: &Host,
         journal: Result<PathBuf, knobs::Error>,
-        variants: &[ServerVariant],
+        variants: &[KnobValues],
     ) -> Result<(Self, LeftSettings), knobs::Error> {
-        let varied: BTreeSet<Knob> =
-            variants.iter().flat_map(|variant| variant.kernel.keys()).cloned().collect();
+        let varied: BTreeSet<Knob> = variants.iter().flat_map(|settings| settings.keys()).cloned().collect();
         if varied.is_empty() {
             let left = match journal.and_then(|journal| host.recover_knobs(&journal)) {
                 Ok(restoration) => left_settings(restoration.changes, &restoration.failures),
@@ -49,20 +47,20 @@ impl KernelSettings {
     }
 
     /// Tries every value of these variants.
-    pub fn try_all(&mut self, variants: &[ServerVariant]) -> Result<(), knobs::Error> {
-        variants.iter().try_for_each(|variant| self.apply(variant))?;
+    pub fn try_all(&mut self, variants: &[KnobValues]) -> Result<(), knobs::Error> {
+        variants.iter().try_for_each(|settings| self.apply(settings))?;
         self.restore()
     }
 
-    /// Restores the settings of the variant before, then applies those of this one. Nothing changes where they are the same.
-    pub fn apply(&mut self, variant: &ServerVariant) -> Result<(), knobs::Error> {
-        if self.applied.as_ref() == Some(&variant.kernel) {
+    /// Restores the settings of the variant before, then applies these. Nothing changes where they are the same.
+    pub fn apply(&mut self, settings: &KnobValues) -> Result<(), knobs::Error> {
+        if self.applied.as_ref() == Some(settings) {
             return Ok(());
         }
         self.restore()?;
         let Some(knobs) = &mut self.knobs else { return Ok(()) };
-        knobs.set_all(&variant.kernel)?;
-        self.applied = Some(variant.kernel.clone());
+        knobs.set_all(settings)?;
+        self.applied = Some(settings.clone());
         Ok(())
     }
 
@@ -96,7 +94,6 @@ fn left_settings(restored: Vec<knobs::KnobChange>, failures: &[knobs::Unrestored
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
     use std::fs;
 
     const SWAPPINESS: &str = "vm.swappiness";
@@ -123,13 +120,8 @@ mod tests {
     /// Begins a run with this kernel setting on the machine; returns what became of the settings that were left.
     fn begin(root: &tempfile::TempDir, setting: Option<&str>) -> (Result<(), String>, LeftSettings) {
         let kernel = setting.map(|name| (name.parse().expect("the name of a setting"), "1".to_owned()));
-        let variant = ServerVariant {
-            server: "x".into(),
-            knobs: BTreeMap::default(),
-            kernel: kernel.into_iter().collect(),
-        };
-        let host = Host::below(root.path(), "/no/such/keeper");
-        let variants = [variant];
+        let host = Host::below(root.path(), "/no/such/supervisor");
+        let variants = [kernel.into_iter().collect::<KnobValues>()];
         match KernelSettings::open(&host, Ok(root.path().join("journal")), &variants) {
             Ok((mut settings, left)) => {
                 (settings.try_all(&variants).map_err(|error| error.to_string()), left)
@@ -141,10 +133,9 @@ mod tests {
     #[test]
     fn another_name_of_a_machine_does_not_restore_what_the_first_has_restored() -> std::io::Result<()> {
         let root = machine()?;
-        let host = Host::below(root.path(), "/no/such/keeper");
-        let open = |kernel: KnobValues| {
-            let variant = ServerVariant { server: "x".into(), knobs: BTreeMap::default(), kernel };
-            KernelSettings::open(&host, Ok(root.path().join("journal")), &[variant])
+        let host = Host::below(root.path(), "/no/such/supervisor");
+        let open = |settings: KnobValues| {
+            KernelSettings::open(&host, Ok(root.path().join("journal")), &[settings])
                 .expect("it can be opened")
         };
         let setting = ("net.core.somaxconn".parse().expect("the name of a setting"), "1".to_owned());
@@ -165,7 +156,7 @@ mod tests {
         assert_eq!(begun, Ok(()), "a run that sets nothing goes on");
         assert_eq!(left.restored[0].to, "4096", "{left:?}");
         assert!(left.problems.iter().any(is_note), "{left:?}");
-        // The other setting has its value already, so nothing is set and no keeper is needed.
+        // The other setting has its value already, so nothing is set and no supervisor is needed.
         fs::write(root.path().join("proc/sys/net/core/somaxconn"), "1\n")?;
         let (begun, left) = begin(&root, Some("net.core.somaxconn"));
         assert_eq!(begun, Ok(()), "a run with another setting goes on");

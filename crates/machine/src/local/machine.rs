@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use host::knobs;
+use host::knobs::{self, KnobValues};
 use host::lock::HostLock;
 use host::lock_owner::LockOwner;
 use host::process::{CpuUsedMeter, ProcessTree};
@@ -23,12 +23,12 @@ use workload::{Instances, ServerVariant, StartLayout, StartOptions, Workload};
 use super::kernel_settings::KernelSettings;
 use super::running_server::RunningServer;
 use super::squeezed::{self, LocalSampling};
-use crate::error::MachineError;
-use crate::local_error::LocalError;
+use crate::errors::local::LocalError;
+use crate::errors::machine::MachineError;
+use crate::interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::interface::probing::{Probing, Sampling, ServerSqueeze};
+use crate::interface::system_under_test::SystemUnderTest;
 use crate::lock::lock;
-use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
-use crate::probing::{Probing, Sampling, ServerSqueeze};
-use crate::system_under_test::SystemUnderTest;
 
 /// This machine, reserved for one run.
 pub struct LocalMachine {
@@ -92,7 +92,7 @@ impl LocalMachine {
     fn apply(&self, variant: &ServerVariant) -> Result<Vec<(String, String)>, LocalError> {
         let mut settings = lock(&self.kernel_settings);
         let Some(settings) = settings.as_mut() else { return Ok(Vec::new()) };
-        settings.apply(variant)?;
+        settings.apply(&variant.kernel)?;
         Ok(settings.values()?)
     }
 
@@ -137,23 +137,23 @@ impl Machine for LocalMachine {
         Ok(self.host.facts())
     }
 
-    fn open_kernel_settings(&self, variants: &[ServerVariant]) -> Result<LeftSettings, MachineError> {
+    fn open_kernel_settings(&self, variants: &[KnobValues]) -> Result<LeftSettings, MachineError> {
         let opened = KernelSettings::open(&self.host, knobs::default_journal_dir(), variants);
         let (settings, left) = opened.map_err(LocalError::from)?;
         *lock(&self.kernel_settings) = Some(settings);
         Ok(left)
     }
 
-    fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError> {
+    fn try_kernel_settings(&self, variants: &[KnobValues]) -> Result<(), MachineError> {
         match lock(&self.kernel_settings).as_mut() {
             Some(settings) => Ok(settings.try_all(variants).map_err(LocalError::from)?),
             None => Ok(()),
         }
     }
 
-    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError> {
+    fn set_kernel_settings(&self, settings: &KnobValues) -> Result<(), MachineError> {
         match lock(&self.kernel_settings).as_mut() {
-            Some(settings) => Ok(settings.apply(variant).map_err(LocalError::from)?),
+            Some(kernel) => Ok(kernel.apply(settings).map_err(LocalError::from)?),
             None => Ok(()),
         }
     }

@@ -11,9 +11,9 @@ use load::spec::LoadSpec;
 use workload::{Instances, ObservedValue, Observers, OperationCount};
 
 use super::variant_facts::variant_facts;
-use crate::error::MachineError;
-use crate::local_error::LocalError;
-use crate::system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};
+use crate::errors::local::LocalError;
+use crate::errors::machine::MachineError;
+use crate::interface::system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};
 
 /// A server of a workload, in one or several instances.
 pub struct RunningServer {

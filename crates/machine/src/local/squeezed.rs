@@ -7,9 +7,9 @@ use host::process::ProcessTree;
 use host::squeeze::{Squeeze, Squeezer};
 use host::{CpuSet, Host};
 
-use crate::error::MachineError;
-use crate::local_error::LocalError;
-use crate::probing::{Sampling, ServerSqueeze};
+use crate::errors::local::LocalError;
+use crate::errors::machine::MachineError;
+use crate::interface::probing::{Sampling, ServerSqueeze};
 
 /// A sampling of this machine: what ends it.
 pub(super) struct LocalSampling<F>(pub F);

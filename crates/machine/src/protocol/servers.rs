@@ -8,14 +8,13 @@ use std::time::Duration;
 use host::CpuSet;
 use host::knobs::KnobValues;
 use host::lock_owner::LockOwner;
-use host::process::LogText;
 use host::telemetry::{OtherProgram, TelemetryColumn};
 use load::clock::Nanos;
 use serde::{Deserialize, Serialize};
 use workload::{PackedWorkload, ServerVariant, VariantError, Workload};
 
-use crate::call_error::CallError;
-use crate::machine::{RecordedServer, ServerOrder};
+use crate::errors::call::CallError;
+use crate::interface::machine::{RecordedServer, ServerOrder};
 
 /// Requests without anything to say.
 macro_rules! bare {
@@ -170,52 +169,19 @@ impl VariantRequest {
 pub struct StartServer {
     /// The key of the workload.
     pub workload: String,
-    /// Number of the trial.
-    pub trial: u32,
-    /// The variant's name in the plan.
-    pub name: String,
-    /// What is started.
-    pub variant: VariantRequest,
-    /// Its CPUs.
-    pub cpus: CpuSet,
-    /// Where it listens.
-    pub address: IpAddr,
-    /// All connections for which it needs descriptors.
-    pub connections: u32,
-    /// The seed of keys, values and rows.
-    pub seed: u64,
-    /// The one operation that it is loaded with.
-    pub on_op: Option<String>,
+    /// What is ordered; its variant is checked over there.
+    pub order: ServerOrder<VariantRequest>,
 }
 
 impl StartServer {
     /// The request for an order.
     pub fn of(workload: String, order: &ServerOrder) -> Self {
-        Self {
-            workload,
-            trial: order.trial,
-            name: order.name.clone(),
-            variant: VariantRequest::of(&order.variant),
-            cpus: order.cpus.clone(),
-            address: order.address,
-            connections: order.connections,
-            seed: order.seed,
-            on_op: order.on_op.clone(),
-        }
+        Self { workload, order: order.with_variant(VariantRequest::of(&order.variant)) }
     }
 
     /// The order, checked on this machine.
-    pub fn order(self, workload: &Workload) -> Result<ServerOrder, VariantError> {
-        Ok(ServerOrder {
-            trial: self.trial,
-            name: self.name,
-            variant: self.variant.variant(workload)?,
-            cpus: self.cpus,
-            address: self.address,
-            connections: self.connections,
-            seed: self.seed,
-            on_op: self.on_op,
-        })
+    pub fn order(&self, workload: &Workload) -> Result<ServerOrder, VariantError> {
+        Ok(self.order.with_variant(self.order.variant.variant(workload)?))
     }
 }
 
@@ -240,29 +206,6 @@ pub struct StartPassword(pub String);
 impl fmt::Debug for StartPassword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
-    }
-}
-
-/// A server's log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerLog {
-    /// Its name.
-    pub name: String,
-    /// What is kept of it.
-    pub text: String,
-    /// The bytes that are left out.
-    pub left_out: u64,
-}
-
-impl From<(String, LogText)> for ServerLog {
-    fn from((name, log): (String, LogText)) -> Self {
-        Self { name, text: String::from_utf8_lossy(&log.text).into_owned(), left_out: log.left_out }
-    }
-}
-
-impl From<ServerLog> for (String, LogText) {
-    fn from(log: ServerLog) -> Self {
-        (log.name, LogText { text: log.text.into_bytes(), left_out: log.left_out })
     }
 }
 

@@ -7,36 +7,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use host::knobs::KnobValues;
 use host::lock_owner::LockOwner;
 use host::scratch::ScratchDirectory;
 use host::{CpuSet, HostFacts};
 use workload::{ServerVariant, Workload};
 
-use super::asked::{Asked, LONG, SHORT};
+use super::agent_client::{AgentClient, LONGEST_ANSWER, LONGEST_SERVER_STEP};
 use super::recorder::RemoteRecorder;
 use super::server::RemoteServer;
 use super::start::OrderedServer;
 use crate::connection::Connection;
-use crate::error::MachineError;
-use crate::host_entry::HostEntry;
-use crate::host_problems::host_problems;
-use crate::local_error::LocalError;
+use crate::errors::local::LocalError;
+use crate::errors::machine::MachineError;
+use crate::hosts::agent_access::AgentAccess;
+use crate::hosts::host_entry::HostEntry;
+use crate::hosts::host_entry::host_problems;
+use crate::interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::interface::probing::Probing;
+use crate::interface::system_under_test::SystemUnderTest;
 use crate::lock::lock;
-use crate::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
-use crate::probing::Probing;
 use crate::program::hex_sha256;
 use crate::protocol::servers::{
     BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
     ReadAvailableMemory, ReadFacts, ReadRoom, RemoveData, Reserve, Reserved, SetKernelSettings, StartServer,
-    TakeWorkload, TryKernelSettings, VariantRequest, VariantSettings,
+    TakeWorkload, TryKernelSettings, VariantRequest,
 };
-use crate::reach::ReachOptions;
-use crate::system_under_test::SystemUnderTest;
 use crate::transport::OpenProgress;
 
 /// A machine behind a connection, reserved for one run. Dropping it ends its agent, and all that this has started.
 pub struct RemoteMachine {
-    asked: Arc<Asked>,
+    agent: Arc<AgentClient>,
     owner: LockOwner,
     address: IpAddr,
     cpus: CpuSet,
@@ -52,15 +53,15 @@ impl RemoteMachine {
     /// Starts the agent of a host, and reserves the machine for the run that these options are of.
     pub fn open(
         entry: &HostEntry,
-        reach: &ReachOptions,
+        reach: &AgentAccess,
         interrupted: &Arc<AtomicBool>,
         observe: &dyn Fn(OpenProgress),
     ) -> Result<Self, MachineError> {
         let transport = reach.transport(entry);
         let connection = Arc::new(Connection::open(&entry.name, &transport, interrupted, observe)?);
-        let asked = Asked { host: entry.name.clone(), connection };
+        let agent = AgentClient { host: entry.name.clone(), connection };
         let reserve = Reserve { owner: reach.owner, address: entry.address };
-        let Reserved { allowed_cpus, address } = asked.ask(reserve, SHORT)?;
+        let Reserved { allowed_cpus, address } = agent.call(reserve, LONGEST_ANSWER)?;
         if let Some(problem) = host_problems(entry, &address, &allowed_cpus).into_iter().next() {
             return Err(problem);
         }
@@ -68,7 +69,7 @@ impl RemoteMachine {
         let scratch = ScratchDirectory::create()
             .map_err(|source| LocalError::System { what: "create a temporary directory", source })?;
         Ok(Self {
-            asked: Arc::new(asked),
+            agent: Arc::new(agent),
             owner: reach.owner,
             address: entry.address,
             cpus,
@@ -80,7 +81,7 @@ impl RemoteMachine {
 
     /// What reaches its agent.
     pub(crate) fn connection(&self) -> &Arc<Connection> {
-        &self.asked.connection
+        &self.agent.connection
     }
 
     /// The run that it is reserved for.
@@ -113,13 +114,14 @@ impl RemoteMachine {
             text
         });
         let key = hex_sha256(files.as_bytes());
-        self.asked.ask(TakeWorkload { key: key.clone(), workload: Box::new(packed) }, LONG)?;
+        self.agent
+            .call(TakeWorkload { key: key.clone(), workload: Box::new(packed) }, LONGEST_SERVER_STEP)?;
         *sent = Some((workload.folder.clone(), key.clone()));
         Ok(key)
     }
 
     fn only_here(&self, what: &'static str) -> MachineError {
-        MachineError::OnlyHere { host: self.asked.host.clone(), what }
+        MachineError::OnlyHere { host: self.agent.host.clone(), what }
     }
 
     fn directory(&self, trial: u32) -> PathBuf {
@@ -127,37 +129,33 @@ impl RemoteMachine {
     }
 }
 
-fn settings(variants: &[ServerVariant]) -> VariantSettings {
-    variants.iter().map(|variant| variant.kernel.clone()).collect()
-}
-
 impl Machine for RemoteMachine {
     fn facts(&self) -> Result<HostFacts, MachineError> {
-        self.asked.ask(ReadFacts {}, SHORT)
+        self.agent.call(ReadFacts {}, LONGEST_ANSWER)
     }
 
-    fn open_kernel_settings(&self, variants: &[ServerVariant]) -> Result<LeftSettings, MachineError> {
-        let has_settings = variants.iter().any(|variant| !variant.kernel.is_empty());
+    fn open_kernel_settings(&self, variants: &[KnobValues]) -> Result<LeftSettings, MachineError> {
+        let has_settings = variants.iter().any(|settings| !settings.is_empty());
         self.has_settings.store(has_settings, Ordering::Relaxed);
-        self.asked.ask(OpenKernelSettings { variants: settings(variants) }, SHORT)
+        self.agent.call(OpenKernelSettings { variants: variants.to_vec() }, LONGEST_ANSWER)
     }
 
-    fn try_kernel_settings(&self, variants: &[ServerVariant]) -> Result<(), MachineError> {
-        self.asked.ask(TryKernelSettings { variants: settings(variants) }, SHORT)
+    fn try_kernel_settings(&self, variants: &[KnobValues]) -> Result<(), MachineError> {
+        self.agent.call(TryKernelSettings { variants: variants.to_vec() }, LONGEST_ANSWER)
     }
 
-    fn set_kernel_settings(&self, variant: &ServerVariant) -> Result<(), MachineError> {
+    fn set_kernel_settings(&self, settings: &KnobValues) -> Result<(), MachineError> {
         // Before every slice: a host without settings is not asked.
         if !self.has_settings.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.asked.ask(SetKernelSettings { settings: variant.kernel.clone() }, SHORT)
+        self.agent.call(SetKernelSettings { settings: settings.clone() }, LONGEST_ANSWER)
     }
 
     fn close_kernel_settings(&self) -> Vec<String> {
         let has_settings = self.has_settings.load(Ordering::Relaxed);
-        let host = &self.asked.host;
-        match self.asked.ask(CloseKernelSettings {}, SHORT) {
+        let host = &self.agent.host;
+        match self.agent.call(CloseKernelSettings {}, LONGEST_ANSWER) {
             Ok(problems) => problems.into_iter().map(|problem| format!("host {host}: {problem}")).collect(),
             Err(error) if has_settings => {
                 vec![format!("{error}; the host restores its kernel settings by itself: check them there")]
@@ -169,7 +167,7 @@ impl Machine for RemoteMachine {
     fn ensure_servers(&self, workload: &Workload, variants: &[ServerVariant]) -> Result<(), MachineError> {
         let workload = self.key_of(workload)?;
         let variants = variants.iter().map(VariantRequest::of).collect();
-        self.asked.ask(EnsureServers { workload, variants }, LONG)
+        self.agent.call(EnsureServers { workload, variants }, LONGEST_SERVER_STEP)
     }
 
     fn start(
@@ -177,13 +175,13 @@ impl Machine for RemoteMachine {
         workload: &Workload,
         order: &ServerOrder,
     ) -> Result<Box<dyn SystemUnderTest>, MachineError> {
-        self.asked.ask(StartServer::of(self.key_of(workload)?, order), LONG)?;
+        self.agent.call(StartServer::of(self.key_of(workload)?, order), LONGEST_SERVER_STEP)?;
         let ordered = OrderedServer {
             workload: workload.clone(),
             order: order.clone(),
             directory: self.directory(order.trial),
         };
-        Ok(Box::new(RemoteServer::new(Arc::clone(&self.asked), ordered)))
+        Ok(Box::new(RemoteServer::new(Arc::clone(&self.agent), ordered)))
     }
 
     fn record(
@@ -192,23 +190,23 @@ impl Machine for RemoteMachine {
         period: Duration,
     ) -> Result<Box<dyn Recorder>, MachineError> {
         let ordered = (Instant::now(), period);
-        let began = self.asked.ask(BeginRecording { servers: servers.to_vec(), period }, SHORT)?;
+        let began = self.agent.call(BeginRecording { servers: servers.to_vec(), period }, LONGEST_ANSWER)?;
         // Clocks drift: the offset is that of now.
-        let offset = self.asked.connection.clock_offset()?;
-        Ok(Box::new(RemoteRecorder::new(Arc::clone(&self.asked), began, offset, ordered)))
+        let offset = self.agent.connection.clock_offset()?;
+        Ok(Box::new(RemoteRecorder::new(Arc::clone(&self.agent), began, offset, ordered)))
     }
 
     fn stolen_under_load(&self, cpus: &CpuSet, length: Duration) -> Result<Option<f64>, MachineError> {
-        self.asked.ask(MeasureSteal { cpus: cpus.clone(), length }, SHORT + length)
+        self.agent.call(MeasureSteal { cpus: cpus.clone(), length }, LONGEST_ANSWER + length)
     }
 
     fn available_memory_share(&self) -> Result<Option<f64>, MachineError> {
-        self.asked.ask(ReadAvailableMemory {}, SHORT)
+        self.agent.call(ReadAvailableMemory {}, LONGEST_ANSWER)
     }
 
     fn room(&self) -> Option<Room> {
-        let room = self.asked.ask(ReadRoom {}, SHORT).ok().flatten()?;
-        Some(Room { directory: format!("{} on host {}", room.directory, self.asked.host), ..room })
+        let room = self.agent.call(ReadRoom {}, LONGEST_ANSWER).ok().flatten()?;
+        Some(Room { directory: format!("{} on host {}", room.directory, self.agent.host), ..room })
     }
 
     fn probing(&self) -> Option<&dyn Probing> {
@@ -217,7 +215,7 @@ impl Machine for RemoteMachine {
 
     fn remove_data(&self, trial: u32) {
         // A host that is lost removes it by itself.
-        let _ = self.asked.ask(RemoveData { trial }, SHORT);
+        let _ = self.agent.call(RemoveData { trial }, LONGEST_ANSWER);
         let _ = std::fs::remove_dir_all(self.directory(trial));
     }
 }

@@ -1,6 +1,6 @@
 //! A machine behind a connection, as [`Machine`](crate::Machine). Its agent has a [`LocalMachine`](crate::LocalMachine), and this asks it.
 
-mod asked;
+mod agent_client;
 mod limits;
 mod machine;
 mod recorder;

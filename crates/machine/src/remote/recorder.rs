@@ -7,16 +7,16 @@ use host::telemetry::{Recording, TelemetrySample};
 use load::client::ClientClock;
 use load::clock::Nanos;
 
-use super::asked::{Asked, SHORT};
+use super::agent_client::{AgentClient, LONGEST_ANSWER};
 use super::limits::{LONGEST_NAME, MORE_SAMPLES, MOST_COLUMNS, MOST_VALUES};
 use crate::clock::ClockOffset;
-use crate::error::MachineError;
-use crate::machine::Recorder;
+use crate::errors::machine::MachineError;
+use crate::interface::machine::Recorder;
 use crate::protocol::servers::{EndRecording, ReadSamples, RecordingBegan, RecordingHead};
 
 /// A recording that goes on over there. If this is dropped, it ends with its agent.
 pub(super) struct RemoteRecorder {
-    asked: Arc<Asked>,
+    agent: Arc<AgentClient>,
     recording: u64,
     began: Instant,
     /// When it was ordered, on this side's clock.
@@ -27,14 +27,14 @@ pub(super) struct RemoteRecorder {
 impl RemoteRecorder {
     /// A recording that was ordered at this instant, with samples once a period.
     pub fn new(
-        asked: Arc<Asked>,
+        agent: Arc<AgentClient>,
         began: RecordingBegan,
         offset: ClockOffset,
         (ordered, period): (Instant, Duration),
     ) -> Self {
         let here = ClientClock::from(offset).here(began.at);
         let began_at = instant(here.0, Nanos::now().0, Instant::now());
-        Self { asked, recording: began.recording, began: began_at, ordered, period }
+        Self { agent, recording: began.recording, began: began_at, ordered, period }
     }
 }
 
@@ -80,14 +80,14 @@ impl Recorder for RemoteRecorder {
 
     fn stop(self: Box<Self>) -> Result<Recording, MachineError> {
         let recording = self.recording;
-        let odd = |why| MachineError::Protocol { host: self.asked.host.clone(), why };
-        let head = self.asked.ask(EndRecording { recording }, SHORT)?;
-        check_head(&head, self.ordered.elapsed(), self.period).map_err(odd)?;
+        let protocol_error = |why| MachineError::Protocol { host: self.agent.host.clone(), why };
+        let head = self.agent.call(EndRecording { recording }, LONGEST_ANSWER)?;
+        check_head(&head, self.ordered.elapsed(), self.period).map_err(protocol_error)?;
         let RecordingHead { columns, samples: count, others, cost } = head;
         let mut samples = Vec::new();
         while samples.len() < count {
-            let part = self.asked.ask(ReadSamples { recording, from: samples.len() }, SHORT)?;
-            check_samples(&part, columns.len(), count - samples.len()).map_err(odd)?;
+            let part = self.agent.call(ReadSamples { recording, from: samples.len() }, LONGEST_ANSWER)?;
+            check_samples(&part, columns.len(), count - samples.len()).map_err(protocol_error)?;
             samples.extend(part);
         }
         Ok(Recording { columns, samples, others, cost })

@@ -11,9 +11,9 @@ use load::spec::LoadSpec;
 use workload::{InstanceError, ServerFiles, StartedServer, Workload, has_certificate};
 
 use super::limits::{LONGEST_CERTIFICATE_BYTES, LONGEST_PASSWORD, LOWEST_PORT};
-use crate::error::MachineError;
-use crate::local_error::LocalError;
-use crate::machine::ServerOrder;
+use crate::errors::local::LocalError;
+use crate::errors::machine::MachineError;
+use crate::interface::machine::ServerOrder;
 use crate::protocol::servers::{ServerStart, StartPassword};
 
 /// A server that was ordered of a host.

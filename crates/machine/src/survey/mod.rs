@@ -18,14 +18,14 @@ use self::network::Node;
 pub use self::report::{HostFound, HostReport, HostsReport, NetworkReport};
 use crate::clock::ClockOffset;
 use crate::connection::{Connection, end_all};
-use crate::error::MachineError;
-use crate::host_entry::HostEntry;
-use crate::host_problems::host_problems;
+use crate::errors::machine::MachineError;
 use crate::host_text::host_text;
-use crate::hosts_file::Hosts;
-use crate::one_kernel::{THIS_MACHINE, on_one_kernel};
+use crate::hosts::agent_access::AgentAccess;
+use crate::hosts::host_entry::HostEntry;
+use crate::hosts::host_entry::host_problems;
+use crate::hosts::hosts_file::Hosts;
+use crate::hosts::one_kernel::{THIS_MACHINE, on_one_kernel};
 use crate::protocol::Examine;
-use crate::reach::ReachOptions;
 use crate::transport::OpenProgress;
 
 /// How long the idle hosts are sampled.
@@ -41,7 +41,7 @@ const MOST_WALL_OFFSET: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct SurveyOptions {
     /// How the hosts are reached.
-    pub reach: ReachOptions,
+    pub reach: AgentAccess,
     /// How long the bytes of each throughput between hosts are counted, at least; none to leave the network out.
     pub network: Option<Duration>,
 }

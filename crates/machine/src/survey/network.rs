@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::pairs::rounds;
 use super::report::NetworkReport;
 use crate::connection::Connection;
-use crate::error::MachineError;
+use crate::errors::machine::MachineError;
 use crate::lock::lock;
-use crate::open_port::{OpenPort, Prober};
+use crate::network::open_port::{OpenPort, Prober};
 use crate::protocol::{CallError, ConnectFailure, NetworkPath};
 
 /// A host that is reachable.

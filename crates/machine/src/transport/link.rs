@@ -22,9 +22,9 @@ const MOST_NOISE: usize = 1 << 20;
 const KEPT_STDERR: usize = 8 << 10;
 
 /// How often a waiting call looks whether it is interrupted.
-pub const LOOK: Duration = Duration::from_millis(100);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long an ended child's last words are waited for. Another process may hold its standard error open.
+/// How long an ended child's last words are waited for. Another process may keep its standard error open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Why nothing more can be read.
@@ -53,12 +53,12 @@ pub struct Link {
     process: LinkProcess,
     stdin: Stdin,
     stdout: ChildStdout,
-    /// Bytes that were read and belong to nothing yet.
+    /// Bytes read that are not a whole line yet.
     unread: Vec<u8>,
     interrupted: Arc<AtomicBool>,
 }
 
-/// Who has the pipe to the child.
+/// Which thread owns the child's standard input.
 #[derive(Debug)]
 enum Stdin {
     Here(ChildStdin),
@@ -145,7 +145,7 @@ impl Link {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(LinkError::Interrupted);
         }
-        let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+        let timeout = Timespec { tv_sec: 0, tv_nsec: POLL_INTERVAL.as_nanos() as i64 };
         match poll(&mut [PollFd::new(&self.stdout, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(Errno::INTR) => return Ok(()),
             Err(error) => return Err(LinkError::Io(error.into())),

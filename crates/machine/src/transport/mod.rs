@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use error::OpenError;
-pub(crate) use link::LOOK;
+pub(crate) use link::POLL_INTERVAL;
 pub use link::{Link, LinkError, LinkPipes, LinkProcess};
 pub use ssh::OpenProgress;
 pub use ssh_failure::{SshFailure, explain, killed};

@@ -24,7 +24,7 @@ const STEP: Duration = Duration::from_secs(30);
 const END: Duration = Duration::from_secs(2);
 
 /// Beside the program there must be room for its directories.
-const ROOM_BESIDE: u64 = 1 << 20;
+const MARGIN_BYTES: u64 = 1 << 20;
 
 /// The options of ssh. All others are the user's. `ControlMaster=no` uses a connection that the user has opened, and leaves
 /// none open.
@@ -94,7 +94,7 @@ struct Login<'a> {
 }
 
 /// How the program over there has ended.
-struct EndedThere {
+struct RemoteExit {
     /// The last line of standard error.
     last: Option<String>,
     /// False if the shell could not start it (POSIX: exit statuses 126 and 127).
@@ -108,7 +108,7 @@ impl<'a> Login<'a> {
             Err(error) => return Err(self.no_script(error)),
         };
         let BootstrapLine::Host { system, architecture } = BootstrapLine::parse(&first) else {
-            return Err(self.odd(&first));
+            return Err(self.protocol_error(&first));
         };
         if system != "Linux" {
             return Err(OpenError::System { system });
@@ -128,12 +128,12 @@ impl<'a> Login<'a> {
         match line {
             BootstrapLine::Agent => Ok(self.link),
             BootstrapLine::Failed { step, why } => Err(failed(step, why)),
-            other => Err(self.odd(&format!("{other:?}"))),
+            other => Err(self.protocol_error(&format!("{other:?}"))),
         }
     }
 
     fn send(&mut self, program: &'a Program, free_kib: Option<u64>) -> Result<BootstrapLine, OpenError> {
-        let needed = program.bytes.len() as u64 + ROOM_BESIDE;
+        let needed = program.bytes.len() as u64 + MARGIN_BYTES;
         let mb = |bytes: u64| bytes / 1_000_000;
         if let Some(free) = free_kib.map(|kib| kib.saturating_mul(1024)).filter(|free| *free < needed) {
             return Err(OpenError::NoRoom { needed_mb: mb(program.bytes.len() as u64), free_mb: mb(free) });
@@ -167,8 +167,8 @@ impl<'a> Login<'a> {
         match error {
             LinkError::Ended => match self.end() {
                 Ok(failure) => OpenError::Ssh(failure),
-                Err(EndedThere { last, is_started: false }) => cannot_run(last.unwrap_or_default()),
-                Err(EndedThere { last, .. }) => {
+                Err(RemoteExit { last, is_started: false }) => cannot_run(last.unwrap_or_default()),
+                Err(RemoteExit { last, .. }) => {
                     OpenError::Agent { why: last.unwrap_or_else(|| "without a word".to_owned()) }
                 }
             },
@@ -177,7 +177,7 @@ impl<'a> Login<'a> {
     }
 
     /// Why the output has ended: ssh has failed, or what ran over there has ended.
-    fn end(&mut self) -> Result<SshFailure, EndedThere> {
+    fn end(&mut self) -> Result<SshFailure, RemoteExit> {
         let process = self.link.process();
         let status = process.wait(END);
         let words = process.last_words();
@@ -185,7 +185,7 @@ impl<'a> Login<'a> {
         match status {
             Some(status) if status.signal().is_some() => Ok(killed(status)),
             Some(status) if status.code() == Some(255) => Ok(explain(&words, self.destination)),
-            _ => Err(EndedThere {
+            _ => Err(RemoteExit {
                 last: words.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned),
                 is_started: !matches!(status.and_then(|status| status.code()), Some(126 | 127)),
             }),
@@ -196,7 +196,7 @@ impl<'a> Login<'a> {
         OpenError::Login { why, destination: self.destination.to_owned() }
     }
 
-    fn odd(&self, line: &str) -> OpenError {
+    fn protocol_error(&self, line: &str) -> OpenError {
         self.login(format!("it prints {line:?}"))
     }
 }

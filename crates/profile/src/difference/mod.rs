@@ -25,8 +25,8 @@ pub const FALSE_DISCOVERY_RATE: f64 = 0.05;
 /// Fewer samples, of both sides together, are not tested: with five, 5 against 0 has a probability of 6 % by itself.
 pub const FEWEST_SAMPLES: u64 = 6;
 
-/// Functions with at least this many samples a profile tell how much all of them scatter.
-const TELLING_SAMPLES: u64 = 3;
+/// Functions with at least this many samples in each profile show how much all of them scatter.
+const SAMPLES_A_PROFILE: u64 = 3;
 
 /// On which sides a function was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,8 +228,8 @@ fn moderated(sides: &[Side<'_>; 2], all: &[[Values; 2]]) -> Vec<CostDifference> 
     let samples = |values: &[Values; 2]| values[0].samples + values[1].samples;
     let profiles = (sides[0].profiles + sides[1].profiles) as u64;
     // Few samples scatter in steps, and say nothing of the dispersion.
-    let telling = all.iter().filter(|values| samples(values) >= TELLING_SAMPLES * profiles);
-    let known: Vec<Variance> = telling.filter_map(|values| dispersion(sides, values)).collect();
+    let counted_often = all.iter().filter(|values| samples(values) >= SAMPLES_A_PROFILE * profiles);
+    let known: Vec<Variance> = counted_often.filter_map(|values| dispersion(sides, values)).collect();
     let prior = VariancePrior::of(&known);
     let difference = |values: &[Values; 2]| {
         let (a_us, b_us) = (values[0].mean(), values[1].mean());

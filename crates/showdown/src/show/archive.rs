@@ -11,9 +11,9 @@ use runs::resume_command;
 
 use super::concurrency;
 use super::explanation;
+use super::layout::table::table_within;
+use super::layout::units::plural;
 use super::resume::when_resumed;
-use super::table::table_within;
-use super::units::plural;
 use super::verdict::answer as verdict_text;
 use crate::color;
 

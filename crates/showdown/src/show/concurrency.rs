@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use archive::model::{Concurrency, ConcurrencyStep};
 
-use super::sentence::capitalised;
-use super::table::table;
-use super::units::{count, quantity, time};
+use super::layout::sentence::capitalised;
+use super::layout::table::table;
+use super::layout::units::{count, quantity, time};
 use crate::color;
 
 /// The whole answer.

@@ -7,9 +7,9 @@ use archive::model::{
     TracedRequest, WaitProfile, thousands,
 };
 
-use super::sentence::capitalised;
-use super::table::table;
-use super::units::quantity;
+use super::layout::sentence::capitalised;
+use super::layout::table::table;
+use super::layout::units::quantity;
 use crate::color;
 
 /// Functions of a profile that the terminal shows; the report has all.
@@ -46,12 +46,12 @@ pub fn text(explanation: &Explanation, dir: &str, report: Option<&str>) -> Strin
 }
 
 fn of_server(server: &ExplainedServer) -> String {
-    let held = &server.held;
+    let closed_loop = &server.closed_loop;
     let mut out = format!(
         "Held with {} connections in a closed loop: {}/s, mean response time {}.\n",
-        thousands(f64::from(held.connections)),
-        thousands(held.throughput_per_s),
-        quantity(held.mean_response_us, "µs"),
+        thousands(f64::from(closed_loop.connections)),
+        thousands(closed_loop.throughput_per_s),
+        quantity(closed_loop.mean_response_us, "µs"),
     );
     if !server.suspects.is_empty() {
         out.push('\n');

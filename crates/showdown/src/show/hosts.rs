@@ -6,8 +6,8 @@ use host::doctor::{HostFinding, Severity};
 use machine::protocol::NetworkPath;
 use machine::survey::{HostFound, HostReport, HostsReport, NetworkReport};
 
-use super::table::table;
-use super::units::{plural, rate, time};
+use super::layout::table::table;
+use super::layout::units::{plural, rate, time};
 use crate::color;
 
 /// How many can be used, each host, the network between them, and the notes. Problems are printed elsewhere.

@@ -1,5 +1,6 @@
 //! The answer of `showdown load` as text: a sentence, the tables, and whether the measurement is valid.
 
+pub mod population;
 mod users;
 
 use std::fmt::Write;
@@ -13,8 +14,9 @@ use load::spec::Trust;
 use load::summary::Summary;
 use stats::times::Times;
 
-use super::table::table;
-use super::units::{self, count, plural, quantity, rate, time};
+use super::layout::table::table;
+use super::layout::units;
+use super::layout::units::{count, plural, quantity, rate, time};
 use crate::color;
 
 /// Rows of the text histogram.
@@ -52,6 +54,10 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
     if let Some(of_users) = &summary.users {
         out.push('\n');
         out.push_str(&users::lines(of_users));
+    }
+    if !summary.outside.is_empty() {
+        out.push('\n');
+        out.push_str(&users::outside(&summary.outside));
     }
     if !summary.clients.is_empty() {
         out.push('\n');
@@ -96,10 +102,7 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
             Some(burn) if burn <= 1.0 => "meets",
             Some(_) => "misses",
         };
-        let late = step
-            .spent
-            .late_share(&found.slo)
-            .map_or("–".to_owned(), |share| format!("{:.2} %", share * 100.0));
+        let late = late(step.spent.late_share(&found.slo));
         let mut row = vec![rate(step.rate_per_s), rate(summary.throughput_per_s)];
         let at_least = summary.gave_up_from_us;
         row.extend(
@@ -117,6 +120,11 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
     out
 }
 
+/// The share of operations that were late, per cent.
+fn late(share: Option<f64>) -> String {
+    share.map_or("–".to_owned(), |share| format!("{:.2} %", share * 100.0))
+}
+
 /// A time of a distribution; one of response times from `at_least` on is a lower bound. A dash where nothing was recorded.
 fn response_time(of: &Times, us: u64, at_least: Option<u64>) -> String {
     units::response_time((!of.is_empty()).then_some(us), at_least)
@@ -132,7 +140,7 @@ fn times(rows: &[(&str, &Times)], at_least: Option<u64>) -> String {
     let mut cells =
         vec![["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"].map(str::to_owned).to_vec()];
     for (place, (name, times)) in rows.iter().enumerate() {
-        let at_least = at_least.filter(|_| place == 0);
+        let at_least = if place == 0 { at_least } else { None };
         let mean = match at_least {
             _ if times.is_empty() => "–".to_owned(),
             Some(_) => format!("≥ {}", time(times.mean)),

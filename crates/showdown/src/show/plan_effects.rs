@@ -5,7 +5,7 @@ use std::fmt::Write;
 use archive::printable::one_line;
 use bakeoff::PlanEffects;
 
-use super::units::plural;
+use super::layout::units::plural;
 use crate::color;
 
 /// What the plan at `path` does. It is not the user's own because of `origin`.

@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use archive::model::Facts;
 
-use super::units::plural;
+use super::layout::units::plural;
 
 /// One line for each time that the run was resumed; empty if it never was.
 pub fn when_resumed(facts: Option<&Facts>) -> String {

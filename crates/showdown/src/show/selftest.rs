@@ -7,8 +7,8 @@ use truth::finding::{Finding, FindingUnit};
 use truth::floor::Floor;
 use truth::selftest::{Fitness, SelftestReport};
 
-use super::table::table;
-use super::units::{count, plural, rate, time};
+use super::layout::table::table;
+use super::layout::units::{count, plural, rate, time};
 use crate::color;
 
 /// The fitness, the reasons for it, the table of findings, and the floor.

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use archive::model::{BeforeAfter, OneSidedTuning, RatioEstimate, TriedTuning, TuningOutcome, TuningRecord};
 
-use super::table::table;
-use super::units::quantity;
+use super::layout::table::table;
+use super::layout::units::quantity;
 use crate::color;
 
 /// The sentence, the table before and after, each tuning with what became of it, and what to take home.

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use tune::menu::{ListedTuning, TuningMenu};
+use tune::listed::{ListedTuning, TuningMenu};
 use tune::{Condition, Durability, Expected, Need, Security};
 
-use super::units::plural;
+use super::layout::units::plural;
 use crate::color;
 
 /// All of it.

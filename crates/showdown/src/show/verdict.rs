@@ -10,10 +10,10 @@ use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 use runs::name_of;
 
+use super::layout::sentence::capitalised;
+use super::layout::table::table;
+use super::layout::units::{count, plural, quantity, rate};
 use super::resume::when_resumed;
-use super::sentence::capitalised;
-use super::table::table;
-use super::units::{count, plural, quantity, rate};
 use crate::color;
 
 /// The most reasons for invalid trials that the terminal shows.
@@ -34,6 +34,10 @@ pub fn answer(
     }
     let mut rows = vec![["", &verdict.metric, "95 % CI", "valid trials", ""].map(str::to_owned).to_vec()];
     rows.extend(verdict.variants.iter().map(|variant| row(variant, &verdict.unit)));
+    // A comparison has a sentence on each variant instead.
+    if verdict.variants.iter().any(|variant| variant.users_per_core.is_some() && !variant.point.is_empty()) {
+        add_users_a_core(&mut rows, &verdict.variants);
+    }
     out.push_str(&table(&rows));
     out.push('\n');
     // A sweep has many points; its report lists their counters and CPU times.
@@ -111,11 +115,11 @@ pub fn answer(
         );
     }
     if let Some(metered) = metered {
-        out.push_str(&super::metered::text(metered, &verdict.unit));
+        out.push_str(&super::costs::metered::text(metered, &verdict.unit));
     }
     if let Some(costs) = costs {
         out.push('\n');
-        out.push_str(&super::cost::text(costs));
+        out.push_str(&super::costs::cost::text(costs));
     }
     out.push_str(&limits(run));
     out.push('\n');
@@ -176,6 +180,15 @@ fn at(point: &SweepPoint) -> String {
 /// A counter of the driver, per second and per hour: mail is often stated per hour.
 fn counter((name, per_s): (&String, &f64)) -> String {
     format!("{} {name}/s ({} an hour)", rate(*per_s), count((per_s * 3600.0).round() as u64))
+}
+
+/// A column of the users of whom a core would carry as many.
+fn add_users_a_core(rows: &mut [Vec<String>], variants: &[VariantSummary]) {
+    let head = std::iter::once("users a core".to_owned());
+    let figures = variants.iter().map(|variant| variant.users_per_core.map_or("–".to_owned(), rate));
+    for (row, cell) in rows.iter_mut().zip(head.chain(figures)) {
+        row.insert(2, cell);
+    }
 }
 
 fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {

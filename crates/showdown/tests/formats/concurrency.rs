@@ -45,7 +45,7 @@ pub fn concurrency() -> Concurrency {
             successes: 1,
             availability: 1.0,
             rise_s: 1.0,
-            hold_s: 1.0,
+            length_s: 1.0,
             is_steady: true,
             first_byte: times,
             first_byte_of_rise: times,

@@ -7,8 +7,8 @@ use archive::model::{
     ConfigFile, CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass,
     FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
     IntervalMethod, KnobValue, LeftOutRun, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect,
-    Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, PairOverSessions, PhaseKind,
-    PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption,
+    Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, OutsideOperation, PairOverSessions,
+    PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption,
     SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate, SessionRun, Sessions,
     SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial,
     TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason,
@@ -230,6 +230,13 @@ fn user_walk() -> UserWalk {
             actual_delay_s: Some(1.5),
             limit: Some(text()),
             meets_limit: Some(true),
+        }],
+        outside: vec![OutsideOperation {
+            name: text(),
+            due: text(),
+            requests: 1,
+            failed: 1,
+            mean_us: Some(1.5),
         }],
     }
 }

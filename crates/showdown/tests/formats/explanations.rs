@@ -2,7 +2,7 @@
 
 use archive::model::{
     CpuDifference, CpuProfile, Elasticity, ExaminedResource, ExplainedServer, Explanation, ExplanationBasis,
-    FORMAT, Figure, FrameCost, FrameDifference, HeldLoad, PerturbationOutcome, PerturbedPair,
+    FORMAT, Figure, FrameCost, FrameDifference, LoopLoad, PerturbationOutcome, PerturbedPair,
     RequestFunction, RequestPart, RequestStep, ServerStatistic, SlowRequests, Suspect, SuspectWord,
     ThreadsMeanwhile, TracedRequest, Unknown, WaitKindTime, WaitPlace, WaitProfile, WaitWaker,
 };
@@ -34,7 +34,7 @@ fn server() -> ExplainedServer {
     ExplainedServer {
         variant: text(),
         sentence: text(),
-        held: HeldLoad {
+        closed_loop: LoopLoad {
             connections: 16,
             server_cpus: text(),
             slices: 5,

@@ -1,6 +1,6 @@
 //! The answer of `tunings`.
 
-use tune::menu::{ListedTuning, TuningMenu};
+use tune::listed::{ListedTuning, TuningMenu};
 use tune::{Condition, Durability, Expected, Mechanism, Moves, Need, Scope, Security};
 
 use super::json;

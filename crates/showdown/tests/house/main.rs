@@ -2,8 +2,11 @@
 //! of files, circles of imports, and words that are out of use.
 
 mod circles;
+mod dependencies;
 mod files;
 mod limits;
+mod paths;
+mod style;
 mod words;
 
 use std::fs;

@@ -14,6 +14,7 @@ mod mail;
 mod misbehaving;
 mod output;
 mod passwords;
+mod populations;
 mod scenarios;
 mod servers;
 mod tls;

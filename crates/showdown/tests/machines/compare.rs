@@ -220,7 +220,7 @@ fn a_host_that_is_lost_in_a_trial_fails_it_with_its_line_and_the_run_goes_on_lat
         });
     }
     kill_those_with(&lab, Some("c2"), "agent --stdio");
-    wait_for("a server of c2 that its keeper has stopped", || {
+    wait_for("a server of c2 that its supervisor has stopped", || {
         lab.left_on("c2").iter().all(|line| !line.contains("nginx")).then_some(())
     });
     // The other server goes on, until the variant of the lost host has failed too often.

@@ -48,7 +48,7 @@ def lie(call, result):
     if MODE == "names":
         if call == "read_logs":
             names = ["../../../" + os.path.basename(VICTIM), VICTIM, "trial.json", "client-telemetry.parquet", "a\0b", "..", ""]
-            return {"Ok": [{"name": name, "text": "owned", "left_out": 0} for name in names]}
+            return {"Ok": [[name, {"text": "owned", "left_out": 0}] for name in names]}
         if call == "read_configuration":
             return {"Ok": [["../../../../" + os.path.basename(VICTIM), "owned"], [VICTIM, "owned"]]}
     if MODE == "facts" and call == "examine" and "Ok" in result:

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use load::engine::RunContext;
-use machine::{HostEntry, Machine, ReachOptions, RecordedServer, RemoteMachine, ServerOrder};
+use machine::{AgentAccess, HostEntry, Machine, RecordedServer, RemoteMachine, ServerOrder};
 use workload::{Catalogue, ServerVariant, Workload};
 
 use super::{SHOWDOWN, script, wait_for};
@@ -33,8 +33,8 @@ fn open() -> Asked {
         become_root: Vec::new(),
     };
     let interrupted = Arc::default();
-    let reach = ReachOptions::to([&entry], &[]).expect("no program is needed");
-    let reach = ReachOptions { local_agent: program, ..reach };
+    let reach = AgentAccess::to([&entry], &[]).expect("no program is needed");
+    let reach = AgentAccess { local_agent: program, ..reach };
     let machine = RemoteMachine::open(&entry, &reach, &interrupted, &|_| ());
     Asked { directory, machine: machine.expect("an agent"), interrupted }
 }

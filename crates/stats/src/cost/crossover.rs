@@ -1,6 +1,6 @@
 //! From which load on one kind of server is cheaper than another, where servers come whole.
 
-use crate::quantity::{Money, OperationsPerSecond};
+use crate::cost::quantity::{Money, OperationsPerSecond};
 
 /// What one server of a kind costs over some time, and what it carries.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! Work for each joule, watt and rack unit, and the energy of a year.
 
-use crate::quantity::{
+use crate::cost::quantity::{
     Amperes, Hours, KilowattHours, Money, MoneyPerKilowattHour, OperationsPerSecond, PowerUsageEffectiveness,
     RackUnits, Volts, Watts, YEAR,
 };

@@ -1,6 +1,6 @@
 //! How many servers carry a load.
 
-use crate::quantity::OperationsPerSecond;
+use crate::cost::quantity::OperationsPerSecond;
 use thiserror::Error;
 
 /// Most servers of a fleet: beyond it, one server's capacity says nothing about the fleet's.

@@ -1,6 +1,6 @@
 //! What performance costs: energy, space, money, carbon and the size of a fleet.
 //!
-//! Each formula has its source. Quantities have their units in their types ([`crate::quantity`]).
+//! Each formula has its source. Quantities have their units in their types ([`crate::cost::quantity`]).
 //!
 //! | question | function |
 //! |---|---|
@@ -16,12 +16,14 @@
 //!
 //! Intervals: every figure here is a monotone function of one measured performance, so the bounds of its interval are the
 //! figures of the bounds ([`crate::confidence::ConfidenceInterval::through`]). A figure of two independent samples has its interval from
-//! [`crate::bootstrap`].
+//! [`crate::sample::bootstrap`].
 
 mod crossover;
 mod efficiency;
+pub mod energy_counter;
 mod fleet;
 mod ownership;
+pub mod quantity;
 
 pub use crossover::ServerKind;
 pub use efficiency::{

@@ -1,6 +1,8 @@
 //! What a server costs over its life, for each operation, in money and carbon.
 
-use crate::quantity::{Grams, GramsPerKilowattHour, Hours, KilowattHours, Money, MoneyPerHour, Operations};
+use crate::cost::quantity::{
+    Grams, GramsPerKilowattHour, Hours, KilowattHours, Money, MoneyPerHour, Operations,
+};
 
 /// A million operations.
 const MILLION: f64 = 1e6;
@@ -30,7 +32,7 @@ pub struct LifeCost {
 impl LifeCost {
     /// A server that was bought, with its energy.
     pub fn bought(price: Money, energy_a_year: Money, life: Hours) -> Self {
-        Self { server: price, energy: energy_a_year * (life / crate::quantity::YEAR) }
+        Self { server: price, energy: energy_a_year * (life / crate::cost::quantity::YEAR) }
     }
 
     /// A server that is rented. The rate includes its energy.
@@ -98,7 +100,7 @@ pub fn break_even_ratio(new: LifeCost, old: LifeCost) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quantity::{OperationsPerSecond, YEAR};
+    use crate::cost::quantity::{OperationsPerSecond, YEAR};
     use proptest::prelude::*;
 
     #[test]

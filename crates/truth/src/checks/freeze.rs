@@ -27,7 +27,7 @@ pub fn check(
     connections: u32,
 ) -> Result<Vec<Finding>, CheckError> {
     let load = TestLoad::http(connections, LoadShape::Even(RATE), freeze.period * periods);
-    let by_itself = Some(freeze).filter(|_| method == FreezeMethod::Internal);
+    let by_itself = if method == FreezeMethod::Internal { Some(freeze) } else { None };
     let server = instrument.start(|behaviour| behaviour.freeze = by_itself)?;
     let measured = match method {
         FreezeMethod::Internal => instrument.run(&server, &load)?,

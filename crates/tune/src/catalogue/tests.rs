@@ -7,7 +7,7 @@ use workload::definition::{ServerDefinition, Workload};
 use workload::{Catalogue, TemplateVariables, is_kernel_setting};
 
 use super::*;
-use crate::fit::why_not_fit;
+use crate::applicable::why_not_fit;
 use crate::tuning::{Durability, Level, Need, Scope};
 
 /// Workloads with their servers, as they come with the program.

@@ -1,4 +1,4 @@
-//! What paired gains say: who cannot win any more, what is worth stacking, which claims hold together. Pure functions; gains are
+//! What paired gains say: who cannot win any more, what is worth stacking, which claims are kept together. Pure functions; gains are
 //! logarithms of ratios, above 0 where the tuning is better.
 
 use std::fmt;
@@ -23,7 +23,7 @@ const CLAIMS: f64 = 0.05;
 /// A percentile of response time that has grown by more than this is no price for a gain.
 pub const MOST_PERCENTILE_GROWTH: f64 = 1.10;
 
-/// A larger share of failing operations than before, by this much, is none either.
+/// The share of failing operations may grow by this much at most.
 pub const MOST_ERROR_GROWTH: f64 = 0.001;
 
 /// The gains of one candidate over the baseline, with those of later blocks.
@@ -101,7 +101,7 @@ pub fn threshold(noise: f64) -> f64 {
     LEAST_GAIN.max(noise).ln_1p()
 }
 
-/// Which single claims hold together: those whose gain is above the threshold, by Holm's correction. Returns the adjusted
+/// Which single claims are kept together: those whose gain is above the threshold, by Holm's correction. Returns the adjusted
 /// p-value of each.
 pub fn claims(all: &[Gains], threshold: f64) -> Vec<f64> {
     let p: Vec<f64> = all.iter().map(|gains| p_above(&gains.0, threshold)).collect();

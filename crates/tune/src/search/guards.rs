@@ -23,7 +23,7 @@ pub(super) fn mechanism(
     let mechanism = tuning.mechanism.as_ref()?;
     let read = |trial: &TrialReading| trial.figures.get(&mechanism.figure).copied();
     let ratios = trials.log_ratios(with, without, read);
-    // What is gone has no logarithm: that all trials agree is as unlikely by chance as so many coins.
+    // A figure that fell to 0 has no log ratio. Sign test: n pairs agree by chance with a probability of 0.5ⁿ.
     let pairs = trials.pairs(with, without, read);
     let is_gone = pairs.iter().all(|(with, without)| *with == 0.0 && *without > 0.0);
     if mechanism.moves == Moves::Down && is_gone && 0.5_f64.powf(pairs.len() as f64) < GUARD_LEVEL {
@@ -43,7 +43,9 @@ pub(super) fn worse(trials: &StageTrials, memory_bytes: f64) -> Vec<String> {
     let mut worse = failing(trials);
     let memory =
         growth(trials, |trial| trial.memory_bytes).filter(|bytes| *bytes > memory_bytes * MOST_MEMORY_GROWTH);
-    if let Some(bytes) = memory.filter(|_| memory_bytes > 0.0) {
+    if memory_bytes > 0.0
+        && let Some(bytes) = memory
+    {
         worse.push(format!(
             "the server takes {:.0} MB more memory, over a tenth of the machine's",
             bytes / 1e6

@@ -4,7 +4,7 @@
 //! | step | what is tried | what is decided |
 //! |---|---|---|
 //! | equal servers | the baseline twice | the noise of this host; the figures that call for tunings |
-//! | watching | the baseline, held | what it says of itself, which calls for tunings, too |
+//! | watching | the baseline under load | what it says of itself, which calls for tunings, too |
 //! | screening | all candidates beside the baseline, three blocks | those that cannot gain 1 % are dropped |
 //! | screening goes on | candidates that wait, in the time that losers leave | the same |
 //! | race | the best six, three blocks more at a time | the same, with more blocks |
@@ -21,6 +21,7 @@ mod guards;
 mod limits;
 mod open_loop;
 mod outcome;
+mod risky;
 #[cfg(test)]
 mod scripted_lab;
 mod stack;
@@ -28,7 +29,6 @@ mod state;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod weaker;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Decodes the replies of one connection into events: keeps the position between packets. `packet` and `row` parse them.
 
+use super::MAX_PACKET_BYTES;
 use super::error::{DecodeError, Violation};
-use super::limits::MAX_PACKET_BYTES;
 use super::packet::{self, Event, Prepared};
 use super::row::{Row, take_integer};
 use crate::frame::{FrameBuffer, Header};

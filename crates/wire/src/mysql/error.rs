@@ -1,7 +1,7 @@
 //! The errors of replies. An error that the server reports is no violation but an
 //! [`Event::Error`](super::Event::Error).
 
-use super::limits::MAX_PACKET_BYTES;
+use super::MAX_PACKET_BYTES;
 
 /// Why the bytes of a server are not the expected reply.
 pub type DecodeError = crate::DecodeError<Violation>;

@@ -30,13 +30,14 @@
 pub mod auth;
 mod decoder;
 mod error;
-mod limits;
 mod packet;
 pub mod request;
 mod row;
 
 pub use decoder::{Expect, ReplyDecoder};
 pub use error::{DecodeError, Violation};
-pub use limits::MAX_PACKET_BYTES;
 pub use packet::{Done, Event, Greeting, Prepared, ServerError};
 pub use row::Row;
+
+/// Most bytes of a packet of the server with its header. The rows of a load have a few hundred. The decoder enforces it.
+pub const MAX_PACKET_BYTES: usize = 1 << 20;

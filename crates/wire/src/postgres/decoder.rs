@@ -1,7 +1,7 @@
 //! Decodes the replies of one connection into events: keeps the position between messages. `message` parses them.
 
+use super::MAX_MESSAGE_BYTES;
 use super::error::{DecodeError, Violation};
-use super::limits::MAX_MESSAGE_BYTES;
 use super::message::{self, Event, Expect};
 use crate::frame::{FrameBuffer, Header};
 

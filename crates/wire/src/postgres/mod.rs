@@ -34,11 +34,12 @@
 pub mod auth;
 mod decoder;
 mod error;
-mod limits;
 mod message;
 pub mod request;
 
 pub use decoder::ReplyDecoder;
 pub use error::{DecodeError, Violation};
-pub use limits::MAX_MESSAGE_BYTES;
 pub use message::{Authentication, Event, Expect, Fields, Row, ServerError, TransactionStatus, rows_of};
+
+/// Most bytes of a message of the server with its header. The rows of a load have a few hundred. The decoder enforces it.
+pub const MAX_MESSAGE_BYTES: usize = 1 << 20;

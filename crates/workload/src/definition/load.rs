@@ -8,12 +8,14 @@ use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, RegisteredProtocol};
 use load::inputs::slo::Slo;
 use load::inputs::units::parse_duration;
+use load::users::outside::OutsideMix;
+use load::users::outside_spec::Outside;
 use load::users::{RawUsers, UserPlan, VisitArrivals};
 use toml::Spanned;
 
-use super::mix::{RawMix, of_users};
-use super::raw::RawLoad;
-use super::source_text::{DefinitionError, SourceText};
+use super::source::mix::{ParsedMix, RawMix, of_users};
+use super::source::raw::RawLoad;
+use super::source::source_text::{DefinitionError, SourceText};
 use crate::names::available;
 
 /// The default number of connections: enough for a few cores, few enough for any server.
@@ -45,7 +47,9 @@ pub struct LoadDefinition {
     pub users: Option<UserPlan>,
     /// When these users arrive; none where they stay.
     pub visits: Option<VisitArrivals>,
-    /// The names of the operations, in the order of the mix.
+    /// What users do outside the mix.
+    pub outside: Outside<OutsideMix>,
+    /// The names of the operations of the mix, in the order of the mix.
     pub names: Vec<String>,
     /// The names of the driver's counters.
     pub counters: &'static [&'static str],
@@ -68,12 +72,15 @@ impl LoadDefinition {
         let refuse = |what: String| source.error(&span, format!("load: {what}"));
         let protocol = raw.protocol;
         check_fields(&raw, source)?;
-        let (mix, users) = mix.parse(protocol, &span, source)?;
+        let ParsedMix { mix, users, outside } = mix.parse(protocol, &span, source)?;
         let access = ServerAccess { authority: "localhost".to_owned(), ..ServerAccess::default() };
         let spec = protocol.spec(&mix, &access).expect("the protocol has parsed this mix");
         let (names, counters) = spec.names().map_err(|e| refuse(e.to_string()))?;
-        if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
-            let name = twice.1;
+        let mut all_names = names.clone();
+        for outside in outside.specs(protocol, &access).iter() {
+            all_names.extend(outside.protocol.names().map_err(|e| refuse(e.to_string()))?.0);
+        }
+        if let Some(name) = repeated(&all_names) {
             return Err(refuse(format!("two operations are called {name:?}: give each its own name")));
         }
         if let Some(alone) = raw.alone.as_ref().filter(|alone| !names.contains(alone.get_ref())) {
@@ -83,7 +90,9 @@ impl LoadDefinition {
             return Err(source.error(&alone.span(), what));
         }
         let is_runner = protocol.makes_own_load();
-        if let Some(own) = raw.connections.as_ref().filter(|_| users.is_some()) {
+        if users.is_some()
+            && let Some(own) = raw.connections.as_ref()
+        {
             let what = "connections: each user has one: give [load.users] its count, and leave this out";
             return Err(source.error(&own.span(), what));
         }
@@ -124,6 +133,7 @@ impl LoadDefinition {
             mix,
             users,
             visits,
+            outside,
             names,
             counters,
         })
@@ -139,6 +149,11 @@ impl LoadDefinition {
         let at = self.names.iter().position(|known| known == name)?;
         Some(self.mix.only(at))
     }
+}
+
+/// The first name that is there twice.
+fn repeated(names: &[String]) -> Option<&String> {
+    names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)).map(|(_, name)| name)
 }
 
 /// Refuses fields that the protocol does not have.
@@ -162,7 +177,9 @@ fn check_fields(raw: &RawLoad, source: SourceText<'_>) -> Result<(), DefinitionE
     if let Some(connections) = raw.connections.as_ref().filter(|connections| *connections.get_ref() == 0) {
         return Err(source.error(&connections.span(), "connections: give at least one"));
     }
-    if let Some(tls) = raw.tls.as_ref().filter(|_| !has_tls(&protocol)) {
+    if !has_tls(&protocol)
+        && let Some(tls) = raw.tls.as_ref()
+    {
         let names: Vec<&str> = PROTOCOLS.iter().filter(|p| has_tls(p)).map(|p| p.name()).collect();
         return Err(source.error(&tls.span(), format!("tls: it is for {}", list_of(&names))));
     }

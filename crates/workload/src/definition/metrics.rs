@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 
-use super::raw::{RawMetrics, RawRatio};
-use super::source_text::{DefinitionError, SourceText};
+use super::source::raw::{RawMetrics, RawRatio};
+use super::source::source_text::{DefinitionError, SourceText};
 use crate::names::available;
 
 /// What a result shows beside times and rates.

@@ -6,48 +6,44 @@
 #![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
 
 mod account;
-mod allocator;
-mod binary;
-mod concurrency;
 mod external;
-mod knob;
-mod knob_type;
+mod knobs;
 mod load;
 mod metrics;
-mod mix;
 mod need;
 mod observation;
 mod probe;
-mod raw;
 mod read;
 mod server;
 mod servers_of;
-mod source_text;
+mod source;
 mod statistics;
 mod templates;
-mod text_form;
+mod values;
 
 use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
 
 pub use self::account::DatabaseAccount;
-pub use self::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
-pub use self::binary::BINARY;
-pub(crate) use self::binary::{named_program, own_build, with_binary};
-pub use self::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
 pub use self::external::{PidSource, StopMethod};
-pub use self::knob::{CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION};
-pub use self::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
+pub use self::knobs::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
+pub use self::knobs::binary::BINARY;
+pub(crate) use self::knobs::binary::{named_program, own_build, with_binary};
+pub use self::knobs::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
+pub use self::knobs::knob::{
+    CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION,
+};
 pub use self::load::LoadDefinition;
 pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
 pub use self::need::{Need, NeededValue};
 pub use self::observation::{Observation, ObservedDefinition, number as limit_number};
 pub use self::probe::{HttpProbe, ProbeTarget};
 pub use self::server::{NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, VersionCommand};
-pub use self::source_text::{DefinitionError, SourceText};
+pub use self::source::source_text::{DefinitionError, SourceText};
 pub use self::statistics::{StatisticsQuery, StatisticsSource};
 pub use self::templates::ConfigTemplate;
-pub use self::text_form::{PatternError, TextForm, TextRule};
+pub use self::values::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
+pub use self::values::text_form::{PatternError, TextForm, TextRule};
 
 use crate::data::DataFile;
 use crate::folder::Folder;

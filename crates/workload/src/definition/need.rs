@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use host::packages::{Dependency, DependencyKind};
 use toml::Spanned;
 
-use super::knob::Knob;
-use super::knob_type::TypedValue;
-use super::raw::RawNeed;
-use super::source_text::{DefinitionError, SourceText};
+use super::knobs::knob::Knob;
+use super::source::raw::RawNeed;
+use super::source::source_text::{DefinitionError, SourceText};
+use super::values::knob_type::TypedValue;
 
 /// Something that a server needs.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 
 use toml::Spanned;
 
-use super::raw::{RawObservation, RawObserved};
-use super::source_text::{DefinitionError, SourceText};
+use super::source::raw::{RawObservation, RawObserved};
+use super::source::source_text::{DefinitionError, SourceText};
 use super::statistics::{self, SourceKeys, StatisticsSource};
 use super::templates::TemplateCheck;
 

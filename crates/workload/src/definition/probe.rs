@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::source_text::{DefinitionError, SourceText};
+use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
 
 /// A GET as the file has it: all templates.

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
 
-use super::mix::RawMix;
-use super::raw::{RawData, RawProtocolOnly, RawServer, RawWorkload};
 use super::servers_of::ServerOwner;
-use super::source_text::SourceText;
+use super::source::mix::RawMix;
+use super::source::raw::{RawData, RawProtocolOnly, RawServer, RawWorkload};
+use super::source::source_text::SourceText;
 use super::{DefinitionError, LoadDefinition, Metrics, ServerDefinition, Workload};
 use crate::data::DataFile;
 use crate::folder::Folder;

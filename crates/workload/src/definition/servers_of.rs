@@ -4,8 +4,8 @@
 use load::drivers::RegisteredProtocol;
 use toml::Spanned;
 
-use super::raw::RawSharedServers;
-use super::source_text::{DefinitionError, SourceText};
+use super::source::raw::RawSharedServers;
+use super::source::source_text::{DefinitionError, SourceText};
 use crate::folder::{DEFINITION, Folder};
 
 /// The workload that defines the servers.

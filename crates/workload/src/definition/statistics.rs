@@ -7,8 +7,8 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::probe::HttpProbe;
-use super::raw::RawStatistics;
-use super::source_text::{DefinitionError, SourceText};
+use super::source::raw::RawStatistics;
+use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
 
 /// How to read a server's count of operations.

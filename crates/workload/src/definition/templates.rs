@@ -10,8 +10,8 @@ use load::connecting::UnixSocket;
 use load::drivers::RegisteredProtocol;
 use toml::Spanned;
 
-use super::knob::Knob;
-use super::source_text::{DefinitionError, SourceText};
+use super::knobs::knob::Knob;
+use super::source::source_text::{DefinitionError, SourceText};
 use crate::folder::Folder;
 use crate::names::available;
 use crate::render::{self, BUILT_IN, RenderError, TemplateVariables};

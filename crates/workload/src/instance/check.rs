@@ -8,10 +8,11 @@ use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use load::drivers::{POPULATE_TIMEOUT, ProtocolSpec};
-use load::engine::{self, LoadOutcome, RunContext};
+use load::engine::{self, LoadOutcome, RunContext, RunError};
 use load::record::Errors;
 use load::spec::{LoadSpec, Shape};
 use load::users::UserPlan;
+use load::users::outside_load::{self, OutsideError};
 
 use super::error::InstanceError;
 use super::running::Instance;
@@ -116,31 +117,35 @@ impl Instance {
                     .map(|error| error.to_string())
             };
             if let Some(error) = error {
-                return Err(InstanceError::Check {
-                    server: self.server.name.clone(),
-                    operation: operation.clone(),
-                    error,
-                    log: Box::new(self.log_tail()),
-                });
+                return Err(self.failed_check(operation, error));
             }
         }
         self.check_counters()
     }
 
-    /// One user walks without delays. Its operations cannot be tried alone: one uses what another has captured.
+    /// What is due before the load is done, what goes on beside it is tried, and one user walks without delays. Its operations cannot be tried alone: one uses what another has captured.
     fn check_walk(&self, users: &UserPlan, context: &RunContext) -> Result<(), InstanceError> {
         let operations = OPERATIONS_OF_WALK * users.operations() as u64;
         let spec = self.load_spec(None)?.with_users(Some(users.without_delays())).with_shape(Shape::closed());
+        outside_load::try_out(&spec, context).map_err(|error| match error {
+            OutsideError::Run(RunError::Interrupted) => InstanceError::Interrupted,
+            OutsideError::Run(error) => error.into(),
+            OutsideError::Failed { operation, why } => self.failed_check(&operation, why),
+        })?;
         let outcome = run(&spec.with_connections(1).with_requests(operations), context)?;
         let by_name = outcome.operations.iter().zip(&outcome.total.operations);
         match by_name.into_iter().find(|(_, stats)| stats.errors.total() > 0) {
             None => Ok(()),
-            Some((operation, stats)) => Err(InstanceError::Check {
-                server: self.server.name.clone(),
-                operation: operation.clone(),
-                error: first_error(&stats.errors),
-                log: Box::new(self.log_tail()),
-            }),
+            Some((operation, stats)) => Err(self.failed_check(operation, first_error(&stats.errors))),
+        }
+    }
+
+    fn failed_check(&self, operation: &str, error: String) -> InstanceError {
+        InstanceError::Check {
+            server: self.server.name.clone(),
+            operation: operation.to_owned(),
+            error,
+            log: Box::new(self.log_tail()),
         }
     }
 }
@@ -149,7 +154,7 @@ fn run(spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, InstanceErr
     let outcome = engine::run(spec, context, &mut |_| {});
     match outcome {
         Ok(outcome) if outcome.interrupted => Err(InstanceError::Interrupted),
-        Err(engine::RunError::Interrupted) => Err(InstanceError::Interrupted),
+        Err(RunError::Interrupted) => Err(InstanceError::Interrupted),
         other => Ok(other?),
     }
 }

@@ -8,8 +8,8 @@ use load::connecting::UnixSocketError;
 use load::engine::RunError;
 use load::runner::RunnerError;
 
-use super::exposition::MalformedMetrics;
-use super::query::ServerQueryError;
+use super::replies::exposition::MalformedMetrics;
+use super::replies::query::ServerQueryError;
 use crate::data::DataError;
 use crate::definition::DefaultValueError;
 use crate::names::UnknownName;

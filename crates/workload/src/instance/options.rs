@@ -15,7 +15,7 @@ pub struct StartOptions {
     /// The host.
     pub host: Host,
     /// A directory for this one start, created if missing. It gets the server's directory and a private one, see
-    /// [`super::directories`].
+    /// [`super::private::directories`].
     pub directory: PathBuf,
     /// The cache of the workload's files, see [`crate::data::default_cache`].
     pub cache: PathBuf,

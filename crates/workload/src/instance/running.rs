@@ -12,13 +12,13 @@ use load::connecting::{Endpoint, UnixSocket};
 use load::drivers::ProtocolSpec;
 use load::spec::{LoadSpec, TlsSpec};
 
-use super::credentials::ServerCredentials;
-use super::directories::StartDirectories;
 use super::error::InstanceError;
-use super::files::SecretFiles;
-use super::log_counter::LogCounter;
 use super::options::StartOptions;
-use super::password::Password;
+use super::private::credentials::ServerCredentials;
+use super::private::directories::StartDirectories;
+use super::private::files::SecretFiles;
+use super::private::password::Password;
+use super::replies::log_counter::LogCounter;
 use super::tool::{self, Tools};
 use crate::definition::{ServerDefinition, TypedValue, Workload};
 use crate::render::TemplateVariables;

@@ -57,9 +57,7 @@ impl Tools {
         let text = LogText::read(&log).map(|log| log.text).unwrap_or_default();
         let _ = fs::remove_file(log);
         match outcome {
-            Err(Error::Died { exit, shortage, .. }) => {
-                Ok(ToolOutput { text: String::from_utf8_lossy(&text).into_owned(), ending: exit, shortage })
-            }
+            Err(Error::Died { exit, shortage, .. }) => Ok(ToolOutput { text, ending: exit, shortage }),
             Err(error) => Err(error),
             Ok(_) => unreachable!("the probe never reports ready"),
         }

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     // Lower than that of the machine: the engine raises its own.
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), ..limit }).expect("a lower limit");
-    host::keeper_main(std::env::args_os()).unwrap_or_else(test)
+    host::supervisor_main(std::env::args_os()).unwrap_or_else(test)
 }
 
 fn test() -> ExitCode {

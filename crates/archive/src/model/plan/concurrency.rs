@@ -19,12 +19,12 @@ pub struct PlannedConcurrency {
     pub until_availability: f64,
     /// The pace at which each client reads, bytes a second.
     pub pace_bytes_per_s: f64,
-    /// How long each step is held at least.
-    #[serde(with = "humantime_serde")]
-    pub hold: Duration,
-    /// How long the last one is held at least.
-    #[serde(with = "humantime_serde")]
-    pub hold_last: Duration,
+    /// How long each step is maintained at least.
+    #[serde(rename = "hold", with = "humantime_serde")]
+    pub step_length: Duration,
+    /// How long the last one is maintained at least.
+    #[serde(rename = "hold_last", with = "humantime_serde")]
+    pub last_step_length: Duration,
     /// Attempts that begin a second, at most, while a step rises.
     pub begin_per_s: f64,
     /// Availability from which on clients are comfortable, 0 to 1.

@@ -29,7 +29,7 @@ pub use phase::{
 };
 pub use power::{LevelWatts, PowerLevel, TrialMeter, TrialPower};
 pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource, ServerUsage};
-pub use user_walk::{UserWalk, WalkedOperation};
+pub use user_walk::{OutsideOperation, UserWalk, WalkedOperation};
 
 /// A point on the axes of a sweep; empty in a comparison.
 pub type SweepPoint = BTreeMap<String, KnobValue>;

@@ -22,6 +22,25 @@ pub struct UserWalk {
     pub actual_delay_s: Option<f64>,
     /// Each operation.
     pub operations: Vec<WalkedOperation>,
+    /// What was done outside the mix.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<OutsideOperation>,
+}
+
+/// An operation outside the mix of users: the server did its work, and it is in no figure of the mix.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutsideOperation {
+    /// Its name.
+    pub name: String,
+    /// When it was due: `after` the load, or the delay between one and the next, such as `cycle 30s`.
+    pub due: String,
+    /// How often it succeeded.
+    pub requests: u64,
+    /// How often it failed.
+    pub failed: u64,
+    /// The mean of its response times, microseconds; none where none succeeded.
+    #[serde(default)]
+    pub mean_us: Option<f64>,
 }
 
 /// An operation in the walk of users.
@@ -81,6 +100,12 @@ impl UserWalk {
             operation.meets_limit = operation.meets_limit.zip(other.meets_limit).map(|(a, b)| a && b);
             operation.begun += other.begun;
         }
+        for (operation, other) in self.outside.iter_mut().zip(&other.outside) {
+            let weights = (operation.requests as f64, other.requests as f64);
+            operation.mean_us = mean(operation.mean_us, other.mean_us, weights);
+            operation.requests += other.requests;
+            operation.failed += other.failed;
+        }
         self
     }
 
@@ -131,6 +156,13 @@ mod tests {
                 operation("home", home, [100.0 - home_to_buy, home_to_buy]),
                 operation("buy", buy, [50.0, 50.0]),
             ],
+            outside: vec![OutsideOperation {
+                name: "poll".to_owned(),
+                due: "cycle 1s".to_owned(),
+                requests: home,
+                failed: 1,
+                mean_us: Some(buy as f64),
+            }],
         }
     }
 
@@ -141,6 +173,8 @@ mod tests {
         assert!((merged.operations[0].next_percent[1] - 55.0).abs() < 1e-9, "{merged:?}");
         let share = merged.percent(&merged.operations[0]).expect("operations");
         assert!((share - 66.666).abs() < 0.01, "{share}");
+        let poll = &merged.outside[0];
+        assert_eq!((poll.requests, poll.failed, poll.mean_us), (400, 2, Some(100.0)));
         assert_eq!(UserWalk::merged([]), None);
     }
 }

@@ -95,8 +95,13 @@ fn a_trial_without_others_is_in_slices_too_unless_its_run_is_one_at_a_time()
         }
         let writer = run.begin_trial(scheduled.number, "nginx")?;
         let (variant_point, warm_up_loop) = (&points[0], plan.phases.closed_loop);
-        let slot =
-            TrialSlot { scheduled: &scheduled, variant_point, writer: &writer, hint: None, warm_up_loop };
+        let slot = TrialSlot {
+            scheduled: &scheduled,
+            variant_point,
+            writer: &writer,
+            search_start: None,
+            warm_up_loop,
+        };
         let turns = lab.run_trials(&plan, &[slot], &mut |_| {}).remove(0)?.trial.turns;
         let is_in_slices = matches!(&turns, Some(TrialTurns::InTurns { trials, .. }) if *trials == [1]);
         let is_alone = turns == why.map(|why| TrialTurns::OneAtATime { why: why.to_owned() });

@@ -9,14 +9,14 @@ use load::spec::{Arrivals, Shape};
 
 use super::{Rounds, in_words};
 use crate::run::event::{Event, Observer};
-use crate::trial::turn_taker::TurnTaker;
+use crate::trial::interleaved_trial::InterleavedTrial;
 
 impl Rounds<'_> {
     /// Searches the capacity of each server under this objective; returns the number of rounds.
     pub fn capacity(
         &mut self,
         slo: &Slo,
-        servers: &mut [TurnTaker<'_, '_>],
+        servers: &mut [InterleavedTrial<'_, '_>],
         observe: &mut Observer<'_>,
     ) -> u32 {
         let plan = LevelPlan::new(self.load(), slo);
@@ -61,11 +61,12 @@ impl Rounds<'_> {
         &mut self,
         slo: &Slo,
         capacities: &[SustainedCapacity],
-        servers: &mut [TurnTaker<'_, '_>],
+        servers: &mut [InterleavedTrial<'_, '_>],
         observe: &mut Observer<'_>,
     ) {
-        let draws =
-            |server: &TurnTaker<'_, '_>| self.plan.length != RunLength::Quick || server.hint.is_none();
+        let draws = |server: &InterleavedTrial<'_, '_>| {
+            self.plan.length != RunLength::Quick || server.search_start.is_none()
+        };
         let capacities: Vec<Option<f64>> = capacities
             .iter()
             .zip(servers.iter())
@@ -91,7 +92,7 @@ impl Rounds<'_> {
     }
 }
 
-impl TurnTaker<'_, '_> {
+impl InterleavedTrial<'_, '_> {
     /// Takes a capacity, with all operations of the levels at about it. All other levels are the steps of the search.
     fn take_capacity(&mut self, plan: &Plan, slo: &Slo, found: SearchedCapacity) {
         if self.loads.interrupted {
@@ -161,12 +162,12 @@ mod tests {
         let mut result = TrialMeasurement::after(&warm);
         let rng = &mut Pcg64Mcg::seed_from_u64(1);
         let mut rounds = Rounds::new(&plan, Some(&slo), [&warm], rng);
-        let server = TurnTaker {
+        let server = InterleavedTrial {
             loads: &mut loads,
             settings: None,
             result: &mut result,
             rate: None,
-            hint: None,
+            search_start: None,
             failed: None,
         };
         let tried = rounds.capacity(&slo, &mut [server], &mut |event| panic!("no round: {event:?}"));

@@ -7,9 +7,9 @@ use load::spec::{Arrivals, Shape};
 use super::{Rounds, in_words};
 use crate::cpu_rate;
 use crate::run::event::Observer;
+use crate::trial::interleaved_trial::InterleavedTrial;
 use crate::trial::load_phases::MeasuredRun;
 use crate::trial::measurement::TrialMeasurement;
-use crate::trial::turn_taker::TurnTaker;
 
 /// Least share of the offered rate at which operations end within their slices. The rest ends while a slice drains: all
 /// servers carry out the same operations, so this limits how much the arrivals may differ from a Poisson process at the rate.
@@ -23,7 +23,7 @@ impl Rounds<'_> {
     pub fn cpu_time(
         &mut self,
         rate_per_s: Option<f64>,
-        servers: &mut [TurnTaker<'_, '_>],
+        servers: &mut [InterleavedTrial<'_, '_>],
         observe: &mut Observer<'_>,
     ) -> u32 {
         let closed_loops = servers.iter().map(|server| server.result.closed_loop_per_s);

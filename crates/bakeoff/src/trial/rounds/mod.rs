@@ -18,8 +18,8 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 use crate::run::event::{Event, Observer};
+use crate::trial::interleaved_trial::InterleavedTrial;
 use crate::trial::measurement::amount_of;
-use crate::trial::turn_taker::TurnTaker;
 use crate::trial::warm_up::WarmedUp;
 
 /// Fewest rounds of a measurement: a server's slices should be first and last in a round.
@@ -58,7 +58,7 @@ impl<'r> Rounds<'r> {
     }
 
     /// Runs the rounds of the plan's measure; returns their number.
-    pub fn run(&mut self, servers: &mut [TurnTaker<'_, '_>], observe: &mut Observer<'_>) -> u32 {
+    pub fn run(&mut self, servers: &mut [InterleavedTrial<'_, '_>], observe: &mut Observer<'_>) -> u32 {
         if let Measure::CpuTime { rate_per_s } = self.plan.measure {
             return self.cpu_time(rate_per_s, servers, observe);
         }
@@ -104,7 +104,7 @@ impl<'r> Rounds<'r> {
 
     /// Whether the user has interrupted. Then it is so for all servers: the slices that some have had and others have not are no
     /// measurement.
-    pub(super) fn end_all_if_interrupted(servers: &mut [TurnTaker<'_, '_>]) -> bool {
+    pub(super) fn end_all_if_interrupted(servers: &mut [InterleavedTrial<'_, '_>]) -> bool {
         let interrupted = servers.iter().any(|server| server.loads.interrupted);
         for server in servers.iter_mut() {
             server.loads.interrupted = interrupted;
@@ -129,12 +129,12 @@ impl<'r> Rounds<'r> {
     }
 
     /// Opens all connections anew, every few rounds.
-    pub(super) fn renew_connections(&self, round: u32, servers: &mut [TurnTaker<'_, '_>]) {
+    pub(super) fn renew_connections(&self, round: u32, servers: &mut [InterleavedTrial<'_, '_>]) {
         let connecting = servers.iter().map(|server| server.loads.connecting()).sum::<Option<Duration>>();
         let Some(connecting) = connecting else { return };
         let one_round = self.slice.under_load() * servers.len() as u32;
         if is_renewal_due(round, connecting, one_round) {
-            servers.iter_mut().for_each(TurnTaker::reconnect);
+            servers.iter_mut().for_each(InterleavedTrial::reconnect);
         }
     }
 
@@ -145,7 +145,7 @@ impl<'r> Rounds<'r> {
         rounds: u32,
         what: &str,
         (shapes, in_own_time): (&[Option<Shape>], bool),
-        servers: &mut [TurnTaker<'_, '_>],
+        servers: &mut [InterleavedTrial<'_, '_>],
         observe: &mut Observer<'_>,
     ) -> Vec<Option<MergedSlices>> {
         let mut merged: Vec<Option<MergedSlices>> = servers.iter().map(|_| None).collect();
@@ -177,7 +177,7 @@ impl<'r> Rounds<'r> {
     pub(super) fn at_own_pace(
         &mut self,
         what: &str,
-        servers: &mut [TurnTaker<'_, '_>],
+        servers: &mut [InterleavedTrial<'_, '_>],
         observe: &mut Observer<'_>,
     ) -> (u32, Vec<Option<MergedSlices>>) {
         self.slice = self.slice.of_closed_loops();
@@ -186,7 +186,7 @@ impl<'r> Rounds<'r> {
         (rounds, self.merged_rounds(rounds, what, (&shapes, false), servers, observe))
     }
 
-    fn closed_loop(&mut self, servers: &mut [TurnTaker<'_, '_>], observe: &mut Observer<'_>) -> u32 {
+    fn closed_loop(&mut self, servers: &mut [InterleavedTrial<'_, '_>], observe: &mut Observer<'_>) -> u32 {
         let (rounds, merged) = self.at_own_pace("closed loop in turns", servers, observe);
         for (server, merged) in servers.iter_mut().zip(merged) {
             let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };
@@ -206,8 +206,8 @@ impl<'r> Rounds<'r> {
     fn at_rates(
         &mut self,
         rates: usize,
-        rate_of: impl Fn(&TurnTaker<'_, '_>, usize) -> Option<f64>,
-        servers: &mut [TurnTaker<'_, '_>],
+        rate_of: impl Fn(&InterleavedTrial<'_, '_>, usize) -> Option<f64>,
+        servers: &mut [InterleavedTrial<'_, '_>],
         observe: &mut Observer<'_>,
     ) -> u32 {
         let slo = self.objective;

@@ -5,11 +5,15 @@ use archive::model::{Measure, PhaseKind};
 
 use super::Rounds;
 use crate::run::event::Observer;
-use crate::trial::turn_taker::TurnTaker;
+use crate::trial::interleaved_trial::InterleavedTrial;
 
 impl Rounds<'_> {
     /// Measures each server with its users; returns the number of rounds.
-    pub(super) fn of_users(&mut self, servers: &mut [TurnTaker<'_, '_>], observe: &mut Observer<'_>) -> u32 {
+    pub(super) fn of_users(
+        &mut self,
+        servers: &mut [InterleavedTrial<'_, '_>],
+        observe: &mut Observer<'_>,
+    ) -> u32 {
         let (rounds, merged) = self.at_own_pace("users in turns", servers, observe);
         for (server, merged) in servers.iter_mut().zip(merged) {
             let Some(merged) = merged.filter(|_| !server.loads.interrupted) else { continue };

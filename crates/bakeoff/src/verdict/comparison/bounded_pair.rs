@@ -12,8 +12,8 @@ use stats::verdict::{RatioVerdict, Side, VerdictRule};
 use super::bounds::{PairBounds, limit};
 use super::server_failures::failed_starts;
 use crate::gates;
+use crate::verdict::comparison_sentence::{bound_sentence, sentence};
 use crate::verdict::input::VerdictInput;
-use crate::verdict::wording::{bound_sentence, sentence};
 
 /// What follows for a pair.
 pub struct BoundedPair {

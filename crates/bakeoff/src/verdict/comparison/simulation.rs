@@ -15,8 +15,8 @@ use crate::testing::plan::PLAN;
 use crate::trial::blank;
 use crate::verdict::compute::comparisons_so_far;
 use crate::verdict::input::{FinishedTrials, VerdictInput};
-use crate::verdict::looks;
-use crate::verdict::wording::wording;
+use crate::verdict::interim_looks;
+use crate::verdict::measure_names::wording;
 
 /// How a simulated trial ends.
 #[derive(Clone, Copy)]
@@ -76,9 +76,9 @@ fn run(plan: &Plan, mut end: impl FnMut(usize) -> Ended) -> ComparisonVerdict {
         if due.is_empty() || block > plan.blocks + plan.spare_blocks {
             break;
         }
-        if let Some(look) = looks::due(plan, block - 1, &points, &trials) {
+        if let Some(look) = interim_looks::due(plan, block - 1, &points, &trials) {
             let comparisons = compared(&trials, Some(look));
-            if looks::is_settled(plan, &comparisons) {
+            if interim_looks::is_settled(plan, &comparisons) {
                 return comparisons[0].verdict.clone();
             }
         }

@@ -1,5 +1,5 @@
 //! The processes of a server that another program has started for it, such as a container's daemon or a service manager. They are no
-//! descendants of the server's keeper: its listening socket leads to them, or the workload names one of them.
+//! descendants of the server's supervisor: its listening socket leads to them, or the workload names one of them.
 
 mod group;
 pub(super) mod listeners;
@@ -19,8 +19,8 @@ use super::list::{ProcessId, Processes, has_not_ended};
 use crate::affinity::CpuSet;
 use crate::root::Root;
 
-/// The names of the processes that belong to the keeper of a server, see [`crate::keeper_main`].
-const KEEPERS: [&str; 2] = ["sd-guard", "sd-keeper"];
+/// The names of the processes that belong to the supervisor of a server, see [`crate::supervisor_main`].
+const SUPERVISORS: [&str; 2] = ["sd-guard", "sd-keeper"];
 
 /// Programs that listen at a published port of a container and pass everything on: the server is another process.
 const FORWARDERS: [&str; 7] =
@@ -97,12 +97,12 @@ pub enum ExternalError {
     },
 }
 
-/// Processes of a server that are no descendants of its keeper.
+/// Processes of a server that are no descendants of its supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct External {
     /// The processes that were found, without those below another one; oldest first.
     roots: Vec<ProcessId>,
-    /// When the server's guard or keeper started, in clock ticks since boot. What is older does not belong to the server.
+    /// When the server's guard or supervisor started, in clock ticks since boot. What is older does not belong to the server.
     since: u64,
     /// The control group in which there is nothing else.
     group: Option<PathBuf>,
@@ -113,7 +113,7 @@ pub(crate) struct External {
 pub(crate) enum Listener {
     /// Nobody, or the kernel does not say.
     Nobody,
-    /// Descendants of the server's guard or keeper: the oldest, if this user may look.
+    /// Descendants of the server's guard or supervisor: the oldest, if this user may look.
     Descendant(Option<ProcessId>),
     /// Processes that another program has started since.
     External(External),
@@ -129,15 +129,17 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// Who listens at this address, seen from the server with this guard or keeper.
-    pub fn at(root: &Root, address: SocketAddr, keeper: u32) -> Self {
-        let Some(since) = ProcessId::of(keeper).map(|keeper| keeper.start_ticks) else { return Self::Nobody };
+    /// Who listens at this address, seen from the server with this guard or supervisor.
+    pub fn at(root: &Root, address: SocketAddr, supervisor: u32) -> Self {
+        let Some(since) = ProcessId::of(supervisor).map(|supervisor| supervisor.start_ticks) else {
+            return Self::Nobody;
+        };
         let sockets = listening_sockets(address);
         if sockets.is_empty() {
             return Self::Nobody;
         }
         let processes = Processes::now();
-        let (own, others) = processes.partition(keeper);
+        let (own, others) = processes.partition(supervisor);
         let own: Vec<(&Stat, Option<bool>)> =
             own.into_iter().map(|stat| (stat, holds_one_of(stat.pid, &sockets))).collect();
         let descendants = own.iter().filter(|(_, holds)| *holds == Some(true));
@@ -163,9 +165,9 @@ impl Listener {
     }
 }
 
-/// Whether a process belongs to a server that some keeper has started.
+/// Whether a process belongs to a server that some supervisor has started.
 fn is_kept(stat: &Stat, processes: &Processes) -> bool {
-    processes.ancestors(stat).any(|above| KEEPERS.contains(&above.comm.as_str()))
+    processes.ancestors(stat).any(|above| SUPERVISORS.contains(&above.comm.as_str()))
 }
 
 impl External {

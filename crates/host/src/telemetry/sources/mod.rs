@@ -16,9 +16,9 @@ mod tcp;
 use std::collections::HashSet;
 
 use super::readings::Readings;
-use crate::periodic_yield::PeriodicYield;
 use crate::process::Processes;
 use crate::root::Root;
+use crate::scheduling::periodic_yield::PeriodicYield;
 
 pub(super) use processes::read as read_processes;
 

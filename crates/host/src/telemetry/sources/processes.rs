@@ -5,9 +5,9 @@ use std::fs;
 use procfs::process::Stat;
 
 use super::Readings;
-use crate::periodic_yield::PeriodicYield;
 use crate::process::{CpuUsed, Processes};
 use crate::root::Root;
+use crate::scheduling::periodic_yield::PeriodicYield;
 use crate::telemetry::SampledServer;
 
 /// With more threads than this, context switches are not sampled. Each thread has a file that takes the kernel
@@ -23,7 +23,7 @@ pub(in crate::telemetry) fn read(
     let name = |value: &str| format!("{}.{value}", server.name);
     let trees: Vec<Vec<&Stat>> = server.trees.iter().map(|tree| tree.among(processes)).collect();
     // When a worker ends, the kernel adds its CPU time to the parent that waits for it. The sum includes the time
-    // of such children, and processes that only wait (the keeper, zombies), so no time is lost.
+    // of such children, and processes that only wait (the supervisor, zombies), so no time is lost.
     let used: CpuUsed = trees.iter().flatten().copied().map(CpuUsed::of_process).sum();
     // Ticks of 10 ms are rounded down in each process. Of 64 that began a second ago, most of the time is in no tick.
     out.counter(

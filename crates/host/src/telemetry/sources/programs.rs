@@ -17,7 +17,7 @@ pub(super) fn read(processes: &Processes, servers: &HashSet<i32>, out: &mut Read
     let cores = |stats: &mut dyn Iterator<Item = &&Stat>| -> f64 {
         stats.map(|stat| cpu_ticks(stat) as f64).sum::<f64>() / ticks_per_second
     };
-    let help = "CPU time of showdown and all processes of its run: load processes, servers, keepers";
+    let help = "CPU time of showdown and all processes of its run: load processes, servers, supervisors";
     out.counter("programs.ours", "cores", help, cores(&mut own.iter()));
     let help = "CPU time of all other programs on this machine";
     out.counter("programs.others", "cores", help, cores(&mut others.iter().filter(|stat| is_program(stat))));

@@ -4,11 +4,11 @@ use rand::{Rng, RngExt, SeedableRng, distr::Alphanumeric};
 use rand_pcg::Pcg64Mcg;
 
 use super::spec::{KeyCommand, KeyspaceSpec};
-use crate::division::{mix_seed, share};
 use crate::driver::{Fault, OperationId, Step};
 use crate::drivers::choice::WeightedChoice;
 use crate::drivers::error::OperationError;
 use crate::inputs::keys::KeySampler;
+use crate::worker_share::{mix_seed, share};
 
 /// Values of different keys begin at this many different places of one random text.
 const VALUE_OFFSETS: u64 = 1021;

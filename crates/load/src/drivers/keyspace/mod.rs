@@ -2,7 +2,7 @@
 //! protocol makes of them are its driver's.
 //!
 //! Keys and values follow from the seed: key number n always has the same bytes, and so has its value. After a populate
-//! run, a hit can therefore be compared with the stored value byte by byte, and two stores hold the same data.
+//! run, a hit can therefore be compared with the stored value byte by byte, and two stores have the same data.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -61,7 +61,9 @@ impl Refusal {
         let others = if line.code < 500 { "refused otherwise 4xx" } else { "refused otherwise 5xx" };
         let named = COUNTERS.iter().position(|name| code_of(name) == Some(line.code));
         let at = named.or_else(|| COUNTERS.iter().position(|name| *name == others));
-        if let Some(counter) = at.filter(|_| !line.is_positive()).and_then(|at| counters.get_mut(at)) {
+        if !line.is_positive()
+            && let Some(counter) = at.and_then(|at| counters.get_mut(at))
+        {
             *counter += 1;
         }
         let text = String::from_utf8_lossy(&line.text[..line.text.len().min(DETAIL_BYTES)]);

@@ -8,7 +8,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`spec`](SqlSpec), `login` | tables, transactions and login as plain data |
-//! | `transaction`, `statement`, `row` | which statements make a transaction, and what their rows hold |
+//! | `transaction`, `statement`, `row` | which statements make a transaction, and what their rows contain |
 //! | `dialect` | where the SQL of the databases differs |
 //! | `session`, `mysql`, `postgres` | one connection; its protocol |
 //! | `transaction_driver`, `populate_driver` | the drivers |

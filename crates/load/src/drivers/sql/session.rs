@@ -88,7 +88,7 @@ pub trait SqlSession {
     fn closed(&self) -> String;
 }
 
-/// Takes received bytes, which may hold no more than one reply: there is one request.
+/// Takes received bytes, which may contain no more than one reply: there is one request.
 #[inline]
 pub fn receive_one<S: SqlSession>(
     session: &mut S,

@@ -1,4 +1,4 @@
-//! Orders: how many transfers to hold and from when, clients that leave with their first byte, and marks.
+//! Orders: how many transfers to maintain and from when, clients that leave with their first byte, and marks.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ impl Worker<'_> {
     /// Follows an order.
     pub(super) fn obey(&mut self, order: TransferOrder) {
         match order {
-            TransferOrder::Hold { transfers, from, until } => {
+            TransferOrder::Maintain { transfers, from, until } => {
                 let most = self.slots.len() as u32 - PROBE_SLOTS;
                 let to = transfers.min(most);
                 for client in to..self.clients {
@@ -20,7 +20,7 @@ impl Worker<'_> {
                 }
                 self.clients = self.clients.min(to);
                 self.ramp = Some(Ramp { from, until, first: self.clients, to });
-                self.is_held = false;
+                self.is_maintained = false;
             }
             TransferOrder::Probe { per_s } => {
                 self.probe_gap = (per_s > 0.0).then(|| Nanos((1e9 / per_s) as u64));
@@ -32,7 +32,7 @@ impl Worker<'_> {
                 self.next_probe = first.unwrap_or(Nanos::NEVER);
             }
             TransferOrder::Mark => {
-                self.is_held = true;
+                self.is_maintained = true;
                 for slot in &mut self.slots[PROBE_SLOTS as usize..] {
                     slot.is_marked = slot.stage == Stage::InProgress;
                     (slot.advances, slot.bytes_since_mark) = (0, 0);

@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use load::users::outside_load::OutsideOperation;
 use load::users::summary::{UserOperation, UserSummary};
+use stats::times::Times;
 
-use crate::show::table::table;
-use crate::show::units::{count, plural, time};
+use crate::show::layout::table::table;
+use crate::show::layout::units::{count, plural, time};
 
 /// Up to this many operations, the rows of the matrix are shown.
 const MOST_COLUMNS: usize = 10;
@@ -64,6 +66,26 @@ pub fn lines(users: &UserSummary) -> String {
         );
     }
     out
+}
+
+/// What users did outside their mix.
+pub fn outside(operations: &[OutsideOperation]) -> String {
+    let mut rows =
+        vec![["outside the mix", "due", "done", "failed", "p50", "p99", "max"].map(str::to_owned).to_vec()];
+    for operation in operations {
+        let Times { p50, p99, max, .. } = operation.response_time_us;
+        let at = |us: u64| if operation.requests == 0 { "–".to_owned() } else { time(us as f64) };
+        rows.push(vec![
+            operation.name.clone(),
+            operation.due.clone(),
+            count(operation.requests),
+            count(operation.failed),
+            at(p50),
+            at(p99),
+            at(max),
+        ]);
+    }
+    table(&rows)
 }
 
 /// What came after each operation, per cent, measured and declared.

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::super::source_text::{DefinitionError, SourceText};
 use super::super::templates::TemplateCheck;
 use super::{PidSource, StopMethod};
+use crate::definition::source::source_text::{DefinitionError, SourceText};
 
 /// Checks `stop` and `pid` of a server.
 pub(in super::super) fn check(

@@ -248,7 +248,7 @@ impl PreparedStep {
                 }
             });
         }
-        // A chance is drawn only where the other conditions hold.
+        // A chance is drawn only where the other conditions are met.
         conditions.sort_by_key(|condition| matches!(condition, PreparedCondition::Chance(_)));
         let Settings { flags, texts, ends_session } = Settings::of(step, names, context)?;
         let (most, repeat_while) = match &step.repeat {

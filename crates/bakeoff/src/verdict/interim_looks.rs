@@ -1,0 +1,392 @@
+//! Looks at the verdict before the last block: a run ends at one that settles its question. [`stats::looks`] keeps the error
+//! rate over all of them.
+//!
+//! A look is taken when a planned number of blocks is complete, whatever was measured. So a run with invalid trials looks as
+//! often as one without.
+
+use std::collections::BTreeSet;
+
+use archive::model::{Comparison, ComparisonVerdict, LookSpending, Plan, RunKind, TrialStatus};
+use stats::confidence::Confidence;
+use stats::looks::{Spending, SpendingLook, significance, significance_of};
+use stats::ratio::IntervalMethod;
+
+use crate::limits::{FEWEST_BLOCKS, MOST_BLOCKS};
+use crate::plan::variant_point::{VariantPoint, at_point};
+use crate::run::stopping::{complete_blocks, is_complete};
+use crate::verdict::input::{FinishedTrials, VerdictInput};
+
+/// The first of several looks, in complete blocks. Its level is too strict for the ranks of so few, so its interval is Student's t.
+const FIRST: u32 = 8;
+/// From one look to the next, at least.
+const EVERY: u32 = 4;
+/// The most steps from one look to the next that a whole run has. A long run has no use for more: each look takes a part of the 5 %.
+const MOST_STEPS: u32 = 20;
+/// No look is taken before this share of the blocks. What O'Brien and Fleming spend until then is a millionth, so that no server
+/// is so much faster that a look could tell; and at a thirteenth of the blocks it is less than any level has.
+const EARLIEST: f64 = 0.2;
+/// A look that may spend less is not taken. Nothing can be shown with it, and smaller numbers have no level: 1 less them is 1.
+const LEAST_SPENT: f64 = 1e-9;
+
+/// What an early first look spends: at half of the blocks 3.15 % of the 5 %. That is the least with which the ranks of seven
+/// blocks have an interval that is narrower than their range: it leaves out the lowest and the highest of the 28 pair means,
+/// which four of the 128 outcomes of their coins reach by chance (decision 0002).
+const EARLY: Spending = Spending::Power(2.0 / 3.0);
+
+/// The looks of a comparison of this many blocks before the last one, and what they spend. A short comparison has none.
+pub fn planned(kind: RunKind, blocks: u32) -> (Vec<u32>, LookSpending) {
+    let looks = match kind {
+        RunKind::Compare => {
+            let first = FIRST.max(earliest(blocks));
+            (first..blocks).step_by(EVERY.max(blocks.div_ceil(MOST_STEPS)) as usize).collect()
+        }
+        RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => Vec::new(),
+    };
+    (looks, LookSpending::Late)
+}
+
+/// After how many blocks a comparison of so many variants takes an early look at half of its blocks: at least after `fewest`, and after
+/// as many as the ranks of each pair need to reach their level.
+pub fn early(fewest: u32, variants: usize) -> u32 {
+    let pairs = (variants * variants.saturating_sub(1) / 2).max(1) as f64;
+    let levels = significance(&[0.5, 1.0], Confidence::P95.alpha(), EARLY);
+    let level = levels.and_then(|levels| Confidence::of_alpha(levels.first()? / pairs).ok());
+    let has_ranks = |blocks: &u32| {
+        level.is_none_or(|level| {
+            IntervalMethod::for_blocks(*blocks as usize, level) == IntervalMethod::SignedRank
+        })
+    };
+    (fewest..MOST_BLOCKS).find(has_ranks).unwrap_or(fewest)
+}
+
+/// The fewest complete blocks at which a run of this many may look.
+fn earliest(blocks: u32) -> u32 {
+    (f64::from(blocks) * EARLIEST).ceil() as u32
+}
+
+/// The level of the intervals at the end of a run.
+pub fn confidence_at_end(plan: &Plan) -> Confidence {
+    match spending_looks(plan).as_slice() {
+        [_end] => Confidence::P95,
+        // Looks without a level are not taken: all of the 5 % is left for the end.
+        _ => confidence(plan, plan.blocks).unwrap_or(Confidence::P95),
+    }
+}
+
+/// The level of the intervals of a verdict at this look, in complete blocks; none where it must not be taken, because what it may
+/// spend is too little for any level.
+pub fn confidence_at_look(plan: &Plan, look: u32) -> Option<Confidence> {
+    if look < plan.blocks { confidence(plan, look) } else { None }
+}
+
+fn confidence(plan: &Plan, at: u32) -> Option<Confidence> {
+    let (_, level) = levels(plan)?.into_iter().find(|(blocks, _)| *blocks == at)?;
+    level
+}
+
+/// The level of each look and of the end, where it has one. None where the looks do not rise.
+fn levels(plan: &Plan) -> Option<Vec<(u32, Option<Confidence>)>> {
+    let looks = spending_looks(plan);
+    let spending: Vec<SpendingLook> = looks.iter().map(|(_, spending)| *spending).collect();
+    let significance = significance_of(&spending)?;
+    let level = |alpha: f64| Confidence::of_alpha(alpha).ok().filter(|_| alpha >= LEAST_SPENT);
+    Some(looks.into_iter().zip(significance).map(|((look, _), alpha)| (look, level(alpha))).collect())
+}
+
+/// The looks of a plan, those at which it was interrupted, and its end, with what each may spend. A look that was not planned spends
+/// as little as O'Brien and Fleming do, so that hardly anything is missing later.
+fn spending_looks(plan: &Plan) -> Vec<(u32, SpendingLook)> {
+    let alpha = Confidence::P95.alpha();
+    let planned = match plan.spending {
+        LookSpending::Late => Spending::OBrienFleming,
+        LookSpending::Early => EARLY,
+    };
+    let of_interruption = |look: &&u32| **look < plan.blocks && !plan.looks.contains(*look);
+    let interrupted = plan.interrupted_looks.iter().filter(of_interruption);
+    let mut looks: Vec<(u32, Spending)> = plan.looks.iter().map(|look| (*look, planned)).collect();
+    looks.extend(interrupted.map(|look| (*look, Spending::OBrienFleming)));
+    looks.sort_by_key(|(look, _)| *look);
+    looks.dedup_by_key(|(look, _)| *look);
+    looks.push((plan.blocks, planned));
+    let mut spent: f64 = 0.0;
+    let spending = looks.into_iter().map(|(look, spending)| {
+        let share = f64::from(look) / f64::from(plan.blocks);
+        spent = spent.max(spending.spent(share, alpha));
+        (look, SpendingLook { share, spent })
+    });
+    spending.collect()
+}
+
+/// The level of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Level {
+    /// That of a look, of an interruption, or of the end.
+    Of(Confidence),
+    /// The run was interrupted too early for one.
+    TooEarly {
+        /// Complete blocks.
+        blocks: u32,
+        /// How many it takes.
+        needed: u32,
+    },
+}
+
+impl Level {
+    /// The level of its intervals. Where it is too early for a verdict, nobody sees them.
+    pub fn confidence(self) -> Confidence {
+        match self {
+            Self::Of(confidence) => confidence,
+            Self::TooEarly { .. } => Confidence::P95,
+        }
+    }
+}
+
+/// The level of a verdict on these variants, which are compared at one point.
+pub fn level(input: &VerdictInput<'_>, here: &[usize]) -> Level {
+    let plan = input.plan;
+    let of_end = Level::Of(confidence_at_end(plan));
+    let look = match (input.look, input.interrupted) {
+        (Some(look), _) => look,
+        (None, false) => return of_end,
+        (None, true) => blocks_of_interrupted(here, input.trials),
+    };
+    if look >= plan.blocks {
+        return of_end;
+    }
+    let needed = needed_for_interrupted(plan);
+    let level = if input.look.is_some() || look >= needed { confidence_at_look(plan, look) } else { None };
+    level.map_or(Level::TooEarly { blocks: look, needed }, Level::Of)
+}
+
+/// The complete blocks of an interrupted run at a point, without the variants that were never valid there: they have no ratio, and
+/// take none from the others.
+fn blocks_of_interrupted(here: &[usize], trials: &FinishedTrials) -> u32 {
+    let valid = |index: usize, block| {
+        trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
+    };
+    let measured: Vec<usize> =
+        here.iter().copied().filter(|index| trials.blocks().any(|block| valid(*index, block))).collect();
+    let is_complete =
+        |block: &u32| !measured.is_empty() && measured.iter().all(|index| valid(*index, *block));
+    trials.blocks().filter(is_complete).count() as u32
+}
+
+/// The looks that the verdict of an interrupted run is, beside those that the plan has already: at each point, after its complete
+/// blocks.
+pub fn of_interrupted(plan: &Plan, points: &[VariantPoint], trials: &FinishedTrials) -> Vec<u32> {
+    let needed = needed_for_interrupted(plan);
+    let blocks = |point: &VariantPoint| blocks_of_interrupted(&at_point(points, &point.point), trials);
+    let is_look = |look: &u32| (needed..plan.blocks).contains(look) && !plan.interrupted_looks.contains(look);
+    let looks: BTreeSet<u32> = points.iter().map(blocks).filter(is_look).collect();
+    looks.into_iter().collect()
+}
+
+/// After how many complete blocks an interrupted run may have a verdict.
+fn needed_for_interrupted(plan: &Plan) -> u32 {
+    earliest(plan.blocks).max(FEWEST_BLOCKS)
+}
+
+/// The look that is due after this block, in complete blocks, if one is. An incomplete block has no look: a
+/// second look at the same number of complete blocks would spend error rate that is not planned.
+pub fn due(plan: &Plan, block: u32, variant_points: &[VariantPoint], trials: &FinishedTrials) -> Option<u32> {
+    if !is_complete(block, 0, variant_points, trials) {
+        return None;
+    }
+    let complete = complete_blocks(0, variant_points, trials) as u32;
+    plan.looks.iter().copied().find(|look| *look == complete && confidence_at_look(plan, *look).is_some())
+}
+
+/// With how many complete blocks a run is expected to end that has so many: those of an early look that is still to come, or else
+/// all of them.
+pub fn expected_end(plan: &Plan, complete: u32) -> u32 {
+    let early = plan.looks.first().filter(|look| plan.spending == LookSpending::Early && complete < **look);
+    early.copied().unwrap_or(plan.blocks)
+}
+
+/// Whether all comparisons have what the plan asks for: a precision, or else a verdict.
+pub fn is_settled(plan: &Plan, comparisons: &[Comparison]) -> bool {
+    !comparisons.is_empty()
+        && comparisons.iter().all(|comparison| match plan.within {
+            Some(within) => half_width(comparison).is_some_and(|width| width <= within),
+            None => match comparison.verdict {
+                ComparisonVerdict::Inconclusive { .. } => false,
+                ComparisonVerdict::NoDifferenceShown { within } => within <= rules_out(plan.spending),
+                ComparisonVerdict::Difference { .. } => true,
+            },
+        })
+}
+
+/// The difference that "no difference" must rule out to end a run at a look. With the 10 % that are enough at the end, the first
+/// look would end nearly every comparison of servers that differ a little: of default ones whose blocks scatter by 0.7 %, 62 of
+/// 100 would find 2 % instead of all, and 2 would find 1 % instead of 81 (decision 0002).
+fn rules_out(spending: LookSpending) -> f64 {
+    match spending {
+        LookSpending::Late => 0.01,
+        LookSpending::Early => 0.05,
+    }
+}
+
+/// Half the width of the interval of a ratio, as a share of the ratio.
+pub fn half_width(comparison: &Comparison) -> Option<f64> {
+    let estimate = comparison.estimate.as_ref()?;
+    Some((estimate.high / estimate.low).sqrt() - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::model::{SweepPoint, Trial};
+
+    use super::*;
+    use crate::plan::trial_order::ScheduledTrial;
+    use crate::plan::variant_point::variant_points;
+    use crate::testing::plan::PLAN;
+    use crate::trial::blank;
+
+    #[test]
+    fn a_default_comparison_looks_three_times_before_its_end_and_a_short_one_never() {
+        let late = |looks: &[u32]| (looks.to_vec(), LookSpending::Late);
+        assert_eq!(planned(RunKind::Compare, 20), late(&[8, 12, 16]));
+        assert_eq!(planned(RunKind::Compare, 7), late(&[]));
+        assert_eq!(planned(RunKind::Sweep, 20), late(&[]));
+        assert_eq!(planned(RunKind::Compare, 100), late(&(20..100).step_by(5).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn more_variants_need_more_blocks_for_an_early_look() {
+        assert_eq!([1, 2, 3, 4, 8].map(|variants| early(7, variants)), [7, 7, 8, 9, 11]);
+        assert_eq!(early(10, 2), 10);
+    }
+
+    #[test]
+    fn the_ranks_of_seven_blocks_reach_the_level_of_an_early_look() {
+        let replaced = "blocks = 14\nlooks = [7]\nspending = \"early\"";
+        let plan: Plan = PLAN.replace("blocks = 4", replaced).parse().expect("a plan");
+        let (look, end) = (confidence_at_look(&plan, 7).expect("a level"), confidence_at_end(&plan));
+        assert_eq!(IntervalMethod::for_blocks(7, look), IntervalMethod::SignedRank);
+        // Two of the 128 outcomes of seven coins have a sum of ranks of at most 1.
+        assert!((2.0 * 2.0 / 128.0..2.0 * 3.0 / 128.0).contains(&look.alpha()), "{look:?}");
+        assert!(end.alpha() < look.alpha() && end.alpha() > 0.025, "{end:?}");
+        assert_eq!([0, 6, 7, 13].map(|complete| expected_end(&plan, complete)), [7, 7, 14, 14]);
+    }
+
+    /// The plan of a comparison of this many blocks with these looks.
+    fn plan_with(blocks: u32, looks: Vec<u32>, spending: LookSpending) -> Plan {
+        Plan { blocks, looks, spending, ..PLAN.parse().expect("a plan") }
+    }
+
+    /// Fails where a look has a laxer level than what may be spent by then, or where all of them with the end have more than 5 %.
+    /// A level of the end alone is more than what the end adds, so the sum over the looks and the end bounds the error.
+    fn check_levels(plan: &Plan) {
+        let alpha = Confidence::P95.alpha();
+        let mut before = 0.0;
+        let levels = levels(plan).expect("rising looks");
+        for ((look, SpendingLook { share, spent }), (_, level)) in
+            spending_looks(plan).into_iter().zip(levels)
+        {
+            assert!(spent >= before && spent <= alpha && (share < 1.0 || spent > alpha - 1e-9));
+            before = spent;
+            let level = level.map_or(0.0, Confidence::alpha);
+            assert!(level <= spent * (1.0 + 1e-5), "{look} of {} blocks: {level} of {spent}", plan.blocks);
+        }
+    }
+
+    #[test]
+    fn no_look_of_any_plan_is_laxer_than_what_it_may_spend() {
+        std::thread::scope(|threads| {
+            for part in 0..2 {
+                threads.spawn(move || {
+                    for blocks in (3 + part..=MOST_BLOCKS).step_by(2) {
+                        let (looks, spending) = planned(RunKind::Compare, blocks);
+                        let is_early = |look: &u32| f64::from(*look) < EARLIEST * f64::from(blocks);
+                        assert!(!looks.iter().any(is_early) && looks.len() <= 16, "{blocks}: {looks:?}");
+                        check_levels(&plan_with(blocks, looks, spending));
+                        check_levels(&plan_with(2 * blocks, vec![blocks], LookSpending::Early));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_plan_of_an_earlier_version_takes_no_look_without_a_level() {
+        let looks = (8..436).step_by(4).collect();
+        let plan = plan_with(436, looks, LookSpending::Late);
+        let taken = |look| confidence_at_look(&plan, look).is_some();
+        assert!(![8, 12, 16, 20, 24, 28, 32].into_iter().any(taken) && taken(88));
+        assert!(confidence_at_look(&plan, 88).is_some_and(|level| level.alpha() < 1e-5));
+        assert!(confidence_at_look(&plan, 10).is_none() && confidence_at_look(&plan, 436).is_none());
+    }
+
+    #[test]
+    fn an_interruption_spends_what_it_shows_and_leaves_nearly_all_to_the_looks_of_the_plan() {
+        let quick = plan_with(14, vec![7], LookSpending::Early);
+        let interrupted = Plan { interrupted_looks: vec![5], ..quick.clone() };
+        let alpha = |plan: &Plan, look| confidence_at_look(plan, look).map(Confidence::alpha);
+        let at_interruption = alpha(&interrupted, 5).expect("a level");
+        assert!((1e-4..1e-3).contains(&at_interruption), "{at_interruption}");
+        let (with, without) = (alpha(&interrupted, 7).expect("a level"), alpha(&quick, 7).expect("a level"));
+        assert!(with < without && with > 0.98 * without, "{with} and {without}");
+        let ranks = |level| IntervalMethod::for_blocks(7, level);
+        let level = confidence_at_look(&interrupted, 7).expect("a level");
+        assert_eq!(ranks(level), IntervalMethod::SignedRank, "the first look still settles");
+        let late = plan_with(20, vec![8, 12, 16], LookSpending::Late);
+        let often = Plan { interrupted_looks: (4..20).collect(), ..late.clone() };
+        check_levels(&often);
+        let [often, never] = [often, late].map(|plan| confidence_at_end(&plan).alpha());
+        assert!(often < never && often > 0.033, "{often} and {never}");
+        assert_eq!(
+            [3, 7, 14, 20, 100].map(|blocks| needed_for_interrupted(&plan_with(
+                blocks,
+                vec![],
+                LookSpending::Late
+            ))),
+            [3, 3, 3, 4, 20]
+        );
+    }
+
+    /// Whether a comparison that rules out so much has settled a run with this plan.
+    fn settles(plan: &str, within: f64) -> bool {
+        let plan: Plan = PLAN.replace("blocks = 4", plan).parse().expect("a plan");
+        let name = |name: &str| name.to_owned();
+        let comparison = Comparison {
+            a: name("nginx"),
+            b: name("apache"),
+            point: SweepPoint::default(),
+            estimate: None,
+            means: None,
+            odd_starts: Vec::new(),
+            drift: None,
+            verdict: ComparisonVerdict::NoDifferenceShown { within },
+            smallest_difference: None,
+            sentence: String::new(),
+        };
+        is_settled(&plan, &[comparison])
+    }
+
+    #[test]
+    fn no_difference_ends_a_run_at_a_look_only_where_it_rules_out_less_than_the_end_has_to() {
+        let quick = "blocks = 14\nlooks = [7]\nspending = \"early\"";
+        let default = "blocks = 20\nlooks = [8, 12, 16]";
+        assert_eq!([0.04, 0.06, 0.09].map(|within| settles(quick, within)), [true, false, false]);
+        assert_eq!([0.008, 0.012, 0.04].map(|within| settles(default, within)), [true, false, false]);
+    }
+
+    #[test]
+    fn a_look_is_taken_once_after_the_block_that_completes_it() {
+        let plan: Plan = PLAN.replace("blocks = 4", "blocks = 12\nlooks = [8]").parse().expect("a plan");
+        let points = variant_points(&plan);
+        let mut trials = FinishedTrials::default();
+        let mut due_after = Vec::new();
+        for block in 1..=10 {
+            for (variant_point, point) in points.iter().enumerate() {
+                let scheduled = ScheduledTrial { number: 0, block, position: 1, variant_point };
+                let is_invalid = (block, variant_point) == (9, 1);
+                let status = if is_invalid { TrialStatus::Invalid } else { TrialStatus::Valid };
+                let trial = Trial { status, ..blank(&plan, &scheduled, point) };
+                trials.push(variant_point, trial);
+            }
+            due_after.extend(due(&plan, block, &points, &trials).map(|look| (block, look)));
+        }
+        assert_eq!(due_after, [(8, 8)]);
+    }
+}

@@ -1,0 +1,6 @@
+//! Files and folders that other users may reach: under whose control one is, how one that may be replaced is opened, and scratch
+//! directories that are removed.
+
+pub mod ownership;
+pub mod regular_file;
+pub mod scratch;

@@ -1,0 +1,198 @@
+//! Carries out what is outside the mix of users: once before their load, beside it, and once after it. Which operations these
+//! are is left to [`outside`](super::outside).
+
+use std::time::Duration;
+
+use serde::Serialize;
+use stats::times::{Times, times_or_null};
+
+use super::outside_spec::{Outside, OutsideSpec};
+use crate::engine::{self, LoadOutcome, RunContext, RunError};
+use crate::record::times;
+use crate::session::background::BackgroundLoad;
+use crate::spec::{LoadSpec, Shape};
+use crate::validity::{BrokenRule, MAX_ERROR_SHARE};
+
+/// Why what is outside a mix cannot be done, so that the load does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum OutsideError {
+    /// The engine could not run it.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An operation failed.
+    #[error("{operation}, outside the mix: {why}")]
+    Failed {
+        /// The operation.
+        operation: String,
+        /// What its reply was.
+        why: String,
+    },
+}
+
+/// An operation outside the mix. Part of the JSON object that [`crate::output`] describes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OutsideOperation {
+    /// Its name.
+    pub name: String,
+    /// When it was due: `before`, `after`, or the delay between one and the next, such as `cycle 30s`.
+    pub due: String,
+    /// How often it succeeded.
+    pub requests: u64,
+    /// How often it failed.
+    pub failed: u64,
+    /// Its response times, microseconds.
+    #[serde(serialize_with = "times_or_null")]
+    pub response_time_us: Times,
+}
+
+/// Carries out what is due once before the load of `spec`. An operation that fails is an error.
+pub fn before(spec: &LoadSpec, context: &RunContext) -> Result<Vec<OutsideOperation>, OutsideError> {
+    let Some(outside) = &spec.outside.before else { return Ok(Vec::new()) };
+    let outcome = each_succeeds(outside, spec, context)?;
+    Ok(operations(outside, &outcome, Some("before")))
+}
+
+/// Carries out what is due once before the load, and once what goes on beside it. An operation that fails is an error.
+pub fn try_out(spec: &LoadSpec, context: &RunContext) -> Result<(), OutsideError> {
+    for outside in spec.outside.before.iter().chain(&spec.outside.beside) {
+        each_succeeds(outside, spec, context)?;
+    }
+    Ok(())
+}
+
+fn each_succeeds(
+    outside: &OutsideSpec,
+    spec: &LoadSpec,
+    context: &RunContext,
+) -> Result<LoadOutcome, OutsideError> {
+    let outcome = once(outside, spec, context)?;
+    if outcome.interrupted {
+        return Err(RunError::Interrupted.into());
+    }
+    for (name, operation) in outcome.operations.iter().zip(&outcome.total.operations) {
+        if operation.succeeded() == 0 || operation.errors.total() > 0 {
+            let mut errors = operation.errors.clone();
+            errors.merge(&outcome.total.connections.errors);
+            let why = errors.examples.into_values().next();
+            let why = why.unwrap_or_else(|| "there is no reply".to_owned());
+            return Err(OutsideError::Failed { operation: name.clone(), why });
+        }
+    }
+    Ok(outcome)
+}
+
+/// Carries out what is due once after the load of `spec`.
+pub fn after(spec: &LoadSpec, context: &RunContext) -> Result<Vec<OutsideOperation>, RunError> {
+    let Some(outside) = &spec.outside.after else { return Ok(Vec::new()) };
+    let outcome = once(outside, spec, context)?;
+    Ok(operations(outside, &outcome, Some("after")))
+}
+
+/// What goes on beside a load of users.
+pub struct OutsideLoads<'s>(Vec<(&'s OutsideSpec, BackgroundLoad)>);
+
+/// What went on beside a load.
+pub struct OutsideEnd {
+    /// The operations.
+    pub operations: Vec<OutsideOperation>,
+    /// The outcome of each load.
+    pub outcomes: Vec<LoadOutcome>,
+}
+
+impl<'s> OutsideLoads<'s> {
+    /// Starts what goes on beside the load of `spec`.
+    pub fn start(spec: &'s LoadSpec, context: &RunContext) -> Self {
+        let context = of_one_client(context);
+        let mut loads = Vec::new();
+        for outside in &spec.outside.beside {
+            let load = outside.load(spec, OutsideSeed::Beside);
+            loads.push((outside, BackgroundLoad::start(load, &context)));
+        }
+        Self(loads)
+    }
+
+    /// Stops it.
+    pub fn stop(self) -> Result<OutsideEnd, RunError> {
+        let mut end = OutsideEnd { operations: Vec::new(), outcomes: Vec::new() };
+        // All are stopped before an error of one is returned.
+        let stopped: Vec<_> = self.0.into_iter().map(|(outside, load)| (outside, load.stop())).collect();
+        for (outside, outcome) in stopped {
+            let outcome = outcome?;
+            end.operations.extend(operations(outside, &outcome, None));
+            end.outcomes.push(outcome);
+        }
+        Ok(end)
+    }
+}
+
+/// The operations that failed more often than those of a mix may.
+pub fn broken_rules(operations: &[OutsideOperation]) -> Vec<BrokenRule> {
+    let mut broken = Vec::new();
+    for OutsideOperation { name, requests, failed, .. } in operations {
+        let of = requests + failed;
+        if *failed as f64 > MAX_ERROR_SHARE * of as f64 {
+            broken.push(BrokenRule::OutsideOperation { operation: name.clone(), failed: *failed, of });
+        }
+    }
+    broken
+}
+
+/// What tells the random numbers of loads of one seed apart.
+#[derive(Clone, Copy)]
+enum OutsideSeed {
+    Beside = 0x6265,
+    Once = 0x6f6e,
+}
+
+impl OutsideSpec {
+    /// Its load, beside or around that of `of`.
+    fn load(&self, of: &LoadSpec, seed: OutsideSeed) -> LoadSpec {
+        let spec = of
+            .clone()
+            .with_protocol(self.protocol.clone())
+            .with_users(Some(self.users.clone()))
+            .with_outside(Outside::default())
+            .with_connections(1)
+            .with_workers(1)
+            .with_shape(Shape::closed())
+            .with_seed(of.part.seed ^ seed as u64);
+        let of_first = spec.addresses.iter().take(1).copied().collect();
+        let on_first = spec.sockets.iter().take(1).cloned().collect();
+        spec.with_addresses(of_first).with_sockets(on_first)
+    }
+}
+
+/// Each operation once, in their order.
+fn once(outside: &OutsideSpec, spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, RunError> {
+    let load = outside
+        .load(spec, OutsideSeed::Once)
+        .with_warmup(Duration::ZERO)
+        .with_duration(None)
+        .with_requests(outside.users.operations() as u64);
+    engine::run(&load, &of_one_client(context), &mut |_| {})
+}
+
+/// The user is on one machine.
+fn of_one_client(context: &RunContext) -> RunContext {
+    RunContext { clients: context.clients.iter().take(1).cloned().collect(), ..context.clone() }
+}
+
+fn operations(
+    outside: &OutsideSpec,
+    outcome: &LoadOutcome,
+    once: Option<&'static str>,
+) -> Vec<OutsideOperation> {
+    let mut operations = Vec::new();
+    for ((name, stats), delay) in
+        outcome.operations.iter().zip(&outcome.total.operations).zip(&outside.users.delays)
+    {
+        operations.push(OutsideOperation {
+            name: name.clone(),
+            due: once.map_or_else(|| delay.to_string(), str::to_owned),
+            requests: stats.succeeded(),
+            failed: stats.errors.total(),
+            response_time_us: times(&stats.response_time),
+        });
+    }
+    operations
+}

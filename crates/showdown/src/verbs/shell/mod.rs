@@ -1,0 +1,4 @@
+//! Verbs for the shell: completions and manual pages.
+
+pub mod completions;
+pub mod man;

@@ -1,0 +1,11 @@
+//! Short comparisons of everything that can be compared: a file for each kind of server or program.
+
+mod block_io;
+mod build;
+mod byod;
+mod download;
+mod instances;
+mod kv;
+mod mail;
+mod servers;
+mod tls;
