@@ -15,7 +15,7 @@ impl ProcessSet {
     /// The IDs of the processes now, ascending.
     pub fn now(&self) -> Vec<u32> {
         let mut pids: Vec<u32> = match self {
-            Self::Servers(trees) => trees.iter().flat_map(|tree| tree.processes()).map(|id| id.pid).collect(),
+            Self::Servers(trees) => trees.iter().flat_map(ProcessTree::processes).map(|id| id.pid).collect(),
             Self::Roots(roots) => {
                 roots.iter().flat_map(|root| with_descendants(*root)).map(|id| id.pid).collect()
             }

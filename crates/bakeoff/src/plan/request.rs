@@ -14,7 +14,7 @@ use crate::machines;
 use crate::plan;
 use crate::plan::check::{check, moves_bytes, objective, own_load, why_one_at_a_time};
 use crate::plan::error::PlanError;
-use crate::plan::label::{LabelledVariant, named_by_labels};
+use crate::plan::label;
 use crate::plan::preset::{self, Preset, long_enough_for};
 use crate::plan::quick_measure;
 use crate::plan::sweep_axis;
@@ -193,9 +193,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let length = request.length.unwrap_or(RunLength::Default);
     let sweep = request.vary.iter().map(|text| sweep_axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let kind = if sweep.is_empty() { RunKind::Compare } else { RunKind::Sweep };
-    let labelled: Vec<LabelledVariant> =
-        request.variants.iter().map(|text| LabelledVariant::parse(text)).collect::<Result<_, _>>()?;
-    let without_labels: Vec<String> = labelled.iter().map(|variant| variant.written.clone()).collect();
+    let (labels, without_labels) = label::split_all(&request.variants)?;
     let written = plan::hosts::on_hosts(&without_labels, request.on.as_deref());
     let steps = match &request.measure {
         MeasureRequest::BreakingPoint(steps) => Some(steps.clone()),
@@ -205,7 +203,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let named = request.workload.as_deref().or(usual);
     let (workload, variants) = Catalogue::default().resolve(named, &written)?;
     let variants = plan_variants(variants.into_iter().zip(plan::hosts::names(&written)));
-    let variants = named_by_labels(variants, &labelled)?;
+    let variants = label::named_by(variants, labels)?;
     let mut hosts = plan::hosts::used(&request.hosts, &variants, &request.clients)?;
     let has_servers_here = variants.iter().any(|variant| {
         // A kind is of other machines.

@@ -54,16 +54,11 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
             "server_cpus.busiest",
             Some(*busiest),
             of_cpus,
-            "share of the time in which the busiest of the server's CPUs was busy",
+            "time in which the server's busiest CPU was busy",
         );
         figures.add_text("server_cpus.busiest_name", cpus[at].to_string());
         let rest = (busy.len() > 1).then(|| (busy.iter().sum::<f64>() - busiest) / (count - 1.0));
-        figures.add(
-            "server_cpus.rest",
-            rest,
-            of_cpus,
-            "share of the time in which the server's other CPUs were busy, without the busiest one",
-        );
+        figures.add("server_cpus.rest", rest, of_cpus, "time in which its other CPUs were busy");
     }
     let mean_of = |states: &[&str]| {
         let each = cpus.iter().flat_map(|cpu| states.iter().map(|name| state(*cpu, name)));

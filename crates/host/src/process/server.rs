@@ -160,9 +160,7 @@ impl ServerProcess {
                 external.check_no_forwarder(address)?;
                 Ok(Some(external))
             }
-            Listener::Earlier(stat) => {
-                Err(ExternalError::Earlier { address, pid: stat.pid.cast_unsigned(), command: stat.comm })
-            }
+            Listener::Earlier { pid, command } => Err(ExternalError::Earlier { address, pid, command }),
             Listener::Unseen => Err(ExternalError::Unseen(address)),
             Listener::Nobody if self.tree.processes().is_empty() => Err(ExternalError::Nobody(address)),
             Listener::Descendant(oldest) => {

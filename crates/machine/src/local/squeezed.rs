@@ -38,7 +38,7 @@ pub(super) fn begin(
     match squeeze {
         ServerSqueeze::Memory { share } => {
             let resident =
-                trees.iter().map(|tree| tree.pss_bytes()).sum::<Option<u64>>().ok_or_else(gone)? as f64;
+                trees.iter().map(ProcessTree::pss_bytes).sum::<Option<u64>>().ok_or_else(gone)? as f64;
             let squeeze = Squeeze::Memory { bytes: (resident * share) as u64 };
             let mut squeezer = host.squeeze(squeeze, first.pid, directory)?;
             let before = squeezer.taken()?;

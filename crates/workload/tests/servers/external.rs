@@ -38,7 +38,8 @@ impl ServiceManager {
 
     /// A command that asks it for something, as a list in a workload file.
     fn command(&self, verb: &str) -> String {
-        format!("[\"python3\", {:?}, {:?}, \"{verb}\", \"{{{{ port }}}}\"]", self.script, self.socket)
+        let (script, socket) = (self.script.display(), self.socket.display());
+        format!("[\"python3\", \"{script}\", \"{socket}\", \"{verb}\", \"{{{{ port }}}}\"]")
     }
 
     /// The process ID of the server at the port of this instance.
@@ -78,12 +79,12 @@ pub fn found_by_its_socket() -> Result<(), Failed> {
     assert!(status.contains(&cpus), "it is kept on its CPUs: {status}");
 
     let sampled = SampledServer { name: "server".to_owned(), trees: vec![server.tree()] };
-    let sampler = options.host.sample(vec![sampled], Duration::from_millis(20))?;
+    let recorder = options.host.sample(vec![sampled], Duration::from_millis(20))?;
     let before = server.tree().cpu_time();
     while server.tree().cpu_time() == before {
         server.check(&RunContext::default())?;
     }
-    let recording = sampler.stop();
+    let recording = recorder.stop();
     assert!(recording.max("server.processes", 0..=u64::MAX) >= Some(2.0), "the client and the server");
     assert!(recording.max("server.rss", 0..=u64::MAX) > Some(1e6));
     let others: Vec<u32> = recording.others.iter().map(|other| other.pid).collect();

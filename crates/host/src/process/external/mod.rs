@@ -118,7 +118,12 @@ pub(crate) enum Listener {
     /// Processes that another program has started since.
     External(External),
     /// A process that ran before.
-    Earlier(Stat),
+    Earlier {
+        /// Its ID.
+        pid: u32,
+        /// Its name.
+        command: String,
+    },
     /// A process that this user may not look at.
     Unseen,
 }
@@ -150,7 +155,9 @@ impl Listener {
             .collect();
         match (of_this_start.is_empty(), holders.first()) {
             (false, _) => Self::External(External::of(root, &of_this_start, since, &processes)),
-            (true, Some(holder)) => Self::Earlier((*holder).clone()),
+            (true, Some(holder)) => {
+                Self::Earlier { pid: holder.pid.cast_unsigned(), command: holder.comm.clone() }
+            }
             // A process of the server that changed its user may be closed to this one.
             (true, None) if own.iter().any(|(_, holds)| holds.is_none()) => Self::Descendant(None),
             (true, None) => Self::Unseen,
@@ -271,7 +278,7 @@ mod tests {
         let named = External::named(&root, std::process::id(), guard.id());
         guard.kill()?;
         guard.wait()?;
-        assert!(matches!(earlier, Listener::Earlier(stat) if stat.pid.cast_unsigned() == std::process::id()));
+        assert!(matches!(earlier, Listener::Earlier { pid, .. } if pid == std::process::id()));
         assert!(matches!(own, Listener::Descendant(Some(_))), "{own:?}");
         let error = named.expect_err("this process is older").to_string();
         assert!(error.contains("ran before the start"), "{error}");

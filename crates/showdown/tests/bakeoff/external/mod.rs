@@ -26,7 +26,8 @@ impl Managed {
         fs::create_dir_all(&folder).expect("a folder");
         let (script, socket) = (folder.join("service_manager.py"), home.path("socket"));
         fs::write(&script, SERVICE_MANAGER).expect("the stand-in");
-        let command = |verb| format!("[\"python3\", {script:?}, {socket:?}, \"{verb}\", \"{{{{ port }}}}\"]");
+        let (at, to) = (script.display(), socket.display());
+        let command = |verb| format!("[\"python3\", \"{at}\", \"{to}\", \"{verb}\", \"{{{{ port }}}}\"]");
         let workload = format!(
             "title = \"Managed\"\n[server.managed]\nstart = {}\nstop = {}\n\
              [load]\nprotocol = \"http\"\nslo = \"p99<50ms\"\nconnections = 2\n[[load.op]]\npath = \"/\"\n",

@@ -75,11 +75,7 @@ impl Instance {
         let address = listen_address(options)?;
 
         let mut variables = TemplateVariables::default();
-        variables.set("host", address.ip().to_string());
-        variables.set("port", address.port());
-        // An IPv6 address stands in brackets before a port.
-        variables.set("address", address.to_string());
-        variables.set("remote", !address.ip().is_loopback());
+        set_address(&mut variables, address);
         variables.set("dir", directories.server.to_string_lossy());
         variables.set("data", data.to_string_lossy());
         variables.set("here", working_directory.to_string_lossy());
@@ -134,10 +130,7 @@ impl Instance {
         let allocator = PreloadedAllocator::of(&knobs);
         let mut command = server_command(&server, argv, &directories, &tools, options);
         command.listens = (socket.is_none() && !workload.load.is_runner()).then_some(address);
-        if let StopMethod::Command(words) = &server.stop {
-            command.stop_command = Some(variables.render_argv(words).map_err(|e| wrong(e.into()))?);
-            command.grace = STOP_COMMAND;
-        }
+        set_stop(&server, &variables, &mut command).map_err(wrong)?;
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);
         }
@@ -181,9 +174,6 @@ fn server_command(
 ) -> ServerCommand {
     let log = directories.private.join(SERVER_LOG);
     let mut command = ServerCommand::new(&server.name, argv, &tools.working_directory, &log);
-    if let StopMethod::Signal(signal) = server.stop {
-        command.stop = signal;
-    }
     command.cpus = Some(options.cpus.clone());
     command.is_confined = options.has_own_cpus;
     command.descriptors = Some(descriptor_limit(options.connections));
@@ -193,6 +183,31 @@ fn server_command(
     command.env.insert(layout::VARIABLE.to_owned(), options.layout.value());
     command.env.insert(TMPDIR.to_owned(), tools.temporary.to_string_lossy().into_owned());
     command
+}
+
+/// The variables of the address at which the server listens.
+fn set_address(variables: &mut TemplateVariables, address: SocketAddr) {
+    variables.set("host", address.ip().to_string());
+    variables.set("port", address.port());
+    // An IPv6 address stands in brackets before a port.
+    variables.set("address", address.to_string());
+    variables.set("remote", !address.ip().is_loopback());
+}
+
+/// What stops a server.
+fn set_stop(
+    server: &ServerDefinition,
+    variables: &TemplateVariables,
+    command: &mut ServerCommand,
+) -> Result<(), ConfigurationError> {
+    match &server.stop {
+        StopMethod::Signal(signal) => command.stop = *signal,
+        StopMethod::Command(words) => {
+            command.stop_command = Some(variables.render_argv(words)?);
+            command.grace = STOP_COMMAND;
+        }
+    }
+    Ok(())
 }
 
 /// The limit of descriptors of a server with this number of client connections. A server may need a second one for each
