@@ -32,6 +32,7 @@ pub use ready::{Readiness, tcp_probe};
 pub use server::{ServerProcess, Stopped};
 pub use tree::{ProcessId, ProcessTree, with_descendants};
 
+pub(crate) use cpu_used::ticks;
 pub(crate) use log::{KEPT_LOG_BYTES, OpenLogError, give_to, open_log};
 pub(crate) use server::start;
 pub(crate) use tree::{Processes, cpu_ticks};
