@@ -124,6 +124,11 @@ impl Host {
         steal::under_load(&self.root, cpus, duration)
     }
 
+    /// The time that the hypervisor has taken from these CPUs since the boot. None where the kernel does not report it.
+    pub fn stolen_so_far(&self, cpus: &CpuSet) -> Option<Duration> {
+        steal::so_far(&self.root, cpus)
+    }
+
     /// Finds `count` free ports on this address, outside the range of ephemeral ports.
     pub fn free_ports(&self, ip: IpAddr, count: usize) -> Result<Vec<u16>, ports::Error> {
         ports::free(ip, count)

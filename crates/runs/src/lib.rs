@@ -12,6 +12,7 @@
 //! | `answer` | the end that all kinds have in common: what the trials tell, what they cost, the report |
 //! | `ended` | how a run ended, as an exit code says it |
 //! | `failure` | why there is no answer |
+//! | `precision_now` | how precise a comparison is on this machine now |
 //! | `prices`, `resume_command` | what a result costs; the command that goes on |
 //!
 //! **Goals.** A new kind of run makes the compiler list the places of this crate. Nothing here prints, asks or reads an option. A run
@@ -26,6 +27,7 @@ mod event;
 mod execute;
 mod failure;
 mod permissions;
+mod precision_now;
 mod prices;
 mod request;
 mod resume_command;
@@ -36,6 +38,7 @@ pub use event::{RunEvent, RunObserver};
 pub use execute::execute;
 pub use failure::{FailureKind, RunFailure};
 pub use permissions::Permissions;
+pub use precision_now::{EqualServers, MeasurePrecision, PrecisionNow, ProbedMeasure, precision_now, trials};
 pub use prices::{Prices, PricesError};
 pub use request::RunRequest;
 pub use resume_command::{name_of, resume_command};

@@ -156,6 +156,7 @@ fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
         system_us: 60.0,
         between_s: 0.0,
         slices_us: Vec::new(),
+        stolen_s: 0.0,
     }
 }
 

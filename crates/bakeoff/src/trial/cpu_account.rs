@@ -87,6 +87,7 @@ impl CpuAccount {
             system_us: each_us * (1.0 - user_share),
             between_s: whole.time.saturating_sub(used.time).as_secs_f64(),
             slices_us: self.slices_us.clone(),
+            stolen_s: used.stolen.as_secs_f64(),
         })
     }
 }
@@ -102,6 +103,7 @@ mod tests {
             time: Duration::from_micros(time_us),
             user: Duration::from_millis(user_ms),
             system: Duration::from_millis(system_ms),
+            ..CpuUsed::default()
         }
     }
 
@@ -125,6 +127,15 @@ mod tests {
         assert!((cpu.user_us + cpu.system_us - 20.0).abs() < 1e-9, "{cpu:?}");
         assert!((cpu.user_us - 20.0 / 3.0).abs() < 1e-9, "a third of the ticks: {cpu:?}");
         assert_eq!(cpu.slices_us.iter().map(|us| us.round() as u64).collect::<Vec<_>>(), [13, 40]);
+    }
+
+    #[test]
+    fn what_was_stolen_in_the_slices_is_known_and_what_was_between_them_is_not_in_it() {
+        let stolen = |ms| CpuUsed { stolen: Duration::from_millis(ms), ..used(ms * 1_000, 0, 0) };
+        let mut account = CpuAccount::default();
+        account.count(&SliceCpu { before: stolen(100), after: stolen(120), operations: 1 });
+        account.count(&SliceCpu { before: stolen(500), after: stolen(510), operations: 1 });
+        assert!((account.per_operation(1.0).expect("CPU time").stolen_s - 0.030).abs() < 1e-9);
     }
 
     #[test]

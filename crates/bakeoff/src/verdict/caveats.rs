@@ -9,7 +9,7 @@ use crate::machines::shared_cpus::client_and_server_share_cpus;
 use crate::machines::shared_kernel::{self, are_on_different_machines, is_on_this_machine};
 use crate::machines::text::fewest_server_cpus;
 use crate::plan::cpus::RunCpus;
-use crate::verdict::company;
+use crate::verdict::company::{self, stolen_time};
 use crate::verdict::input::FinishedTrials;
 
 /// A caveat and the condition under which it applies.
@@ -44,9 +44,11 @@ const MANY_CPUS: usize = 8;
 
 /// Whether two variants are the same server from different binaries.
 fn has_builds_of_one_program(plan: &Plan) -> bool {
-    let build = |variant: &Variant| variant.knobs.get(BINARY).cloned();
-    let differ = |a: &Variant, b: &Variant| a.server == b.server && build(a) != build(b);
-    plan.variants.iter().any(|a| plan.variants.iter().any(|b| differ(a, b)))
+    plan.variants.iter().any(|a| plan.variants.iter().any(|b| are_other_builds(a, b)))
+}
+
+fn are_other_builds(a: &Variant, b: &Variant) -> bool {
+    a.server == b.server && a.knobs.get(BINARY) != b.knobs.get(BINARY)
 }
 
 const RULES: &[CaveatRule] = &[
@@ -162,9 +164,10 @@ pub const ONE_KERNEL: &str = "one-kernel";
 pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Caveat> {
     let one_kernel = shared_kernel::sentences(plan, facts).into_iter();
     let one_kernel = one_kernel.map(|text| Caveat { id: ONE_KERNEL.to_owned(), text: format!("{text}.") });
+    let stolen_time = stolen_time::caveat(plan, facts, trials);
     let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts, trials));
     let applying = applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() });
-    one_kernel.chain(applying).collect()
+    one_kernel.chain(applying).chain(stolen_time).collect()
 }
 
 #[cfg(test)]
@@ -178,7 +181,7 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BIAS.md");
         let page = std::fs::read_to_string(page).expect("the page of biases");
         let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-        for id in RULES.iter().map(|rule| rule.id).chain([ONE_KERNEL]) {
+        for id in RULES.iter().map(|rule| rule.id).chain([ONE_KERNEL, stolen_time::STOLEN_TIME]) {
             assert!(headings.contains(&id), "docs/BIAS.md has no heading \"## {id}\"");
         }
     }

@@ -1,6 +1,8 @@
 //! What other programs and the hypervisor took from trials that count, in words. Which trials count nevertheless is left to
 //! [`gates`](crate::gates).
 
+pub mod stolen_time;
+
 use archive::model::{Gate, Trial, TrialStatus};
 
 use crate::gates::{OTHERS, STEAL, taken_share};

@@ -292,6 +292,7 @@ mod tests {
             system_us,
             between_s: 0.0,
             slices_us: Vec::new(),
+            stolen_s: 0.0,
         };
         let trials = [trial(0.0, 18.0), trial(10.0, 10.0), trial(10.0, 12.0)];
         let modes = cpu_time_modes(&trials.iter().collect::<Vec<_>>()).expect("modes");

@@ -133,6 +133,7 @@ mod tests {
             system_us: 1.0,
             between_s: 0.0,
             slices_us,
+            stolen_s: 0.0,
         };
         Trial { cpu_time: Some(cpu_time), ..trial }
     }

@@ -85,6 +85,7 @@ fn the_cpu_time_of_slices_in_turns_is_told_instead_of_that_of_the_own_closed_loo
         system_us: 15.0,
         between_s: 0.0,
         slices_us: Vec::new(),
+        stolen_s: 0.0,
     });
     let figures = trial_figures(&run, &trial);
     assert_ne!(of_loop[CPU_PER_OPERATION], 20.0);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::stolen_time::stolen_time;
 use crate::root::Root;
 use crate::secrets;
 
@@ -18,6 +19,8 @@ pub struct KernelFacts {
     pub preemption: Option<String>,
     /// The current clocksource.
     pub clocksource: Option<String>,
+    /// Whether the time that a hypervisor stole is in the CPU time of threads, if the configuration of the kernel is readable.
+    pub stolen_time: Option<String>,
     /// The ID of this boot.
     pub boot_id: Option<String>,
     /// The namespace of process IDs that this program is in, `pid:[4026531836]`.
@@ -34,6 +37,7 @@ impl KernelFacts {
             command_line: root.read("/proc/cmdline").map(|line| secrets::mask(line.split(' ')).join(" ")),
             preemption: root.choice("/sys/kernel/debug/sched/preempt"),
             clocksource: root.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            stolen_time: stolen_time(root),
             boot_id: boot_id(root),
             pid_namespace: root.link("/proc/self/ns/pid"),
             tainted: root.read("/proc/sys/kernel/tainted"),

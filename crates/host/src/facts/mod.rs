@@ -13,6 +13,7 @@ mod limits;
 mod machine;
 mod memory;
 mod process;
+mod stolen_time;
 mod sysctls;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ pub use memory::MemoryFacts;
 pub(crate) use memory::{available_memory_share, free_memory_and_swap};
 pub use process::ProcessFacts;
 pub(crate) use process::has_mapped;
+pub use stolen_time::{COUNTED as STOLEN_TIME_COUNTED, TAKEN_OUT as STOLEN_TIME_TAKEN_OUT};
 
 use crate::control_groups::cgroup::CgroupLimits;
 use crate::root::Root;

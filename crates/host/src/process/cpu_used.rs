@@ -25,12 +25,17 @@ pub struct CpuUsed {
     pub user: Duration,
     /// In the kernel, in clock ticks.
     pub system: Duration,
+    /// What the hypervisor took from the CPUs of the server since the boot, in clock ticks; zero where the kernel does not tell.
+    /// Whether it is in the CPU time, too, is a fact of the kernel.
+    #[serde(default)]
+    pub stolen: Duration,
 }
 
 impl CpuUsed {
     /// What a process has used, with the children that it has waited for. Its own time is `own`, by its clock.
     pub(super) fn of(stat: &Stat, own: Duration) -> Self {
-        Self { time: own, user: ticks(stat.utime), system: ticks(stat.stime) } + Self::of_children(stat)
+        let (user, system) = (ticks(stat.utime), ticks(stat.stime));
+        Self { time: own, user, system, ..Self::default() } + Self::of_children(stat)
     }
 
     /// The same of a process that may have ended: its own time is in ticks where its clock is gone.
@@ -41,7 +46,7 @@ impl CpuUsed {
     /// What the children have used that a process has waited for.
     pub(super) fn of_children(stat: &Stat) -> Self {
         let [user, system] = [stat.cutime, stat.cstime].map(|time| ticks(time.max(0).cast_unsigned()));
-        Self { time: user + system, user, system }
+        Self { time: user + system, user, system, ..Self::default() }
     }
 }
 
@@ -53,7 +58,7 @@ impl CpuUsed {
     }
 }
 
-fn ticks(count: u64) -> Duration {
+pub(crate) fn ticks(count: u64) -> Duration {
     Duration::from_secs(count) / (rustix::param::clock_ticks_per_second() as u32).max(1)
 }
 
@@ -65,6 +70,7 @@ impl Add for CpuUsed {
             time: self.time + other.time,
             user: self.user + other.user,
             system: self.system + other.system,
+            stolen: self.stolen + other.stolen,
         }
     }
 }
@@ -90,6 +96,7 @@ impl Sub for CpuUsed {
             time: self.time.saturating_sub(earlier.time),
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
         }
     }
 }

@@ -36,6 +36,7 @@ pub use ready::{Readiness, tcp_probe};
 pub use server::{ServerProcess, Stopped};
 pub use tree::ProcessTree;
 
+pub(crate) use cpu_used::ticks;
 pub(crate) use external::Listener;
 pub(crate) use list::{Processes, cpu_ticks};
 pub(crate) use log::{KEPT_LOG_BYTES, OpenLogError, give_to, open_log};

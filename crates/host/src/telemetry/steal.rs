@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::affinity::CpuSet;
+use crate::process::ticks;
 use crate::root::Root;
 use crate::telemetry;
 
@@ -18,6 +19,21 @@ pub(crate) fn under_load(root: &Root, cpus: &CpuSet, duration: Duration) -> io::
     let busy = keep_busy(cpus, Instant::now() + duration);
     let recording = sampler.stop();
     busy.map(|()| recording.stolen(cpus, 0..=u64::MAX))
+}
+
+/// The time that the hypervisor has taken from these CPUs since the boot, in clock ticks. None where the kernel does not report
+/// it for one of them.
+pub(crate) fn so_far(root: &Root, cpus: &CpuSet) -> Option<Duration> {
+    /// Its column in a line of `proc_stat(5)`, after the name of the CPU.
+    const STEAL: usize = 7;
+    let text = root.read("/proc/stat")?;
+    let of_cpu = |line: &str| -> Option<(usize, u64)> {
+        let (name, times) = line.strip_prefix("cpu")?.split_once(' ')?;
+        Some((name.parse().ok()?, times.split_whitespace().nth(STEAL)?.parse().ok()?))
+    };
+    let of_cpus = text.lines().filter_map(of_cpu).filter(|(cpu, _)| cpus.contains(*cpu));
+    let stolen: Vec<u64> = of_cpus.map(|(_, ticks)| ticks).collect();
+    (stolen.len() == cpus.len()).then(|| ticks(stolen.iter().sum()))
 }
 
 fn keep_busy(cpus: &CpuSet, until: Instant) -> io::Result<()> {
@@ -32,4 +48,19 @@ fn keep_busy(cpus: &CpuSet, until: Instant) -> io::Result<()> {
         let threads: Vec<_> = cpus.iter().map(|cpu| scope.spawn(move || spin(cpu))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("a spinning thread does not panic"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::fake_root;
+
+    #[test]
+    fn stolen_time_is_that_of_the_cpus_that_are_asked_for() {
+        let stat = "cpu  9 0 0 0 0 0 0 60 0 0\ncpu0 1 0 0 0 0 0 0 10 0 0\ncpu1 1 0 0 0 0 0 0 20 0 0\n\
+                    cpu2 1 0 0 0 0 0 0 30 0 0\nintr 4 1\n";
+        let (_dir, root) = fake_root(&[("/proc/stat", stat)]);
+        assert_eq!(so_far(&root, &CpuSet::from_iter([0, 2])), Some(ticks(40)));
+        assert_eq!(so_far(&root, &CpuSet::from_iter([0, 5])), None, "one of them is not there");
+    }
 }

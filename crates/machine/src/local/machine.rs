@@ -123,6 +123,7 @@ impl LocalMachine {
         Ok(RunningServer {
             instances,
             meters,
+            cpus: order.cpus.clone(),
             kernel_settings,
             host: self.host.clone(),
             context: self.context.clone(),

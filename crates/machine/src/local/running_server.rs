@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use archive::model::VariantFacts;
-use host::Host;
 use host::process::{CpuUsed, CpuUsedMeter, LogText};
+use host::{CpuSet, Host};
 use load::clock::Nanos;
 use load::engine::RunContext;
 use load::spec::LoadSpec;
@@ -21,6 +21,8 @@ pub struct RunningServer {
     pub instances: Instances,
     /// The meters of their CPU time. They know the processes from one reading to the next.
     pub meters: Arc<[CpuUsedMeter]>,
+    /// The CPUs that they run on.
+    pub cpus: CpuSet,
     /// Names and values of the kernel settings that some variant of the plan has.
     pub kernel_settings: Vec<(String, String)>,
     /// The machine.
@@ -57,7 +59,8 @@ impl SystemUnderTest for RunningServer {
     }
 
     fn cpu_meter(&self) -> Box<dyn CpuMeter> {
-        Box::new(ProcessMeter(Arc::clone(&self.meters)))
+        let (meters, cpus) = (Arc::clone(&self.meters), self.cpus.clone());
+        Box::new(ProcessMeter { meters, cpus, host: self.host.clone() })
     }
 
     fn observer(&self) -> Result<Option<Box<dyn ServerObserver>>, MachineError> {
@@ -88,16 +91,22 @@ impl ServerObserver for LocalObserver {
     }
 }
 
-/// The processes of a server: a meter for each of its instances.
-struct ProcessMeter(Arc<[CpuUsedMeter]>);
+/// The processes of a server: a meter for each of its instances; and what is taken from its CPUs.
+struct ProcessMeter {
+    meters: Arc<[CpuUsedMeter]>,
+    cpus: CpuSet,
+    host: Host,
+}
 
 impl CpuMeter for ProcessMeter {
     fn used(&self) -> Result<CpuUsed, MachineError> {
-        Ok(self.0.iter().map(CpuUsedMeter::used).sum())
+        let used: CpuUsed = self.meters.iter().map(CpuUsedMeter::used).sum();
+        let stolen = self.host.stolen_so_far(&self.cpus).unwrap_or_default();
+        Ok(CpuUsed { stolen, ..used })
     }
 
     fn of_running(&self) -> Result<CpuReading, MachineError> {
         let at = Nanos::now();
-        Ok(CpuReading { at, time: self.0.iter().map(|meter| meter.tree().cpu_time()).sum() })
+        Ok(CpuReading { at, time: self.meters.iter().map(|meter| meter.tree().cpu_time()).sum() })
     }
 }

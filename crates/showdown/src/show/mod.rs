@@ -8,6 +8,7 @@ pub mod hosts;
 pub mod layout;
 pub mod load;
 pub mod plan_effects;
+pub mod precision;
 pub mod progress;
 pub mod resume;
 pub mod selftest;

@@ -159,6 +159,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             system_us: 2.5,
             between_s: 0.5,
             slices_us: vec![1.5],
+            stolen_s: 0.0,
         }),
         users: Some(user_walk()),
         neighbours: Some(Neighbours {

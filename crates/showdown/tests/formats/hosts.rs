@@ -1,20 +1,41 @@
-//! The document of `showdown hosts` with every key and every choice.
+//! The documents of `showdown hosts` and `showdown doctor` with every key and every choice.
 
 use host::doctor::{HostFinding, Severity};
 use machine::clock::ClockOffset;
 use machine::protocol::NetworkPath;
 use machine::survey::{HostFound, HostReport, HostsReport, NetworkReport};
 
+use runs::{EqualServers, MeasurePrecision, PrecisionNow, ProbedMeasure};
+use serde_json::Value;
+
 use super::documents::{map, text, texts};
 
-pub fn hosts_report() -> HostsReport {
-    let finding = |level| HostFinding {
-        id: text().into(),
-        level,
-        found: text(),
-        why: text().into(),
-        remedy: Some(text()),
+const LEVELS: [Severity; 3] = [Severity::Ok, Severity::Note, Severity::Warn];
+
+fn finding(level: Severity) -> HostFinding {
+    HostFinding { id: text().into(), level, found: text(), why: text().into(), remedy: Some(text()) }
+}
+
+/// The findings of the doctor, each with the precision.
+pub fn doctor_findings() -> Vec<Value> {
+    let of_measure = |measure| MeasurePrecision {
+        measure,
+        in_a_minute: Some(0.02),
+        equal_servers: Some(EqualServers { ratio: 1.004, low: 0.98, high: 1.03, blocks: 7 }),
+        took_s: 15.5,
+        reasons: texts(),
     };
+    let measures = ProbedMeasure::ALL.map(of_measure).to_vec();
+    let precision = PrecisionNow { measures, others: Some(0.45), stolen: Some(0.0) };
+    let with_precision = |level| {
+        let mut document = super::json(&finding(level));
+        document["precision"] = super::json(&precision);
+        document
+    };
+    LEVELS.map(with_precision).to_vec()
+}
+
+pub fn hosts_report() -> HostsReport {
     let found = HostFound {
         version: text(),
         user_id: 1000,
@@ -23,7 +44,7 @@ pub fn hosts_report() -> HostsReport {
         cpus: text(),
         allowed_cpus: text(),
         clock: ClockOffset { monotonic_ns: 1, wall_ns: -1, error_ns: 1, round_trip_ns: 2 },
-        findings: [Severity::Ok, Severity::Note, Severity::Warn].map(finding).to_vec(),
+        findings: LEVELS.map(finding).to_vec(),
     };
     let host = HostReport {
         name: text(),

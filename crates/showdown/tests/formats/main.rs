@@ -56,6 +56,11 @@ fn the_survey_of_hosts_is_documented() {
 }
 
 #[test]
+fn the_findings_of_the_doctor_are_documented() {
+    Page::read().assert_documents("`showdown doctor --format json`", &hosts::doctor_findings());
+}
+
+#[test]
 fn the_events_of_a_run_are_documented() {
     let mut written: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for event in documents::events() {

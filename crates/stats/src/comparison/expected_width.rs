@@ -22,6 +22,11 @@ pub struct IntervalWidth {
 }
 
 impl IntervalWidth {
+    /// The width of a t interval of blocks with this standard deviation. None for fewer than two blocks.
+    pub fn of_scatter(sd: f64, blocks: usize, confidence: Confidence) -> Option<Self> {
+        Some(Self { half_width: sd * factor(blocks, confidence)?, blocks, confidence })
+    }
+
     /// Half the width to be expected with this many blocks, at this level. None for fewer than two blocks.
     pub fn expected(&self, blocks: usize, confidence: Confidence) -> Option<f64> {
         Some(self.half_width * factor(blocks, confidence)? / factor(self.blocks, self.confidence)?)

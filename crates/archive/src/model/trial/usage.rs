@@ -42,6 +42,10 @@ pub struct CpuTimePerOperation {
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices_us: Vec<f64>,
+    /// CPU seconds that the hypervisor took from the server's CPUs in its slices, in steps of 10 ms; 0 where the kernel does not
+    /// report it, and in runs of earlier versions. The fact `kernel.stolen_time` says whether it is in the CPU time.
+    #[serde(default)]
+    pub stolen_s: f64,
 }
 
 impl CpuTimePerOperation {

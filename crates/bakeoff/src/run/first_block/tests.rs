@@ -187,6 +187,7 @@ fn the_first_trial_of_cpu_time_has_the_rate() {
         system_us: 9.0,
         between_s: 0.0,
         slices_us: Vec::new(),
+        stolen_s: 0.0,
     };
     let measured = Trial { cpu_time: Some(cpu_time), ..refused(0, 1e5, 0.3) };
     let empty = refused(1, 0.0, 0.3);

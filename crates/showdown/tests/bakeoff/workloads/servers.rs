@@ -232,3 +232,27 @@ fn the_doctor_prints_its_findings() {
     let findings: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(findings.as_array().is_some_and(|findings| findings.len() > 5), "{findings}");
 }
+
+#[test]
+fn the_doctor_says_how_precise_a_comparison_is_now_and_leaves_nothing_behind() {
+    let home = TestHome::new();
+    let output = home.run(&["doctor", "--precision", "--format", "json", "--progress", "json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let findings: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let findings = findings.as_array().expect("a list");
+    let last = findings.last().expect("the precision");
+    assert_eq!(last["id"], "precision");
+    let measures = last["precision"]["measures"].as_array().expect("a list");
+    let names: Vec<&str> = measures.iter().filter_map(|measure| measure["measure"].as_str()).collect();
+    assert_eq!(names, ["throughput", "cpu_time"]);
+    // On a busy machine a measure may have no valid trial: then it says why.
+    for measure in measures {
+        let has_reasons = measure["reasons"].as_array().is_some_and(|reasons| !reasons.is_empty());
+        assert!(measure["in_a_minute"].is_number() || has_reasons, "{measure}");
+        assert_eq!(measure["in_a_minute"].is_number(), measure["equal_servers"].is_object(), "{measure}");
+    }
+    assert!(text(&output.stderr).contains(r#""event":"trial_ends""#), "the progress");
+    assert!(!home.path("runs").exists(), "no run is kept");
+    assert_eq!(home.scratch(), Vec::<PathBuf>::new());
+    home.assert_nothing_runs();
+}

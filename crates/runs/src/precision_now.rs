@@ -1,0 +1,230 @@
+//! How precise a comparison is on this machine now: two equal servers of known behaviour are compared as `compare` does it, in a
+//! scratch directory. What is told is what was measured: it does not say how precise a quieter machine would be.
+//!
+//! The blocks are short, because a machine is asked for seconds. So the scatter of their ratios says how wide the interval of a minute
+//! of such blocks is, by Student's t: the noise within a block and that between restarts are both in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use archive::Run;
+use archive::model::{Plan, PlannedTurns, RatioEstimate, RunLength, Trial, TrialStatus, WarmUpLimits};
+use bakeoff::event::Observer;
+use bakeoff::plan_request::{MeasureRequest, PlanRequest, plan};
+use bakeoff::{FinishedRun, RunPermissions, RunPlanError};
+use host::Host;
+use host::scratch::ScratchDirectory;
+use load::engine::RunContext;
+use serde::Serialize;
+use stats::confidence::Confidence;
+use stats::expected_width::IntervalWidth;
+
+use crate::failure::RunFailure;
+
+/// The workload: a server of this program, so nothing need be installed.
+const WORKLOAD: &str = include_str!("known.toml");
+/// Where the workload has the path of this program.
+const PROGRAM: &str = "\"showdown\"";
+
+/// As many as a quick comparison has. Each is a restart of both servers.
+const BLOCKS: u32 = 7;
+/// Time under load of each server in a block: about ten slices.
+const TURNS: Duration = Duration::from_millis(600);
+/// A server that works for a known time has hardly a warm-up.
+const WARM_UP: WarmUpLimits =
+    WarmUpLimits { min: Duration::from_millis(600), max: Duration::from_millis(600) };
+/// How long the comparison runs whose precision is told.
+const TOLD_FOR: Duration = Duration::from_mins(1);
+
+/// How precise a comparison is on this machine now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PrecisionNow {
+    /// Of each measure: throughput in a closed loop, and CPU time an operation.
+    pub measures: Vec<MeasurePrecision>,
+    /// Share of the CPUs that other programs used meanwhile, 0 to 1; none where the kernel does not tell.
+    pub others: Option<f64>,
+    /// Share of the CPUs that the hypervisor took meanwhile, 0 to 1; none where the kernel does not tell.
+    pub stolen: Option<f64>,
+}
+
+/// A measure that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbedMeasure {
+    /// Operations per second in a closed loop.
+    Throughput,
+    /// CPU time of the server for each operation.
+    CpuTime,
+}
+
+impl ProbedMeasure {
+    /// Both, in the order in which they are measured.
+    pub const ALL: [Self; 2] = [Self::Throughput, Self::CpuTime];
+
+    /// As a sentence has it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::CpuTime => "CPU time an operation",
+        }
+    }
+
+    fn request(self) -> MeasureRequest {
+        match self {
+            Self::Throughput => MeasureRequest::Throughput,
+            Self::CpuTime => MeasureRequest::CpuTime(None),
+        }
+    }
+}
+
+/// The precision of one measure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeasurePrecision {
+    /// The measure.
+    pub measure: ProbedMeasure,
+    /// Half the width of the 95 % interval of a ratio after a minute, as a share of the ratio; none where too few trials were valid.
+    pub in_a_minute: Option<f64>,
+    /// The ratio of the two equal servers; none where too few trials were valid.
+    pub equal_servers: Option<EqualServers>,
+    /// How long its blocks took, seconds.
+    pub took_s: f64,
+    /// Why trials did not count, each reason once.
+    pub reasons: Vec<String>,
+}
+
+/// The ratio of two equal servers, which is 1, as it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EqualServers {
+    /// The ratio.
+    pub ratio: f64,
+    /// Lower bound of its 95 % interval.
+    pub low: f64,
+    /// Upper bound of its 95 % interval.
+    pub high: f64,
+    /// Number of complete blocks.
+    pub blocks: u32,
+}
+
+/// The number of trials of the measurement.
+pub fn trials() -> u32 {
+    BLOCKS * 2 * ProbedMeasure::ALL.len() as u32
+}
+
+/// Measures it. `program` is the path of this program, which is the server, too. Nothing is left behind: no server, no run.
+pub fn precision_now(
+    program: &Path,
+    host: &Host,
+    context: &RunContext,
+    observe: &mut Observer<'_>,
+) -> Result<PrecisionNow, RunFailure> {
+    let scratch = ScratchDirectory::create()
+        .map_err(|source| RunPlanError::System { what: "make a temporary directory", source })?;
+    let workload = known_workload(program, scratch.path())
+        .map_err(|source| RunPlanError::System { what: "write a temporary file", source })?;
+    let plans = ProbedMeasure::ALL.map(|measure| Ok((measure, short_plan(&workload, measure, host)?)));
+    let plans = plans.into_iter().collect::<Result<Vec<_>, RunFailure>>()?;
+    let mut found = PrecisionNow { measures: Vec::new(), others: None, stolen: None };
+    let mut seen = Vec::new();
+    for (measure, plan) in plans {
+        let run = compare(&plan, scratch.path(), context, observe)?;
+        found.measures.push(MeasurePrecision::of(measure, &run));
+        seen.extend(run.trials.into_iter().map(|record| record.trial));
+    }
+    (found.others, found.stolen) = (mean_share(&seen, "others"), mean_share(&seen, "steal"));
+    Ok(found)
+}
+
+/// Writes the workload, with the path of this program.
+fn known_workload(program: &Path, dir: &Path) -> std::io::Result<PathBuf> {
+    let folder = dir.join("known");
+    fs::create_dir(&folder)?;
+    let path = toml::Value::from(program.display().to_string()).to_string();
+    let file = folder.join("workload.toml");
+    fs::write(&file, WORKLOAD.replace(PROGRAM, &path))?;
+    Ok(file)
+}
+
+/// The plan of a comparison of the known server with itself.
+fn short_plan(workload: &Path, measure: ProbedMeasure, host: &Host) -> Result<Plan, RunFailure> {
+    let request = PlanRequest {
+        command: ["showdown", "doctor", "--precision"].map(str::to_owned).to_vec(),
+        variants: vec!["known".to_owned(); 2],
+        workload: Some(workload.display().to_string()),
+        measure: measure.request(),
+        length: Some(RunLength::Quick),
+        blocks: Some(BLOCKS),
+        spare_blocks: Some(0),
+        ..PlanRequest::default()
+    };
+    let plan = plan(&request, host)?;
+    Ok(Plan { turns: Some(PlannedTurns { load: TURNS }), warm_up: WARM_UP, ..plan })
+}
+
+/// Runs a plan as `compare` does, and reads what it has left.
+fn compare(
+    plan: &Plan,
+    root: &Path,
+    context: &RunContext,
+    observe: &mut Observer<'_>,
+) -> Result<Run, RunFailure> {
+    let FinishedRun { dir, interrupted, .. } =
+        bakeoff::run_plan(plan, RunPermissions::default(), root, context, observe)?;
+    if interrupted {
+        return Err(RunFailure::interrupted("before the precision was known"));
+    }
+    Run::open(&dir).map_err(|source| RunFailure::Unreadable { dir, source })
+}
+
+impl MeasurePrecision {
+    fn of(measure: ProbedMeasure, run: &Run) -> Self {
+        let comparisons = run.verdict.iter().flat_map(|verdict| &verdict.comparisons);
+        let measured = comparisons.filter_map(|comparison| comparison.estimate.clone()).next();
+        let trials = || run.trials.iter().map(|record| &record.trial);
+        let took = took(trials());
+        let in_a_minute = measured.as_ref().and_then(|estimate| in_a_minute(estimate, took));
+        let equal_servers = measured.map(|RatioEstimate { ratio, low, high, blocks, .. }| EqualServers {
+            ratio,
+            low,
+            high,
+            blocks,
+        });
+        let took_s = took.as_secs_f64();
+        Self { measure, in_a_minute, equal_servers, took_s, reasons: reasons(trials()) }
+    }
+}
+
+/// Half the width of the interval after as many blocks as there are in a minute, as a share of the ratio.
+fn in_a_minute(measured: &RatioEstimate, took: Duration) -> Option<f64> {
+    let blocks = measured.blocks as usize;
+    let width = IntervalWidth::of_scatter(measured.log_sd, blocks, Confidence::P95)?;
+    let each = took.div_f64(f64::from(BLOCKS)).max(Duration::from_millis(1));
+    let of_a_minute = (TOLD_FOR.as_nanos() / each.as_nanos()).max(2) as usize;
+    Some(width.expected(of_a_minute, Confidence::P95)?.exp_m1())
+}
+
+/// From the begin of the first trial to the end of the last.
+fn took<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Duration {
+    let begin = trials.clone().map(|trial| trial.started_unix_ms).min().unwrap_or_default();
+    let end = trials.map(|trial| trial.started_unix_ms + (trial.duration_s * 1e3) as u64).max();
+    Duration::from_millis(end.unwrap_or_default().saturating_sub(begin))
+}
+
+/// Why trials did not count, each reason once.
+fn reasons<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<String> {
+    let invalid = trials.filter(|trial| trial.status != TrialStatus::Valid);
+    let mut reasons: Vec<String> = Vec::new();
+    for reason in invalid.flat_map(|trial| &trial.reasons) {
+        if !reasons.contains(reason) {
+            reasons.push(reason.clone());
+        }
+    }
+    reasons
+}
+
+/// The mean over the trials of the share that this gate measured; none where it has measured none.
+fn mean_share(trials: &[Trial], gate: &str) -> Option<f64> {
+    let gates = trials.iter().flat_map(|trial| &trial.gates).filter(|found| found.id == gate);
+    let shares: Vec<f64> = gates.filter_map(|gate| gate.share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
