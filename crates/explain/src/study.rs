@@ -359,7 +359,9 @@ impl Study<'_> {
             if !self.look(tried, &next, deadline) {
                 return;
             }
-            again.iter().for_each(|at| tried[*at].starts += 1);
+            for at in &again {
+                tried[*at].starts += 1;
+            }
         }
         for _ in 1..LOOKS {
             let next: Vec<Option<NextPairs>> =

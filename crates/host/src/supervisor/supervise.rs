@@ -121,7 +121,7 @@ impl Supervisor {
                     self.begin_to_stop(self.order.grace);
                 }
                 Some(SupervisorOrder::StopAbandoned) => {
-                    self.begin_to_stop(self.order.grace.min(ABANDONED_GRACE))
+                    self.begin_to_stop(self.order.grace.min(ABANDONED_GRACE));
                 }
                 Some(SupervisorOrder::IsExternal) => self.external.expect(),
                 None => {}

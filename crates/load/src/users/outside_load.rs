@@ -156,9 +156,9 @@ impl OutsideSpec {
             .with_workers(1)
             .with_shape(Shape::closed())
             .with_seed(of.part.seed ^ seed as u64);
-        let of_first = spec.addresses.iter().take(1).copied().collect();
-        let on_first = spec.sockets.iter().take(1).cloned().collect();
-        spec.with_addresses(of_first).with_sockets(on_first)
+        let addresses = spec.addresses.iter().take(1).copied().collect();
+        let sockets = spec.sockets.iter().take(1).cloned().collect();
+        spec.with_addresses(addresses).with_sockets(sockets)
     }
 }
 
