@@ -120,14 +120,7 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         }
         (None, _) => place.locate(args.target_is_mine, LOCATE).map_err(refused)?,
     };
-    let warmup = match &scenario {
-        _ if !searching || !args.warmup.is_zero() => args.warmup,
-        None => SEARCH_WARMUP,
-        Some(scenario) => {
-            let (least, most) = POPULATION_WARMUP;
-            Duration::from_secs_f64(2.0 * scenario.plan.mean_delay()).clamp(least, most)
-        }
-    };
+    let warmup = warmup(args, scenario.as_ref());
     let tls = tls(args, &target, &protocol);
     let spec = LoadSpec::closed(protocol, address, connections)
         .with_sources(sources(args, connections, address, socket.is_some())?)
@@ -150,6 +143,18 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         )
         .with_seed(seed);
     Ok(PlannedLoad { title: title(args, &spec, clients), spec })
+}
+
+/// The load before what is measured. A search has one in any case: of users, as long as they need to spread.
+fn warmup(args: &LoadArgs, scenario: Option<&Scenario>) -> Duration {
+    match scenario {
+        _ if args.find_capacity.is_none() || !args.warmup.is_zero() => args.warmup,
+        None => SEARCH_WARMUP,
+        Some(scenario) => {
+            let (least, most) = POPULATION_WARMUP;
+            Duration::from_secs_f64(2.0 * scenario.plan.mean_delay()).clamp(least, most)
+        }
+    }
 }
 
 /// Refuses options that have no effect on this target.
