@@ -156,7 +156,8 @@ pub fn conclude(
     let PlainSlices { readings, unknown } = slices;
     let facts = server.facts();
     let slice = long_enough(lengths.slice, &readings);
-    let mut study = Study { facts: facts.clone(), server, lengths, slice, progress, unknown };
+    let is_over = !unknown.is_empty();
+    let mut study = Study { facts: facts.clone(), server, lengths, slice, progress, unknown, is_over };
     let plain = Plain { facts: &facts, readings: &readings, watched };
     let figures = figures::of(&plain);
     let rules = Rule::all();
@@ -274,13 +275,14 @@ struct Study<'a> {
     slice: Duration,
     progress: &'a mut dyn FnMut(&StudyProgress),
     unknown: Vec<Unknown>,
+    /// Whether no slice is possible any more: the server does not answer, or the time is over.
+    is_over: bool,
 }
 
 impl Study<'_> {
     /// The experiments of the strongest suspects, and then the usual ones.
     fn choose(&mut self, suspicions: &[Suspicion], figures: &Figures) -> Vec<Tried> {
-        if !self.unknown.is_empty() {
-            // The server does not answer any more.
+        if self.is_over {
             return Vec::new();
         }
         let plain = PlainRates {
@@ -329,7 +331,7 @@ impl Study<'_> {
     /// lies. Half of the dose is tried where it can be taken, and the whole dose elsewhere. What was not confirmed
     /// in [`LEAST_STARTS`] starts does not limit.
     fn confirm(&mut self, tried: &mut Vec<Tried>, limits: &[Experiment], connections: u32) {
-        if limits.is_empty() || !self.unknown.is_empty() {
+        if limits.is_empty() || self.is_over {
             return;
         }
         let first = tried.len();
@@ -459,10 +461,12 @@ impl Study<'_> {
              without --quick there is more time"
         );
         self.unknown.push(Unknown { what: "the rest of the experiments".to_owned(), why });
+        self.is_over = true;
     }
 
     fn note(&mut self, what: &str, error: &LoopError) {
         self.unknown.push(ended_by(what, error));
+        self.is_over = true;
     }
 }
 
