@@ -8,11 +8,11 @@ use archive::model::{
     FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
     IntervalMethod, KnobValue, LeftOutRun, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect,
     Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, OutsideOperation, PairOverSessions,
-    PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption,
-    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate, SessionRun, Sessions,
-    SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial,
-    TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason,
-    UserWalk, VariantFacts, VariantSummary, Verdict, WalkedOperation, WarmUpOutcome,
+    PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, Refusal, RefusedWhen,
+    ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate,
+    SessionRun, Sessions, SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint,
+    Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue,
+    UnsteadyReason, UserWalk, VariantFacts, VariantSummary, Verdict, WalkedOperation, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -341,6 +341,9 @@ pub fn verdict() -> Verdict {
             .to_vec(),
         caveats: vec![Caveat { id: text(), text: text() }],
         method: vec![MethodError { source: text(), within: 0.04 }],
+        refusals: [RefusedWhen::Always, RefusedWhen::UnlessDisturbed, RefusedWhen::Never]
+            .map(|when| Refusal { gate: text(), limit: text(), why: text(), when })
+            .to_vec(),
     }
 }
 
