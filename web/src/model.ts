@@ -145,6 +145,16 @@ export interface Verdict {
   machine?: string | null;
   /** Errors of the method with a measured bound, which are in no interval. */
   method?: { source: string; within: number }[];
+  /** What makes trials of this run invalid, and why; none in runs of earlier versions. */
+  refusals?: Refusal[];
+}
+
+/** A gate: what exceeds its limit, why a trial with that does not count, and whether that holds in this run. */
+export interface Refusal {
+  gate: string;
+  limit: string;
+  why: string;
+  when: "always" | "unless_disturbed" | "never";
 }
 
 export interface Comparison {

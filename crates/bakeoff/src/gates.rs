@@ -24,6 +24,7 @@
 mod host;
 mod input;
 mod network;
+mod refusals;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ pub use host::{MAX_OTHERS, MAX_STEAL, OTHERS, STEAL};
 pub use input::{DirectionUse, GateInput, NetworkUse, SeenMachine, WatchedMachine};
 use input::{gate, not_applicable, percent};
 pub use network::NETWORK;
+pub use refusals::refusals;
 
 /// Id of the gate [`client`].
 pub const CLIENT: &str = "client";
@@ -43,6 +45,10 @@ const USERS: &str = "users";
 const STEADY: &str = "steady";
 /// Id of the gate [`errors`].
 const ERRORS: &str = "errors";
+/// Id of the gate [`background`].
+const BACKGROUND: &str = "background";
+/// Id of the gate [`counts`].
+const COUNTS: &str = "counts";
 /// Id of the gate [`restarts`].
 const RESTARTS: &str = "restarts";
 /// Gates whose failure explains errors of operations without the server.
@@ -198,7 +204,7 @@ fn errors(input: &GateInput<'_>) -> Gate {
 
 fn background(input: &GateInput<'_>) -> Gate {
     let Some(load) = input.background else {
-        return not_applicable("background", "the plan has no background load");
+        return not_applicable(BACKGROUND, "the plan has no background load");
     };
     let offered = load.offered_per_s.unwrap_or_default();
     let message = match load.reasons.len() {
@@ -206,7 +212,7 @@ fn background(input: &GateInput<'_>) -> Gate {
         _ => format!("the background load did not run as planned: {}", load.reasons.join("; ")),
     };
     let measured = format!("{:.1}/s of {offered:.1}/s", load.throughput_per_s);
-    gate("background", load.valid, measured, "0 rules broken".to_owned(), message)
+    gate(BACKGROUND, load.valid, measured, "0 rules broken".to_owned(), message)
 }
 
 fn counts(input: &GateInput<'_>) -> Gate {
@@ -216,7 +222,7 @@ fn counts(input: &GateInput<'_>) -> Gate {
         .filter_map(|check| Some((check.disagreement()?, check)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let Some((difference, check)) = worst else {
-        return not_applicable("counts", "the server does not count its operations");
+        return not_applicable(COUNTS, "the server does not count its operations");
     };
     let (server, client) = (thousands(check.server as f64), thousands(check.client as f64));
     let counted = format!("{}: the server counted {server}, the client {client}", check.counter);
@@ -226,13 +232,7 @@ fn counts(input: &GateInput<'_>) -> Gate {
     } else {
         format!("{counted}: check whether anything else used the server, and see its log")
     };
-    gate(
-        "counts",
-        is_equal,
-        percent(difference),
-        format!("at most {}", percent(MAX_COUNT_DIFFERENCE)),
-        message,
-    )
+    gate(COUNTS, is_equal, percent(difference), format!("at most {}", percent(MAX_COUNT_DIFFERENCE)), message)
 }
 
 fn restarts(input: &GateInput<'_>) -> Gate {

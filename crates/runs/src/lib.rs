@@ -38,7 +38,10 @@ pub use event::{RunEvent, RunObserver};
 pub use execute::execute;
 pub use failure::{FailureKind, RunFailure};
 pub use permissions::Permissions;
-pub use precision_now::{EqualServers, MeasurePrecision, PrecisionNow, ProbedMeasure, precision_now, trials};
+pub use precision_now::{
+    EqualServers, MeasurePrecision, PRECISION_BLOCKS, PrecisionNow, ProbedMeasure, precision_now,
+    precision_trials,
+};
 pub use prices::{Prices, PricesError};
 pub use request::RunRequest;
 pub use resume_command::{name_of, resume_command};

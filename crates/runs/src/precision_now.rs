@@ -27,8 +27,8 @@ const WORKLOAD: &str = include_str!("known.toml");
 /// Where the workload has the path of this program.
 const PROGRAM: &str = "\"showdown\"";
 
-/// As many as a quick comparison has. Each is a restart of both servers.
-const BLOCKS: u32 = 7;
+/// The blocks of each measure, as many as a quick comparison has. Each is a restart of both servers.
+pub const PRECISION_BLOCKS: u32 = 7;
 /// Time under load of each server in a block: about ten slices.
 const TURNS: Duration = Duration::from_millis(600);
 /// A server that works for a known time has hardly a warm-up.
@@ -106,23 +106,25 @@ pub struct EqualServers {
     pub blocks: u32,
 }
 
-/// The number of trials of the measurement.
-pub fn trials() -> u32 {
-    BLOCKS * 2 * ProbedMeasure::ALL.len() as u32
+/// The number of trials of a measurement with this many blocks.
+pub fn precision_trials(blocks: u32) -> u32 {
+    blocks * 2 * ProbedMeasure::ALL.len() as u32
 }
 
 /// Measures it. `program` is the path of this program, which is the server, too. Nothing is left behind: no server, no run.
 pub fn precision_now(
     program: &Path,
-    host: &Host,
+    blocks: u32,
     context: &RunContext,
     observe: &mut Observer<'_>,
 ) -> Result<PrecisionNow, RunFailure> {
+    let host = &Host::local();
     let scratch = ScratchDirectory::create()
         .map_err(|source| RunPlanError::System { what: "make a temporary directory", source })?;
     let workload = known_workload(program, scratch.path())
         .map_err(|source| RunPlanError::System { what: "write a temporary file", source })?;
-    let plans = ProbedMeasure::ALL.map(|measure| Ok((measure, short_plan(&workload, measure, host)?)));
+    let plans =
+        ProbedMeasure::ALL.map(|measure| Ok((measure, short_plan(&workload, measure, blocks, host)?)));
     let plans = plans.into_iter().collect::<Result<Vec<_>, RunFailure>>()?;
     let mut found = PrecisionNow { measures: Vec::new(), others: None, stolen: None };
     let mut seen = Vec::new();
@@ -146,14 +148,14 @@ fn known_workload(program: &Path, dir: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// The plan of a comparison of the known server with itself.
-fn short_plan(workload: &Path, measure: ProbedMeasure, host: &Host) -> Result<Plan, RunFailure> {
+fn short_plan(workload: &Path, measure: ProbedMeasure, blocks: u32, host: &Host) -> Result<Plan, RunFailure> {
     let request = PlanRequest {
         command: ["showdown", "doctor", "--precision"].map(str::to_owned).to_vec(),
         variants: vec!["known".to_owned(); 2],
         workload: Some(workload.display().to_string()),
         measure: measure.request(),
         length: Some(RunLength::Quick),
-        blocks: Some(BLOCKS),
+        blocks: Some(blocks),
         spare_blocks: Some(0),
         ..PlanRequest::default()
     };
@@ -198,7 +200,7 @@ impl MeasurePrecision {
 fn in_a_minute(measured: &RatioEstimate, took: Duration) -> Option<f64> {
     let blocks = measured.blocks as usize;
     let width = IntervalWidth::of_scatter(measured.log_sd, blocks, Confidence::P95)?;
-    let each = took.div_f64(f64::from(BLOCKS)).max(Duration::from_millis(1));
+    let each = took.div_f64(f64::from(measured.blocks.max(1))).max(Duration::from_millis(1));
     let of_a_minute = (TOLD_FOR.as_nanos() / each.as_nanos()).max(2) as usize;
     Some(width.expected(of_a_minute, Confidence::P95)?.exp_m1())
 }
@@ -227,4 +229,42 @@ fn mean_share(trials: &[Trial], gate: &str) -> Option<f64> {
     let gates = trials.iter().flat_map(|trial| &trial.gates).filter(|found| found.id == gate);
     let shares: Vec<f64> = gates.filter_map(|gate| gate.share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::model::IntervalMethod;
+
+    use super::*;
+
+    #[test]
+    fn a_minute_of_such_blocks_is_more_precise_than_the_seven_that_were_measured() {
+        let measured = RatioEstimate {
+            ratio: 1.0,
+            low: 0.98,
+            high: 1.02,
+            blocks: PRECISION_BLOCKS,
+            confidence: 0.95,
+            method: IntervalMethod::SignedRank,
+            log_sd: 0.02,
+        };
+        // 30 blocks of 2 s: Student's t of 29 degrees of freedom is 2.045.
+        let half_width = in_a_minute(&measured, Duration::from_secs(14)).expect("a width");
+        assert!((half_width - 2.045 * 0.02 / 30_f64.sqrt()).abs() < 1e-4, "{half_width}");
+        let none = RatioEstimate { blocks: 1, ..measured };
+        assert_eq!(in_a_minute(&none, Duration::from_secs(14)), None);
+    }
+
+    #[test]
+    fn the_workload_starts_this_program_whatever_its_path_has() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let program = Path::new(r#"/opt/a "b" \c/showdown"#);
+        let workload: toml::Table = fs::read_to_string(known_workload(program, dir.path())?)?.parse()?;
+        let server = &workload["server"]["known"];
+        for command in ["start", "version"] {
+            assert_eq!(server[command][0].as_str(), program.to_str(), "{command}");
+        }
+        assert_eq!(server["start"][1].as_str(), Some("__known-server"));
+        Ok(())
+    }
 }

@@ -8,7 +8,7 @@ import { gateRows } from "../derive/gates";
 import { hasBound } from "../derive/bound";
 import { reasons, type Reason } from "../derive/reasons";
 import { hasTimeline } from "../derive/timeline";
-import type { Gate, Report, Trial } from "../model";
+import type { Gate, Refusal, Report, Trial } from "../model";
 import { terms } from "../terms";
 import { nothing, type Section } from "./section";
 
@@ -34,6 +34,7 @@ export function validitySection(report: Report): Section {
       bad > 0 ? el("ul", { class: "failures" }, ...reasons(report.trials).map(failure)) : null,
       rows.length > 0 ? matrix(report.trials, rows) : nothing("No trial recorded a gate."),
       rows.length > 0 ? el("details", {}, el("summary", {}, "Thresholds and measured values of each gate"), details(rows)) : null,
+      refusals(report.verdict?.refusals ?? []),
       counts(report.trials),
       source("trials/*/trial.json"),
     ],
@@ -92,6 +93,19 @@ function details(rows: ReturnType<typeof gateRows>): HTMLElement {
       return [id, count("passed"), count("failed"), count("noted"), count("not_applicable"), last?.threshold ?? "", [last?.measured, last?.message].filter(Boolean).join(": ")];
     }),
   );
+}
+
+const REFUSED: Record<Refusal["when"], string> = {
+  always: "refused",
+  unless_disturbed: "refused, unless other programs or the hypervisor disturb the machine",
+  never: "noted: it meets all servers of the block alike, and the interval has the scatter",
+};
+
+/** What is still refused in this run, and what is only noted. */
+function refusals(rows: readonly Refusal[]): Child {
+  if (rows.length === 0) return null;
+  const cells = rows.map(({ gate, limit, why, when }) => [gate, limit, REFUSED[when] ?? when, why]);
+  return el("details", {}, el("summary", {}, "What is refused, and why"), table("What is refused, and why", ["Gate", "What exceeds it", "In this run", "Why such a trial does not count"], cells));
 }
 
 function counts(trials: readonly Trial[]): Child {

@@ -351,6 +351,23 @@ test("a verdict that is a bound says which trials it uses besides, and a closed 
   });
 });
 
+test("what is refused in this run, and what is only noted, is a table below the gates", async () => {
+  const report = fixture("comparison");
+  if (report.verdict) {
+    report.verdict.refusals = [
+      { gate: "client", limit: "a rule of the client is broken", why: "a saturated client measures itself", when: "always" },
+      { gate: "others", limit: "other programs use more than 2 % of the CPUs", why: "a server alone meets them", when: "never" },
+    ];
+  }
+  await check(report, async (page) => {
+    const details = page.locator("#validity details", { hasText: "What is refused, and why" });
+    await details.locator("summary").click();
+    const rows = (await details.locator("tbody tr").allInnerTexts()).map((row) => row.replace(/\s+/g, " "));
+    assert.match(rows[0] ?? "", /^client .* refused /);
+    assert.match(rows[1] ?? "", /^others .* noted: it meets all servers of the block alike/);
+  });
+});
+
 test("two modes have a notice, and each comparison has its band", async () => {
   await check(modes(), async (page) => {
     assert.match(await page.locator("#trials .notice").innerText(), /apache has 2 modes/);

@@ -205,6 +205,7 @@ fn verdict(trials: &[Trial], reached_unix_ms: u64) -> Verdict {
         fairness: facts::differences(),
         caveats: common::caveats(),
         method: Vec::new(),
+        refusals: Vec::new(),
     }
 }
 

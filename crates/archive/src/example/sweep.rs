@@ -145,5 +145,6 @@ fn verdict(trials: &[Trial], connections: &[i64], reached_unix_ms: u64) -> Verdi
         fairness: Vec::new(),
         caveats: common::caveats(),
         method: Vec::new(),
+        refusals: Vec::new(),
     }
 }

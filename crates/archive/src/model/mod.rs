@@ -65,9 +65,9 @@ pub use stats::times::Times;
 pub use trial::{
     CarriedLoad, ClientHealth, CountCheck, CpuTimePerOperation, Gate, GateOutcome, Handshakes, InstanceLoads,
     LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, OutsideOperation, PhaseKind,
-    PhaseSlices, PowerLevel, ResourceUse, SaturatedResource, ServerUsage, SpentBound, SpentBudget,
-    SweepPoint, Tick, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns,
-    UserWalk, WalkedOperation, WarmUpOutcome,
+    PhaseSlices, PowerLevel, Refusal, RefusedWhen, ResourceUse, SaturatedResource, ServerUsage, SpentBound,
+    SpentBudget, SweepPoint, Tick, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus,
+    TrialTurns, UserWalk, WalkedOperation, WarmUpOutcome,
 };
 pub use tuning::{
     BeforeAfter, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,

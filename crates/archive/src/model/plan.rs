@@ -219,6 +219,9 @@ pub enum LookSpending {
     Late,
     /// Most at the first look, after Kim and `DeMets`: for a run that goes on only where that look settles nothing.
     Early,
+    /// As much at the first look as an early one, and the rest at the later ones: for a run that goes on for longer, because other
+    /// programs or the hypervisor disturb it.
+    Prolonged,
 }
 
 impl LookSpending {

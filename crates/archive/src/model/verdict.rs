@@ -2,7 +2,7 @@
 
 use super::{
     Caveat, ComparisonVerdict, ConfidenceInterval, Difference, MethodError, NeighbourEffect, OddStarts,
-    QuantileCurve, RatioDrift, RatioEstimate, RatioOfMeans, Scalability, SweepPoint, UserWalk,
+    QuantileCurve, RatioDrift, RatioEstimate, RatioOfMeans, Refusal, Scalability, SweepPoint, UserWalk,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -54,6 +54,9 @@ pub struct Verdict {
     /// Errors of the method that have a measured bound and apply to this run. They are in no interval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub method: Vec<MethodError>,
+    /// What makes trials of this run invalid, and why; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Refusal>,
 }
 
 /// Two variants and the verdict on their ratio.

@@ -25,7 +25,7 @@ const MAX_CLOCK_STEP_MS: f64 = 10.0;
 /// small steps have shown 20 to 40 ms in 10 s.
 const MAX_CLOCK_DRIFT: f64 = 0.005;
 /// Largest relative difference between the lowest and the highest frequency of a CPU.
-const MAX_FREQUENCY_SPREAD: f64 = 0.05;
+pub const MAX_FREQUENCY_SPREAD: f64 = 0.05;
 
 /// CPU time that the hypervisor took.
 pub fn steal(machine: &WatchedMachine<'_>) -> Gate {

@@ -7,9 +7,9 @@ use super::input::{DirectionUse, NetworkUse, gate, not_applicable, percent};
 /// Id of the gate [`network`].
 pub const NETWORK: &str = "network";
 /// Largest share of what the network carries that a trial may use. TCP in bursts gets less than a steady stream does.
-const MAX_USE: f64 = 0.9;
+pub const MAX_USE: f64 = 0.9;
 /// Largest share of segments that may be sent again. On a healthy network of one site it is a thousandth of that.
-const MAX_RETRANSMITS: f64 = 0.01;
+pub const MAX_RETRANSMITS: f64 = 0.01;
 
 /// Whether the network was the limit: of its worst path, in the direction that was fuller.
 pub fn network(paths: &[NetworkUse]) -> Gate {

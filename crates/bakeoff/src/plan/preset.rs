@@ -3,7 +3,7 @@
 //! | | quick | default | thorough |
 //! |---|---|---|---|
 //! | for two variants | about a minute | about five | about an hour |
-//! | blocks | 7, and as many more where they settle nothing | 20 | 40 |
+//! | blocks | 7, and as many more where they settle nothing; 21 more where other programs disturb them | 20 | 40 |
 //! | operations that are timed, where one takes minutes | 1 | 1 | 2 |
 //!
 //! - The signed-rank interval exists from six blocks on at 95 %, where it is the whole range of their ratios. From seven on it is

@@ -36,6 +36,10 @@ pub enum Event {
         blocks: u32,
         /// Number of trials by then.
         trials: u32,
+        /// About how long that takes, seconds; none where too few blocks tell.
+        left_s: Option<f64>,
+        /// What disturbs the run, which is why it goes on for longer than others; none where nothing does.
+        company: Option<String>,
     },
     /// A spare block is added to replace invalid trials.
     BlockAdded {
@@ -79,6 +83,8 @@ pub enum Event {
         elapsed_s: f64,
         /// The half-width that the run aims for; none if it has no such aim.
         within: Option<f64>,
+        /// What other programs and the hypervisor took so far, in words; none where they kept the limits.
+        company: Option<String>,
         /// The half-width that is to be expected at the look that reaches the aim, or else at the end of the run; none where
         /// too few blocks tell.
         expected_half_width: Option<f64>,

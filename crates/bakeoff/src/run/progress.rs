@@ -1,5 +1,6 @@
 //! A run under way: its trials in order, each written to the run directory as soon as it has ended, and the verdict. What it
-//! tells about its length and precision is in [`events`], and what its first block decides in [`restart`].
+//! tells about its length and precision is in [`events`], what its first block decides in [`restart`], and whether it goes on for longer in
+//! [`prolonged`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -30,6 +31,7 @@ use crate::verdict::interim_looks;
 use crate::warm_up_loop::next_loop;
 
 mod events;
+mod prolonged;
 mod restart;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
@@ -144,7 +146,9 @@ impl<'a> RunProgress<'a> {
                 if self.is_settled(look) {
                     return Ok(RunEnd::Settled { look });
                 }
-                self.tell_going_on(observe);
+                let dir = self.writer.dir().to_owned();
+                self.prolong_if_disturbed().map_err(|source| RunPlanError::CutOff { dir, source })?;
+                self.tell_going_on(look, observe);
             }
             if block > self.expected_blocks() {
                 let trials = (self.so_far.kept.all().len() + due.len()) as u32;

@@ -10,11 +10,13 @@ use archive::model::{
 };
 
 use crate::cpu_rate;
+use crate::gates::OTHERS;
 use crate::run::error::RunPlanError;
 use crate::run::event::{Event, Observer};
 use crate::run::first_block::tests::{client_gate, closed_loop};
 use crate::run::lab::{Lab, TrialSlot};
 use crate::trial::{FinishedTrial, blank};
+use crate::verdict::company::tests::gate_of_share;
 use crate::verdict::measure_names::wording;
 
 /// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
@@ -32,6 +34,8 @@ pub struct ScriptedLab {
     pub limited: Vec<usize>,
     /// The variant and point whose server works while it is not loaded: in the first block, the lab finds that out.
     pub restless: Option<usize>,
+    /// What other programs use of the CPUs, 0 to 1: more than the limit.
+    pub others: Option<f64>,
     /// Why its servers run one at a time; none while they do not.
     pub one_at_a_time: Option<String>,
     /// Throughput of the closed loop of each variant, operations a second.
@@ -83,6 +87,7 @@ impl ScriptedLab {
             full_at: None,
             limited: Vec::new(),
             restless: None,
+            others: None,
             one_at_a_time: None,
             closed_loops: [60_000.0; 3],
         }
@@ -118,7 +123,7 @@ impl ScriptedLab {
         }
         let trial = Trial {
             status,
-            gates: (status == TrialStatus::Invalid).then(gate).into_iter().collect(),
+            gates: (status == TrialStatus::Invalid).then(gate).into_iter().chain(self.company()).collect(),
             phases: vec![closed_loop(closed_loop_per_s, if is_limited { 0.95 } else { 0.5 })],
             measured: Some(MeasuredValue {
                 metric: wording.what,
@@ -135,6 +140,10 @@ impl ScriptedLab {
             ..blank(plan, scheduled, variant_point)
         };
         FinishedTrial { trial, response_time: None, facts: None }
+    }
+
+    fn company(&self) -> Option<Gate> {
+        Some(gate_of_share(OTHERS, GateOutcome::Noted, self.others?))
     }
 
     fn turns(&self, together: &[u32]) -> TrialTurns {

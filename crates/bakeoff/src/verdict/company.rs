@@ -3,13 +3,19 @@
 
 pub mod stolen_time;
 
-use archive::model::{Gate, Trial, TrialStatus};
+use archive::model::{Gate, Plan, Trial, TrialStatus, TrialTurns};
 
 use crate::gates::{OTHERS, STEAL, taken_share};
+use crate::machines::shared_kernel::have_one_host;
 
 /// The largest share of its CPUs, 0 to 1, that was taken from a trial; none where the limits were kept.
 pub fn taken(trial: &Trial) -> Option<f64> {
     trial.gates.iter().filter_map(taken_share).max_by(f64::total_cmp)
+}
+
+/// Whether the servers of a block met what disturbed the machine alike: they were loaded in turns on one machine.
+pub fn met_alike<'t>(plan: &Plan, mut trials: impl Iterator<Item = &'t Trial>) -> bool {
+    have_one_host(plan) && trials.any(|trial| matches!(trial.turns, Some(TrialTurns::InTurns { .. })))
 }
 
 /// `other programs used 45 % of the CPUs`: the mean over these trials; none where they kept the limits.

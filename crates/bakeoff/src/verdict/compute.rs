@@ -12,6 +12,7 @@ use stats::confidence::Confidence;
 use stats::describe::Sample;
 use stats::modes::{self, Modes};
 
+use crate::gates;
 use crate::machines::text::{machine_text, on_machine};
 use crate::plan::variant_point::VariantPoint;
 use crate::verdict::caveats::caveats;
@@ -63,6 +64,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         fairness: fairness::differences(plan, input.facts),
         caveats: caveats(plan, input.facts, input.trials),
         method: method_errors(plan, input.facts),
+        refusals: gates::refusals(company::met_alike(plan, input.trials.all())),
     }
 }
 

@@ -33,6 +33,10 @@ const LEAST_SPENT: f64 = 1e-9;
 /// which four of the 128 outcomes of their coins reach by chance (decision 0002).
 const EARLY: Spending = Spending::Power(2.0 / 3.0);
 
+/// What the looks of a prolonged run spend, which has twice the blocks: at the first of them, a quarter of the blocks, as much as [`EARLY`]
+/// at half of them. So a run is prolonged after that look, and nothing of it changes.
+const PROLONGED: Spending = Spending::Power(1.0 / 3.0);
+
 /// The looks of a comparison of this many blocks before the last one, and what they spend. A short comparison has none.
 pub fn planned(kind: RunKind, blocks: u32) -> (Vec<u32>, LookSpending) {
     let looks = match kind {
@@ -57,6 +61,20 @@ pub fn early(fewest: u32, variants: usize) -> u32 {
         })
     };
     (fewest..MOST_BLOCKS).find(has_ranks).unwrap_or(fewest)
+}
+
+/// The plan of a run that goes on for longer than its early look and as many blocks again, with a look after each as many blocks as the
+/// first has. None where it is prolonged already, or an interruption has spent a part of the 5 % by the old plan.
+pub fn prolonged(plan: &Plan) -> Option<Plan> {
+    let (LookSpending::Early, [first]) = (plan.spending, plan.looks.as_slice()) else { return None };
+    let blocks = (2 * plan.blocks).min(MOST_BLOCKS);
+    let is_whole = plan.blocks == 2 * first && blocks == 2 * plan.blocks && plan.interrupted_looks.is_empty();
+    is_whole.then(|| Plan {
+        blocks,
+        looks: (1..4).map(|times| times * first).collect(),
+        spending: LookSpending::Prolonged,
+        ..plan.clone()
+    })
 }
 
 /// The fewest complete blocks at which a run of this many may look.
@@ -100,6 +118,7 @@ fn spending_looks(plan: &Plan) -> Vec<(u32, SpendingLook)> {
     let planned = match plan.spending {
         LookSpending::Late => Spending::OBrienFleming,
         LookSpending::Early => EARLY,
+        LookSpending::Prolonged => PROLONGED,
     };
     let of_interruption = |look: &&u32| **look < plan.blocks && !plan.looks.contains(*look);
     let interrupted = plan.interrupted_looks.iter().filter(of_interruption);
@@ -222,8 +241,14 @@ pub fn is_settled(plan: &Plan, comparisons: &[Comparison]) -> bool {
 fn rules_out(spending: LookSpending) -> f64 {
     match spending {
         LookSpending::Late => 0.01,
-        LookSpending::Early => 0.05,
+        LookSpending::Early | LookSpending::Prolonged => 0.05,
     }
+}
+
+/// The half-width with which a run ends: that of its plan; of a prolonged one what settles any question.
+pub fn aim(plan: &Plan) -> Option<f64> {
+    let of_prolonged = || (plan.spending == LookSpending::Prolonged).then(|| rules_out(plan.spending));
+    plan.within.or_else(of_prolonged)
 }
 
 /// Half the width of the interval of a ratio, as a share of the ratio.
@@ -300,7 +325,9 @@ mod tests {
                         let is_early = |look: &u32| f64::from(*look) < EARLIEST * f64::from(blocks);
                         assert!(!looks.iter().any(is_early) && looks.len() <= 16, "{blocks}: {looks:?}");
                         check_levels(&plan_with(blocks, looks, spending));
-                        check_levels(&plan_with(2 * blocks, vec![blocks], LookSpending::Early));
+                        let early = plan_with(2 * blocks, vec![blocks], LookSpending::Early);
+                        check_levels(&early);
+                        prolonged(&early).iter().for_each(check_levels);
                     }
                 });
             }
@@ -342,6 +369,22 @@ mod tests {
             ))),
             [3, 3, 3, 4, 20]
         );
+    }
+
+    #[test]
+    fn the_first_look_of_a_prolonged_run_is_the_one_that_it_has_taken() {
+        let quick = plan_with(14, vec![7], LookSpending::Early);
+        let longer = prolonged(&quick).expect("a longer plan");
+        assert_eq!((longer.blocks, longer.looks.as_slice()), (28, &[7, 14, 21][..]));
+        let alpha = |plan: &Plan| confidence_at_look(plan, 7).expect("a level").alpha();
+        assert!((alpha(&longer) - alpha(&quick)).abs() < 1e-9);
+        let end = confidence_at_end(&longer).alpha();
+        assert!((0.005..0.02).contains(&end), "the end has a level, too: {end}");
+        assert_eq!((aim(&quick), aim(&longer)), (None, Some(0.05)));
+        assert_eq!(prolonged(&longer), None, "once");
+        let interrupted = Plan { interrupted_looks: vec![5], ..quick };
+        assert_eq!(prolonged(&interrupted), None);
+        assert_eq!(prolonged(&plan_with(20, vec![8, 12, 16], LookSpending::Late)), None);
     }
 
     /// Whether a comparison that rules out so much has settled a run with this plan.

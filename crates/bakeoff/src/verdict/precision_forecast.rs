@@ -68,11 +68,16 @@ impl PrecisionForecast {
         }
         let looks = plan.looks.iter().copied().filter(|look| *look > complete);
         let mut at_looks = looks.filter_map(|look| self.at(look, self.level(plan, Some(look))?));
-        let is_reached = |at: &ExpectedPrecision| match plan.within {
+        let is_reached = |at: &ExpectedPrecision| match interim_looks::aim(plan) {
             Some(aim) => at.half_width <= aim,
             None => plan.spending == LookSpending::Early,
         };
         at_looks.find(is_reached).or_else(|| self.at(plan.blocks, self.level(plan, None)?))
+    }
+
+    /// About how long it takes until there are so many complete blocks.
+    pub fn time_until(&self, blocks: u32) -> Duration {
+        self.block * blocks.saturating_sub(self.width.blocks as u32)
     }
 
     /// When a half-width is to be expected, at the present level. None where no run has so many blocks, or the interval is that of
@@ -96,8 +101,7 @@ impl PrecisionForecast {
 
     fn at(&self, blocks: u32, confidence: Confidence) -> Option<ExpectedPrecision> {
         let half_width = self.width.expected(blocks as usize, confidence)?.exp_m1();
-        let more = blocks.saturating_sub(self.width.blocks as u32);
-        Some(ExpectedPrecision { half_width, blocks, left: self.block * more })
+        Some(ExpectedPrecision { half_width, blocks, left: self.time_until(blocks) })
     }
 }
 

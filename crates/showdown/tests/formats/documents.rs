@@ -8,11 +8,11 @@ use archive::model::{
     FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
     IntervalMethod, KnobValue, LeftOutRun, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect,
     Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, OutsideOperation, PairOverSessions,
-    PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, ResourceUse, Resumption,
-    SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate, SessionRun, Sessions,
-    SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial,
-    TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason,
-    UserWalk, VariantFacts, VariantSummary, Verdict, WalkedOperation, WarmUpOutcome,
+    PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, Refusal, RefusedWhen,
+    ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate,
+    SessionRun, Sessions, SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint,
+    Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue,
+    UnsteadyReason, UserWalk, VariantFacts, VariantSummary, Verdict, WalkedOperation, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -341,6 +341,9 @@ pub fn verdict() -> Verdict {
             .to_vec(),
         caveats: vec![Caveat { id: text(), text: text() }],
         method: vec![MethodError { source: text(), within: 0.04 }],
+        refusals: [RefusedWhen::Always, RefusedWhen::UnlessDisturbed, RefusedWhen::Never]
+            .map(|when| Refusal { gate: text(), limit: text(), why: text(), when })
+            .to_vec(),
     }
 }
 
@@ -448,7 +451,7 @@ pub fn events() -> Vec<Event> {
         Event::KernelSettingRestored { setting: text(), value: text() },
         Event::KernelSettingNotRestored { problem: text() },
         Event::RunBegins { run: text(), dir: text(), trials: 12, kept: 4 },
-        Event::GoesOn { blocks: 14, trials: 28 },
+        Event::GoesOn { blocks: 14, trials: 28, left_s: Some(60.5), company: Some(text()) },
         Event::BlockAdded { block: 7, trials: 14 },
         Event::TrialBegins { number: 1, block: 1, name: text() },
         Event::NetworkNotMeasured { between: text(), why: text() },
@@ -460,6 +463,7 @@ pub fn events() -> Vec<Event> {
             half_width: 0.041,
             elapsed_s: 70.5,
             within: Some(0.02),
+            company: Some(text()),
             expected_half_width: Some(0.019),
             left_s: Some(240.0),
         },

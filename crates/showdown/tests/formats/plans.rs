@@ -27,7 +27,10 @@ pub fn plans() -> Vec<Plan> {
             RunLength::Quick,
         ),
     ];
-    measures.map(|(measure, kind, length)| plan(measure, kind, length)).to_vec()
+    let prolonged = plan(Measure::MaxThroughput, RunKind::Compare, RunLength::Quick);
+    let prolonged = Plan { spending: LookSpending::Prolonged, ..prolonged };
+    let of_measures = measures.map(|(measure, kind, length)| plan(measure, kind, length));
+    of_measures.into_iter().chain([prolonged]).collect()
 }
 
 fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {

@@ -33,3 +33,39 @@ pub enum GateOutcome {
     /// The gate cannot be checked here, such as the frequency of a virtual CPU; the message has the reason.
     NotApplicable,
 }
+
+/// What a gate refuses in this run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The gate.
+    pub gate: String,
+    /// What exceeds its limit.
+    pub limit: String,
+    /// Why a trial with that does not count.
+    pub why: String,
+    /// Whether it does so in this run.
+    pub when: RefusedWhen,
+}
+
+/// Whether a gate refuses trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusedWhen {
+    /// Beyond its limit a trial does not count.
+    Always,
+    /// A trial counts where other programs or the hypervisor disturb the machine, whose doing it may be.
+    UnlessDisturbed,
+    /// It is noted, and the trial counts: it meets all servers of the block alike.
+    Never,
+}
+
+impl RefusedWhen {
+    /// As a table has it.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Always => "refused",
+            Self::UnlessDisturbed => "refused, unless other programs or the hypervisor disturb the machine",
+            Self::Never => "noted: it meets all servers of the block alike, and the interval has the scatter",
+        }
+    }
+}

@@ -22,7 +22,7 @@ use crate::model::{KnobValue, SteadyState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use gate::{Gate, GateOutcome};
+pub use gate::{Gate, GateOutcome, Refusal, RefusedWhen};
 pub use neighbours::{CarriedLoad, InstanceLoads, NeighbourEffect, Neighbours};
 pub use phase::{
     ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, SpentBound, SpentBudget, TrialPhase,

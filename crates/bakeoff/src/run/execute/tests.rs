@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use archive::model::{Comparison, ComparisonSide, ComparisonVerdict, Plan, RunKind, TrialStatus};
+use archive::model::{
+    Comparison, ComparisonSide, ComparisonVerdict, LookSpending, Plan, RunKind, TrialStatus,
+};
 
 use super::{resume_blocks, run_blocks};
 use crate::run::error::RunPlanError;
@@ -90,14 +92,44 @@ fn a_run_goes_on_where_its_early_look_settles_nothing() {
         let blocks = format!("blocks = 14\nlooks = [7]\nspending = \"early\"\n{extra}");
         run_scripted_plan(&PLAN.replace("blocks = 4", &blocks).parse().expect("a plan"), [])
     };
-    let goes_on = Event::GoesOn { blocks: 14, trials: 28 };
+    let goes_on = |event: &Event| match event {
+        Event::GoesOn { blocks, trials, company, .. } => Some((*blocks, *trials, company.clone())),
+        _ => None,
+    };
     let (settled, events) = run("");
     assert_eq!((trials(&events), settled.verdict.settled_after_blocks), (7 * 2, Some(7)));
-    assert!(matches!(events[0], Event::RunBegins { trials: 14, .. }) && !events.contains(&goes_on));
+    assert!(
+        matches!(events[0], Event::RunBegins { trials: 14, .. }) && events.iter().find_map(goes_on).is_none()
+    );
     let (finished, events) = run("within = 1e-9");
     assert_eq!((trials(&events), finished.verdict.settled_after_blocks), (14 * 2, None));
-    assert_eq!(events.iter().filter(|event| **event == goes_on).count(), 1);
+    assert_eq!(events.iter().filter_map(goes_on).collect::<Vec<_>>(), [(14, 28, None)]);
     assert!(!events.iter().any(|event| matches!(event, Event::BlockAdded { .. })), "no trial is replaced");
+}
+
+#[test]
+fn a_disturbed_run_goes_on_for_longer_and_its_plan_says_so() {
+    let early = "blocks = 14\nlooks = [7]\nspending = \"early\"\nwithin = 1e-9";
+    let plan: Plan = PLAN.replace("blocks = 4", early).parse().expect("a plan");
+    let (runs, never) = (tempfile::tempdir().expect("a directory"), AtomicBool::new(false));
+    let mut lab = ScriptedLab { others: Some(0.45), ..ScriptedLab::new([]) };
+    let mut events = Vec::new();
+    let finished = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |event| events.push(event));
+    let finished = finished.expect("a run");
+    let others = Some("other programs used 45 % of the CPUs".to_owned());
+    let told: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::GoesOn { blocks, trials, company, .. } => Some((*blocks, *trials, company.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [(28, 56, others.clone())], "once, after the look with which most runs end");
+    assert_eq!((trials(&events), finished.verdict.settled_after_blocks), (28 * 2, None));
+    let is_beside = |event: &&Event| matches!(event, Event::Precision { company, .. } if *company == others);
+    assert!(events.iter().any(|event| is_beside(&event)), "and progress says what disturbs it");
+    let plan = archive::Run::open(&finished.dir).expect("a run directory").plan.expect("a plan");
+    assert_eq!((plan.blocks, plan.looks, plan.spending), (28, vec![7, 14, 21], LookSpending::Prolonged));
 }
 
 #[test]

@@ -21,10 +21,18 @@ impl RunProgress<'_> {
         blocks * self.variant_points.len() as u32
     }
 
-    /// Tells that the run goes on after a look with which it was expected to end.
-    pub(super) fn tell_going_on(&self, observe: &mut Observer<'_>) {
-        if self.plan.spending == LookSpending::Early {
-            observe(Event::GoesOn { blocks: self.plan.blocks, trials: self.trials_of(self.plan.blocks) });
+    /// Tells that the run goes on after the look with which it was expected to end.
+    pub(super) fn tell_going_on(&self, look: u32, observe: &mut Observer<'_>) {
+        let blocks = self.plan.blocks;
+        let company = match self.plan.spending {
+            LookSpending::Late => return,
+            LookSpending::Early => None,
+            LookSpending::Prolonged => self.company(),
+        };
+        if self.plan.looks.first() == Some(&look) {
+            let left = self.forecast().map(|forecast| forecast.time_until(blocks));
+            let (trials, left_s) = (self.trials_of(blocks), left.map(|left| left.as_secs_f64()));
+            observe(Event::GoesOn { blocks, trials, left_s, company });
         }
     }
 
@@ -51,7 +59,8 @@ impl RunProgress<'_> {
             observe(Event::Precision {
                 half_width: forecast.half_width(),
                 elapsed_s: self.begun.elapsed().as_secs_f64(),
-                within: self.plan.within,
+                within: interim_looks::aim(&self.plan),
+                company: self.company(),
                 expected_half_width: expected.map(|expected| expected.half_width),
                 left_s: expected.map(|expected| expected.left.as_secs_f64()),
             });

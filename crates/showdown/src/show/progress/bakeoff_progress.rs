@@ -64,11 +64,10 @@ impl BakeoffProgress {
                 self.bar.set_length(u64::from(*trials));
                 self.bar.println(format!("      block {block} is added to replace invalid trials"));
             }
-            Event::GoesOn { blocks, trials } => {
+            Event::GoesOn { blocks, trials, left_s, company } => {
                 self.trials = *trials;
                 self.bar.set_length(u64::from(*trials));
-                self.bar
-                    .println(format!("      not settled yet: the run goes on, to at most {blocks} blocks"));
+                self.bar.println(format!("      {}", goes_on(*blocks, *left_s, company.as_deref())));
             }
             Event::TrialBegins { number, name, block } => {
                 self.block = *block;
@@ -82,9 +81,9 @@ impl BakeoffProgress {
                 // The time of the trials that are gone says nothing of the others.
                 self.bar.reset_elapsed();
             }
-            Event::Precision { half_width, elapsed_s, within, expected_half_width, left_s } => {
+            Event::Precision { half_width, elapsed_s, within, company, expected_half_width, left_s } => {
                 let expected = expected_half_width.zip(*left_s);
-                let line = precision(*half_width, *elapsed_s, *within, expected);
+                let line = precision((*half_width, *elapsed_s), company.as_deref(), *within, expected);
                 self.bar.println(format!("      {line}"));
             }
             Event::Doing { what } | Event::Said { what } => {
@@ -194,10 +193,24 @@ fn noted(event: &Event) -> Option<String> {
     }
 }
 
-/// How precise a run is by now, and what is to be expected of it: a half-width, and the seconds until then.
-fn precision(half_width: f64, elapsed_s: f64, within: Option<f64>, expected: Option<(f64, f64)>) -> String {
+/// That a run goes on after the look with which most end: to how many blocks, for how long, and what disturbs it.
+fn goes_on(blocks: u32, left_s: Option<f64>, company: Option<&str>) -> String {
+    let why = company.map_or_else(String::new, |company| format!(", and {company}"));
+    let time = left_s.map_or_else(String::new, |left_s| format!(", about {}", about(left_s)));
+    format!("not settled yet{why}: the run goes on, to at most {blocks} blocks{time}")
+}
+
+/// How precise a run is by now, with the seconds since its begin, what disturbs it, and what is to be expected of it: a half-width, and
+/// the seconds until then.
+fn precision(
+    (half_width, elapsed_s): (f64, f64),
+    company: Option<&str>,
+    within: Option<f64>,
+    expected: Option<(f64, f64)>,
+) -> String {
     let elapsed = humantime::format_duration(Duration::from_secs(elapsed_s as u64));
-    let now = format!("{} after {elapsed}", give_or_take(half_width));
+    let beside = company.map_or_else(String::new, |company| format!("; {company}"));
+    let now = format!("{} after {elapsed}{beside}", give_or_take(half_width));
     match (expected, within) {
         (None, _) => now,
         (Some((half_width, left_s)), Some(within)) if half_width <= within => {
@@ -221,19 +234,29 @@ mod tests {
 
     #[test]
     fn the_precision_by_now_is_followed_by_what_is_to_be_expected() {
-        assert_eq!(precision(0.0412, 70.2, None, None), "±4.1 % after 1m 10s");
+        assert_eq!(precision((0.0412, 70.2), None, None, None), "±4.1 % after 1m 10s");
         assert_eq!(
-            precision(0.0412, 70.2, Some(0.02), Some((0.0193, 236.0))),
+            precision((0.0412, 70.2), None, Some(0.02), Some((0.0193, 236.0))),
             "±4.1 % after 1m 10s; ±2 % in about 4 minutes"
         );
         assert_eq!(
-            precision(0.0412, 70.2, Some(0.02), Some((0.024, 236.0))),
+            precision((0.0412, 70.2), None, Some(0.02), Some((0.024, 236.0))),
             "±4.1 % after 1m 10s; ±2.4 % at the end in about 4 minutes, not ±2 %"
         );
         assert_eq!(
-            precision(0.0412, 70.2, None, Some((0.024, 48.0))),
+            precision((0.0412, 70.2), None, None, Some((0.024, 48.0))),
             "±4.1 % after 1m 10s; ±2.4 % at the end in about 50 seconds"
         );
+        let others = Some("other programs used 45 % of the CPUs");
+        assert_eq!(
+            precision((0.09, 70.2), others, Some(0.05), Some((0.048, 118.0))),
+            "±9 % after 1m 10s; other programs used 45 % of the CPUs; ±5 % in about 2 minutes"
+        );
+        assert_eq!(
+            goes_on(28, Some(236.0), others),
+            "not settled yet, and other programs used 45 % of the CPUs: the run goes on, to at most 28 blocks, about 4 minutes"
+        );
+        assert_eq!(goes_on(14, None, None), "not settled yet: the run goes on, to at most 14 blocks");
         let missed =
             Event::AimMissed { within: 0.02, half_width: 0.031, blocks: Some(44), longer_s: Some(400.0) };
         assert_eq!(

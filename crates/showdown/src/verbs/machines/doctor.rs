@@ -7,7 +7,7 @@ use anyhow::Context;
 use bakeoff::event::Event;
 use host::Host;
 use host::doctor::{HostFinding, Severity, examine};
-use runs::PrecisionNow;
+use runs::{PRECISION_BLOCKS, PrecisionNow};
 use serde::Serialize;
 
 use crate::answer::execute::why_not;
@@ -33,6 +33,10 @@ pub struct DoctorArgs {
     /// Compare a server with itself for half a minute, and say how precise a comparison is on this host now
     #[arg(long)]
     pub precision: bool,
+
+    /// Measure it in this many blocks
+    #[arg(long, hide = true, default_value_t = PRECISION_BLOCKS)]
+    pub blocks: u32,
 
     /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text")]
@@ -61,7 +65,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<CommandStatus> {
         .map(|finding| DoctorFinding { finding, precision: None })
         .collect();
     if args.precision {
-        let now = precision(args.progress)?;
+        let now = precision(args.blocks, args.progress)?;
         findings.push(DoctorFinding { finding: show::precision::finding(&now), precision: Some(now) });
     }
     args.format.print(&findings, || text(&findings))?;
@@ -69,15 +73,15 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<CommandStatus> {
 }
 
 /// Measures the precision, with its progress.
-fn precision(progress: ProgressOption) -> anyhow::Result<PrecisionNow> {
+fn precision(blocks: u32, progress: ProgressOption) -> anyhow::Result<PrecisionNow> {
     let context = interrupt::context()?;
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mode = progress.mode();
     let progress = mode.bar();
     progress.set_style(bar::style("{spinner} {pos}/{len} comparing a server with itself ({elapsed})"));
-    progress.set_length(u64::from(runs::trials()));
+    progress.set_length(u64::from(runs::precision_trials(blocks)));
     progress.enable_steady_tick(Duration::from_millis(200));
-    let now = runs::precision_now(&program, &Host::local(), &context, &mut |event| {
+    let now = runs::precision_now(&program, blocks, &context, &mut |event| {
         mode.print_json(&event);
         if matches!(event, Event::TrialEnds { .. }) {
             progress.inc(1);

@@ -236,7 +236,8 @@ fn the_doctor_prints_its_findings() {
 #[test]
 fn the_doctor_says_how_precise_a_comparison_is_now_and_leaves_nothing_behind() {
     let home = TestHome::new();
-    let output = home.run(&["doctor", "--precision", "--format", "json", "--progress", "json"]);
+    let output =
+        home.run(&["doctor", "--precision", "--blocks", "3", "--format", "json", "--progress", "json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let findings: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let findings = findings.as_array().expect("a list");

@@ -1,0 +1,31 @@
+//! A quick run that is disturbed goes on for longer where its first look settles nothing. Whether it does follows from what was taken from its
+//! CPUs, and never from what was measured.
+
+use archive::ArchiveError;
+use archive::model::{Trial, TrialStatus};
+
+use super::RunProgress;
+use crate::verdict::company;
+use crate::verdict::interim_looks;
+
+impl RunProgress<'_> {
+    /// Lets the run go on for longer, if other programs or the hypervisor disturb it. A run that is resumed has it in its plan.
+    pub(super) fn prolong_if_disturbed(&mut self) -> Result<(), ArchiveError> {
+        if self.company().is_none() {
+            return Ok(());
+        }
+        match interim_looks::prolonged(&self.plan) {
+            Some(plan) => {
+                self.plan = plan;
+                self.writer.plan(&self.plan)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What was taken from the trials so far, in words; none where the limits were kept.
+    pub(super) fn company(&self) -> Option<String> {
+        let valid = self.so_far.kept.all().filter(|trial| trial.status == TrialStatus::Valid);
+        company::text(&valid.collect::<Vec<&Trial>>())
+    }
+}
