@@ -180,8 +180,8 @@ fn compare(
 
 impl MeasurePrecision {
     fn of(measure: ProbedMeasure, run: &Run) -> Self {
-        let comparisons = run.verdict.iter().flat_map(|verdict| &verdict.comparisons);
-        let measured = comparisons.filter_map(|comparison| comparison.estimate.clone()).next();
+        let mut comparisons = run.verdict.iter().flat_map(|verdict| &verdict.comparisons);
+        let measured = comparisons.find_map(|comparison| comparison.estimate.clone());
         let trials = || run.trials.iter().map(|record| &record.trial);
         let took = took(trials());
         let in_a_minute = measured.as_ref().and_then(|estimate| in_a_minute(estimate, took));
