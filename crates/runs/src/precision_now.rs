@@ -182,8 +182,8 @@ impl MeasurePrecision {
     fn of(measure: ProbedMeasure, run: &Run) -> Self {
         let mut comparisons = run.verdict.iter().flat_map(|verdict| &verdict.comparisons);
         let measured = comparisons.find_map(|comparison| comparison.estimate.clone());
-        let trials = || run.trials.iter().map(|record| &record.trial);
-        let took = took(trials());
+        let trials: Vec<&Trial> = run.trials.iter().map(|record| &record.trial).collect();
+        let took = took(trials.iter().copied());
         let in_a_minute = measured.as_ref().and_then(|estimate| in_a_minute(estimate, took));
         let equal_servers = measured.map(|RatioEstimate { ratio, low, high, blocks, .. }| EqualServers {
             ratio,
@@ -192,7 +192,7 @@ impl MeasurePrecision {
             blocks,
         });
         let took_s = took.as_secs_f64();
-        Self { measure, in_a_minute, equal_servers, took_s, reasons: reasons(trials()) }
+        Self { measure, in_a_minute, equal_servers, took_s, reasons: reasons(trials.into_iter()) }
     }
 }
 

@@ -16,37 +16,49 @@ struct Ground {
     why: &'static str,
 }
 
+impl Ground {
+    fn new(gate: &'static str, limit: String, why: &'static str) -> Self {
+        Self { gate, limit, why }
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", share * 100.0)
+}
+
 fn grounds() -> Vec<Ground> {
-    let percent = |share: f64| format!("{} %", share * 100.0);
-    let ground = |gate, limit: String, why| Ground { gate, limit, why };
     vec![
-        ground(CLIENT, "a rule of the client is broken".to_owned(), "a saturated client measures itself"),
-        ground(
+        Ground::new(
+            CLIENT,
+            "a rule of the client is broken".to_owned(),
+            "a saturated client measures itself",
+        ),
+        Ground::new(
             USERS,
             "a rule of users is broken".to_owned(),
             "another walk or pacing than the declared one is another load",
         ),
-        ground(
+        Ground::new(
             STEADY,
             "throughput or p99 of the warm-up drift or step".to_owned(),
             "a mean that includes the warm-up mixes two states",
         ),
-        ground(
+        Ground::new(
             ERRORS,
             format!("more than {} of the operations fail", percent(MAX_ERROR_SHARE)),
             "latencies are those of the operations that succeeded",
         ),
-        ground(
+        Ground::new(
             super::BACKGROUND,
             "the background load misses its rate or fails".to_owned(),
             "the server had less work than planned",
         ),
-        ground(
+        Ground::new(
             super::COUNTS,
             format!("server and client differ by more than {}", percent(MAX_COUNT_DIFFERENCE)),
             "one of the two counts is wrong",
         ),
-        ground(
+        Ground::new(
             NETWORK,
             format!(
                 "more than {} of what the network carries, or {} of the segments sent again",
@@ -55,27 +67,27 @@ fn grounds() -> Vec<Ground> {
             ),
             "the network was measured, and not the server",
         ),
-        ground(
+        Ground::new(
             STEAL,
             format!("more than {} of the CPUs are stolen", percent(MAX_STEAL)),
             "a server alone meets it and the next one does not",
         ),
-        ground(
+        Ground::new(
             OTHERS,
             format!("other programs use more than {} of the CPUs", percent(MAX_OTHERS)),
             "a server alone meets them and the next one does not",
         ),
-        ground(
+        Ground::new(
             host::SWAP,
             "memory is read from swap".to_owned(),
             "one page from disk costs as much as thousands of requests",
         ),
-        ground(
+        Ground::new(
             RESTARTS,
             "the server's main process is another one at the end".to_owned(),
             "part of the trial measured another process",
         ),
-        ground(
+        Ground::new(
             host::FREQUENCY,
             format!("the CPU frequency varies by more than {}", percent(host::MAX_FREQUENCY_SPREAD)),
             "both sides must be measured at the same speed",
@@ -85,28 +97,32 @@ fn grounds() -> Vec<Ground> {
 
 /// What makes a trial invalid where servers are loaded in turns on one machine, or where they are not.
 pub fn refusals(is_in_turns: bool) -> Vec<Refusal> {
-    let refusal = |ground: Ground| Refusal {
-        when: if is_in_turns { in_turns(ground.gate) } else { RefusedWhen::Always },
-        gate: ground.gate.to_owned(),
-        limit: ground.limit,
-        why: ground.why.to_owned(),
-    };
-    grounds().into_iter().map(refusal).collect()
+    let mut refusals = Vec::new();
+    for Ground { gate, limit, why } in grounds() {
+        let when = if is_in_turns { in_turns(gate) } else { RefusedWhen::Always };
+        refusals.push(Refusal { when, gate: gate.to_owned(), limit, why: why.to_owned() });
+    }
+    refusals
 }
 
 /// When this gate refuses a trial of servers in turns.
 fn in_turns(id: &str) -> RefusedWhen {
-    let failed = |id: &str| gate(id, false, String::new(), String::new(), String::new());
-    let stolen = || Gate { share: Some(1.0), ..failed(STEAL) };
-    let is_refused = |mut gates: Vec<Gate>| {
-        note_what_meets_all_alike(&mut gates);
-        gates[0].outcome == GateOutcome::Failed
-    };
-    match (is_refused(vec![failed(id)]), is_refused(vec![failed(id), stolen()])) {
+    let stolen = Gate { share: Some(1.0), ..failed(STEAL) };
+    match (is_refused(vec![failed(id)]), is_refused(vec![failed(id), stolen])) {
         (true, true) => RefusedWhen::Always,
         (true, false) => RefusedWhen::UnlessDisturbed,
         (false, _) => RefusedWhen::Never,
     }
+}
+
+fn failed(id: &str) -> Gate {
+    gate(id, false, String::new(), String::new(), String::new())
+}
+
+/// Whether the first of these gates refuses a trial of servers in turns.
+fn is_refused(mut gates: Vec<Gate>) -> bool {
+    note_what_meets_all_alike(&mut gates);
+    gates[0].outcome == GateOutcome::Failed
 }
 
 #[cfg(test)]
@@ -124,10 +140,9 @@ mod tests {
 
     #[test]
     fn what_meets_all_alike_refuses_nothing_in_turns_and_everything_alone() {
-        let when = |id: &str| in_turns(id);
-        assert_eq!([STEAL, OTHERS, host::FREQUENCY].map(when), [RefusedWhen::Never; 3]);
-        assert_eq!(when(STEADY), RefusedWhen::UnlessDisturbed);
-        assert_eq!([CLIENT, host::SWAP, RESTARTS].map(when), [RefusedWhen::Always; 3]);
+        assert_eq!([STEAL, OTHERS, host::FREQUENCY].map(in_turns), [RefusedWhen::Never; 3]);
+        assert_eq!(in_turns(STEADY), RefusedWhen::UnlessDisturbed);
+        assert_eq!([CLIENT, host::SWAP, RESTARTS].map(in_turns), [RefusedWhen::Always; 3]);
         assert!(refusals(false).iter().all(|refusal| refusal.when == RefusedWhen::Always));
     }
 

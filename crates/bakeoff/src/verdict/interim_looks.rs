@@ -247,8 +247,10 @@ fn rules_out(spending: LookSpending) -> f64 {
 
 /// The half-width with which a run ends: that of its plan; of a prolonged one what settles any question.
 pub fn aim(plan: &Plan) -> Option<f64> {
-    let of_prolonged = || (plan.spending == LookSpending::Prolonged).then(|| rules_out(plan.spending));
-    plan.within.or_else(of_prolonged)
+    match plan.spending {
+        LookSpending::Prolonged => Some(plan.within.unwrap_or(rules_out(plan.spending))),
+        LookSpending::Late | LookSpending::Early => plan.within,
+    }
 }
 
 /// Half the width of the interval of a ratio, as a share of the ratio.

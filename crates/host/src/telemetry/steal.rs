@@ -24,16 +24,18 @@ pub(crate) fn under_load(root: &Root, cpus: &CpuSet, duration: Duration) -> io::
 /// The time that the hypervisor has taken from these CPUs since the boot, in clock ticks. None where the kernel does not report
 /// it for one of them.
 pub(crate) fn so_far(root: &Root, cpus: &CpuSet) -> Option<Duration> {
-    /// Its column in a line of `proc_stat(5)`, after the name of the CPU.
-    const STEAL: usize = 7;
     let text = root.read("/proc/stat")?;
-    let of_cpu = |line: &str| -> Option<(usize, u64)> {
-        let (name, times) = line.strip_prefix("cpu")?.split_once(' ')?;
-        Some((name.parse().ok()?, times.split_whitespace().nth(STEAL)?.parse().ok()?))
-    };
-    let of_cpus = text.lines().filter_map(of_cpu).filter(|(cpu, _)| cpus.contains(*cpu));
+    let of_cpus = text.lines().filter_map(steal_of_line).filter(|(cpu, _)| cpus.contains(*cpu));
     let stolen: Vec<u64> = of_cpus.map(|(_, ticks)| ticks).collect();
     (stolen.len() == cpus.len()).then(|| ticks(stolen.iter().sum()))
+}
+
+/// The CPU of a line of `proc_stat(5)`, and the ticks that were taken from it; none for a line of something else.
+fn steal_of_line(line: &str) -> Option<(usize, u64)> {
+    /// Its column, after the name of the CPU.
+    const STEAL: usize = 7;
+    let (name, times) = line.strip_prefix("cpu")?.split_once(' ')?;
+    Some((name.parse().ok()?, times.split_whitespace().nth(STEAL)?.parse().ok()?))
 }
 
 fn keep_busy(cpus: &CpuSet, until: Instant) -> io::Result<()> {

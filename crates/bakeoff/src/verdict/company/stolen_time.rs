@@ -30,7 +30,6 @@ pub fn caveat(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Option<Cav
     if *most < WORTH_NAMING {
         return None;
     }
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let sides: Vec<String> = shares
         .iter()
         .map(|(variant, share)| format!("{} of the CPU time of {}", percent(*share), variant.name))
@@ -60,6 +59,10 @@ fn stolen_share<'t>(trials: impl Iterator<Item = &'t Trial>, variant: &str) -> O
     let used: f64 = counted.iter().map(|cpu| cpu.cpu_s).sum();
     let stolen: f64 = counted.iter().map(|cpu| cpu.stolen_s).sum();
     (used > 0.0).then(|| stolen / used)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 #[cfg(test)]

@@ -92,14 +92,14 @@ fn precision(blocks: u32, progress: ProgressOption) -> anyhow::Result<PrecisionN
 }
 
 fn text(findings: &[DoctorFinding]) -> String {
-    let findings = || findings.iter().map(|finding| &finding.finding);
-    let warnings = findings().filter(|finding| finding.level == Severity::Warn).count();
+    let findings: Vec<_> = findings.iter().map(|finding| &finding.finding).collect();
+    let warnings = findings.iter().filter(|finding| finding.level == Severity::Warn).count();
     let answer = match warnings {
         0 => "This host is fit for benchmarking.".to_owned(),
         count => format!("This host is fit with limits: {}.", plural(count as u64, "warning")),
     };
     let mut out = format!("{}\n\n", color::heading(answer));
-    for finding in findings() {
+    for finding in findings {
         let mark = match finding.level {
             Severity::Ok => color::good("ok  "),
             Severity::Note => "note".to_owned(),
