@@ -14,9 +14,7 @@ use crate::show::progress::bar::{self, ProgressMode};
 enum PopulationLine {
     /// A load of a population begins.
     PopulationBegins {
-        #[serde(skip_serializing_if = "Option::is_none")]
         users: Option<u32>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         visits_per_s: Option<f64>,
         left_s: f64,
     },
