@@ -36,13 +36,11 @@ pub fn finding(now: &PrecisionNow) -> HostFinding {
 /// `±2.1 % of throughput in a minute`.
 fn in_a_minute(precision: &MeasurePrecision) -> String {
     let words = precision.measure.words();
-    let unknown = || {
-        let why = precision.reasons.first().map_or("too few trials were valid", String::as_str);
-        format!("that of {words} is unknown: {why}")
-    };
-    precision
-        .in_a_minute
-        .map_or_else(unknown, |half_width| format!("{} of {words} in a minute", give_or_take(half_width)))
+    if let Some(half_width) = precision.in_a_minute {
+        return format!("{} of {words} in a minute", give_or_take(half_width));
+    }
+    let why = precision.reasons.first().map_or("too few trials were valid", String::as_str);
+    format!("that of {words} is unknown: {why}")
 }
 
 /// `throughput of two equal servers 1.004 (0.981–1.028), 7 blocks in 15 s`.
