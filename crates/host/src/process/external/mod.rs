@@ -271,6 +271,8 @@ mod tests {
     #[test]
     fn a_listener_that_ran_before_the_guard_is_not_of_the_server() -> std::io::Result<()> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
+        // The kernel has start times in ticks of 10 ms: this process is older by some.
+        std::thread::sleep(std::time::Duration::from_millis(50));
         let mut guard = std::process::Command::new("sleep").arg("60").spawn()?;
         let root = Root::new("/");
         let earlier = Listener::at(&root, listener.local_addr()?, guard.id());

@@ -13,11 +13,7 @@ use crate::show::progress::bar::{self, ProgressMode};
 #[serde(tag = "event", rename_all = "snake_case")]
 enum PopulationLine {
     /// A load of a population begins.
-    PopulationBegins {
-        users: Option<u32>,
-        visits_per_s: Option<f64>,
-        left_s: f64,
-    },
+    PopulationBegins { users: Option<u32>, visits_per_s: Option<f64>, left_s: f64 },
     /// It has ended.
     PopulationEnded {
         is_carried: bool,
