@@ -19,6 +19,8 @@ MAX_FALSE, MIN_NULL = 0.05, 140
 MIN_COVERAGE = 0.93
 MIN_FOUND = {"known-5%": 0.90, "known-2%": 0.80}
 ANSWERED_S = 180.0
+FEWEST = 20
+"""Comparisons below which a share says nothing of a bar."""
 
 Rows = list[dict[str, str]]
 
@@ -130,8 +132,8 @@ def _share(count: int, of: int) -> str:
 
 
 def _met(is_met: bool, rows: Rows) -> str:
-    if not rows:
-        return "not measured"
+    if len(rows) < FEWEST:
+        return "too few yet"
     return "met" if is_met else "**not met**"
 
 

@@ -37,7 +37,7 @@ class Pages(unittest.TestCase):
         self.assertIn("2 of 3", text)
 
     def test_a_page_without_rows_says_so(self):
-        self.assertIn("not measured", page.write(Rows([])))
+        self.assertIn("too few yet", page.write(Rows([])))
 
 
 class Programs(unittest.TestCase):
