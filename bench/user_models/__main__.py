@@ -13,7 +13,7 @@ from shared import processes, whole_run
 from shared.errors import BadRun
 from shared.known import Known
 from shared.markdown import command
-from shared.showdown import load_answer
+from shared.showdown import ENGINE, load_answer
 
 from . import report
 from .models import MODELS, Model
@@ -49,7 +49,9 @@ def _measure(options: argparse.Namespace) -> Path:
             "seconds of a simulation": f"{SEEDS} times {SIMULATED_S:,.0f}",
             "seed": options.seed,
             "CPUs busy, with other programs": f"{busy:.2f}",
-            "commands": [command(_argv(model, "127.0.0.1:PORT", Path(directory), options), Path(directory)) for model in MODELS],
+            "commands": [
+                command([ENGINE, *_argv(model, "127.0.0.1:PORT", Path(directory), options)[1:]], Path(directory)) for model in MODELS
+            ],
         }
     return report.PAGE.save(rows, settings, options.results)
 
