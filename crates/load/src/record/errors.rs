@@ -128,6 +128,12 @@ impl Errors {
         self.counts.get(&kind).copied().unwrap_or(0)
     }
 
+    /// The first failure in a line, or that there was no reply.
+    pub fn example(&self) -> String {
+        let first = self.examples.values().next().cloned();
+        first.unwrap_or_else(|| "there is no reply".to_owned())
+    }
+
     /// All failures.
     pub fn total(&self) -> u64 {
         self.counts.values().sum()

@@ -73,19 +73,25 @@ fn each_succeeds(
         if operation.succeeded() == 0 || operation.errors.total() > 0 {
             let mut errors = operation.errors.clone();
             errors.merge(&outcome.total.connections.errors);
-            let why = errors.examples.into_values().next();
-            let why = why.unwrap_or_else(|| "there is no reply".to_owned());
-            return Err(OutsideError::Failed { operation: name.clone(), why });
+            return Err(OutsideError::Failed { operation: name.clone(), why: errors.example() });
         }
     }
     Ok(outcome)
 }
 
-/// Carries out what is due once after the load of `spec`.
+/// Carries out what is due once after the load of `spec`, unless the user interrupts.
 pub fn after(spec: &LoadSpec, context: &RunContext) -> Result<Vec<OutsideOperation>, RunError> {
     let Some(outside) = &spec.outside.after else { return Ok(Vec::new()) };
-    let outcome = once(outside, spec, context)?;
-    Ok(operations(outside, &outcome, Some("after")))
+    let outcome = unless_interrupted(once(outside, spec, context))?;
+    Ok(outcome.map_or_else(Vec::new, |outcome| operations(outside, &outcome, Some("after"))))
+}
+
+/// What a load measured; none if it was interrupted before it began, which loses nothing.
+fn unless_interrupted(outcome: Result<LoadOutcome, RunError>) -> Result<Option<LoadOutcome>, RunError> {
+    match outcome {
+        Err(RunError::Interrupted) => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// What goes on beside a load of users.
@@ -117,9 +123,10 @@ impl<'s> OutsideLoads<'s> {
         // All are stopped before an error of one is returned.
         let stopped: Vec<_> = self.0.into_iter().map(|(outside, load)| (outside, load.stop())).collect();
         for (outside, outcome) in stopped {
-            let outcome = outcome?;
-            end.operations.extend(operations(outside, &outcome, None));
-            end.outcomes.push(outcome);
+            if let Some(outcome) = unless_interrupted(outcome)? {
+                end.operations.extend(operations(outside, &outcome, None));
+                end.outcomes.push(outcome);
+            }
         }
         Ok(end)
     }
@@ -155,6 +162,8 @@ impl OutsideSpec {
             .with_connections(1)
             .with_workers(1)
             .with_shape(Shape::closed())
+            .with_warmup(Duration::ZERO)
+            .with_duration(None)
             .with_seed(of.part.seed ^ seed as u64);
         let addresses = spec.addresses.iter().take(1).copied().collect();
         let sockets = spec.sockets.iter().take(1).cloned().collect();
@@ -164,11 +173,8 @@ impl OutsideSpec {
 
 /// Each operation once, in their order.
 fn once(outside: &OutsideSpec, spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, RunError> {
-    let load = outside
-        .load(spec, OutsideSeed::Once)
-        .with_warmup(Duration::ZERO)
-        .with_duration(None)
-        .with_requests(outside.users.operations() as u64);
+    let requests = outside.users.operations() as u64;
+    let load = outside.load(spec, OutsideSeed::Once).with_requests(requests);
     engine::run(&load, &of_one_client(context), &mut |_| {})
 }
 

@@ -1,5 +1,7 @@
 //! What users do outside their mix: once before the load, beside it, and once after it.
 
+use std::sync::atomic::Ordering;
+
 use load::engine::RunContext;
 use load::output::LoadOutput;
 use load::spans::Spans;
@@ -65,6 +67,18 @@ fn operations_outside_the_mix_are_done_before_beside_and_after_it_and_are_in_no_
     assert_eq!(summary.valid, was_valid, "{:?}", summary.reasons);
     let json = serde_json::to_value(LoadOutput::of(&summary, &Spans::of(&outcome))).expect("plain data");
     assert_eq!(json["outside"][2]["name"], "prices");
+}
+
+#[test]
+fn an_interruption_costs_what_was_not_begun_and_nothing_else() {
+    let shop = Shop::open();
+    let spec = spec(&shop, &format!("{SCENARIO}{OUTSIDE}"), 1);
+    let context = RunContext::default();
+    // Stopped at once: it may have begun or not.
+    let beside = OutsideLoads::start(&spec, &context).stop().expect("no error");
+    assert!(beside.operations.iter().all(|operation| operation.name == "prices"));
+    context.interrupted.store(true, Ordering::Relaxed);
+    assert_eq!(outside_load::after(&spec, &context).expect("no error"), []);
 }
 
 #[test]

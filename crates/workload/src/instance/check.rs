@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use load::drivers::{POPULATE_TIMEOUT, ProtocolSpec};
 use load::engine::{self, LoadOutcome, RunContext, RunError};
-use load::record::Errors;
 use load::spec::{LoadSpec, Shape};
 use load::users::UserPlan;
 use load::users::outside_load::{self, OutsideError};
@@ -57,7 +56,7 @@ impl Instance {
                 server: self.server.name.clone(),
                 failed,
                 operations,
-                error: first_error(&errors),
+                error: errors.example(),
                 log: Box::new(self.log_tail()),
             });
         }
@@ -105,7 +104,7 @@ impl Instance {
             let spec = self.load_spec(Some(operation))?.with_connections(1).with_requests(1);
             let outcome = run(&spec, context)?;
             let error = if outcome.total.succeeded() == 0 {
-                Some(first_error(&outcome.total.errors()))
+                Some(outcome.total.errors().example())
             } else {
                 let counters =
                     outcome.counters.iter().cloned().zip(outcome.total.counters.iter().copied()).collect();
@@ -136,7 +135,7 @@ impl Instance {
         let by_name = outcome.operations.iter().zip(&outcome.total.operations);
         match by_name.into_iter().find(|(_, stats)| stats.errors.total() > 0) {
             None => Ok(()),
-            Some((operation, stats)) => Err(self.failed_check(operation, first_error(&stats.errors))),
+            Some((operation, stats)) => Err(self.failed_check(operation, stats.errors.example())),
         }
     }
 
@@ -157,8 +156,4 @@ fn run(spec: &LoadSpec, context: &RunContext) -> Result<LoadOutcome, InstanceErr
         Err(RunError::Interrupted) => Err(InstanceError::Interrupted),
         other => Ok(other?),
     }
-}
-
-fn first_error(errors: &Errors) -> String {
-    errors.examples.values().next().cloned().unwrap_or_else(|| "there is no reply".to_owned())
 }
