@@ -19,6 +19,7 @@ MAX_FALSE, MIN_NULL = 0.05, 140
 MIN_COVERAGE = 0.93
 MIN_FOUND = {"known-5%": 0.90, "known-2%": 0.80}
 ANSWERED_S = 180.0
+LONG = {subject.name for subject in SUBJECTS if "--quick" not in subject.options}
 FEWEST = 20
 """Comparisons below which a share says nothing of a bar."""
 
@@ -57,8 +58,7 @@ def write(comparisons: Ledger) -> str:
 
 
 def _bars(rows: Rows) -> list[list[str]]:
-    null = [row for row in rows if float(row["truth"]) == 1.0]
-    known = [row for row in rows if float(row["truth"]) > 0 and row["ratio"]]
+    null, known = _null(rows), _known(rows)
     false, covered = sum(map(_is_difference, null)), sum(map(_is_covered, known))
     enough = "" if len(null) >= MIN_NULL else f", of {MIN_NULL} planned"
     lines = [
@@ -69,10 +69,9 @@ def _bars(rows: Rows) -> list[list[str]]:
         of_subject = [row for row in rows if row["subject"] == name]
         found = sum(map(_is_found, of_subject))
         lines.append([f"{name} found", f"≥ {least:.0%}", _share(found, len(of_subject)), _met(found >= least * len(of_subject), of_subject)])
-    answered = [row for row in rows if _is_answered(row)]
-    quick = [row for row in rows if row["subject"] != "known-2%"]
-    answered = [row for row in quick if _is_answered(row) and float(row["seconds"]) <= ANSWERED_S]
-    lines.append(["quick comparisons answered within 3 minutes", "≥ 90%", _share(len(answered), len(quick)), _met(len(answered) >= 0.9 * len(quick), quick)])
+    quick = _quick(rows)
+    answered = sum(map(_is_answered_soon, quick))
+    lines.append(["quick comparisons answered within 3 minutes", "≥ 90%", _share(answered, len(quick)), _met(answered >= 0.9 * len(quick), quick)])
     return lines
 
 
@@ -81,10 +80,9 @@ def _line(kind: Kind, rows: Rows) -> list[str]:
         of_subject = [row for row in rows if row["subject"] == name]
         return f"{sum(map(_is_found, of_subject))} of {len(of_subject)}"
 
-    null = [row for row in rows if float(row["truth"]) == 1.0]
-    known = [row for row in rows if float(row["truth"]) > 0 and row["ratio"]]
-    quick = [row for row in rows if row["subject"] != "known-2%"]
-    answered = sum(_is_answered(row) and float(row["seconds"]) <= ANSWERED_S for row in quick)
+    null, known = _null(rows), _known(rows)
+    quick = _quick(rows)
+    answered = sum(map(_is_answered_soon, quick))
     duration = f"{median(float(row['seconds']) for row in rows):.0f} s" if rows else "–"
     return [
         kind.name, str(len(rows)), f"{answered} of {len(quick)}", f"{sum(map(_is_difference, null))} of {len(null)}",
@@ -102,6 +100,19 @@ def _nginx_and_apache(rows: Rows) -> str:
     return table(head, sorted(lines)) if lines else "None compared yet."
 
 
+def _null(rows: Rows) -> Rows:
+    return [row for row in rows if float(row["truth"]) == 1.0]
+
+
+def _known(rows: Rows) -> Rows:
+    """Comparisons whose true ratio is known, with an interval."""
+    return [row for row in rows if float(row["truth"]) > 0 and row["ratio"]]
+
+
+def _quick(rows: Rows) -> Rows:
+    return [row for row in rows if row["subject"] not in LONG]
+
+
 def _truth(row: dict[str, str]) -> float:
     """The ratio of the measure: more work a request is less throughput, and more CPU time an operation."""
     truth = float(row["truth"])
@@ -112,8 +123,8 @@ def _is_difference(row: dict[str, str]) -> bool:
     return row["verdict"] == DIFFERENCE
 
 
-def _is_answered(row: dict[str, str]) -> bool:
-    return row["verdict"] != INCONCLUSIVE
+def _is_answered_soon(row: dict[str, str]) -> bool:
+    return row["verdict"] != INCONCLUSIVE and float(row["seconds"]) <= ANSWERED_S
 
 
 def _is_found(row: dict[str, str]) -> bool:

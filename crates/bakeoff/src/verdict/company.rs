@@ -28,10 +28,15 @@ pub fn text(trials: &[&Trial]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", and "))
 }
 
+/// The same of those of these trials that count.
+pub fn of_valid<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<String> {
+    let valid: Vec<&Trial> = trials.filter(|trial| trial.status == TrialStatus::Valid).collect();
+    text(&valid)
+}
+
 /// The answer of a run with what was taken from the trials that it rests on.
 pub fn beside<'t>(sentence: String, trials: impl Iterator<Item = &'t Trial>) -> String {
-    let valid: Vec<&Trial> = trials.filter(|trial| trial.status == TrialStatus::Valid).collect();
-    match text(&valid) {
+    match of_valid(trials) {
         Some(text) => format!("{sentence}; {text}"),
         None => sentence,
     }

@@ -86,15 +86,19 @@ fn a_run_ends_at_the_look_that_settles_it() {
     assert!(told.last().is_some_and(Option::is_some), "and what it will be, once enough blocks tell");
 }
 
+/// The blocks and trials with which a run goes on, and what disturbs it; none for another event.
+fn goes_on(event: &Event) -> Option<(u32, u32, Option<String>)> {
+    match event {
+        Event::GoesOn { blocks, trials, company, .. } => Some((*blocks, *trials, company.clone())),
+        _ => None,
+    }
+}
+
 #[test]
 fn a_run_goes_on_where_its_early_look_settles_nothing() {
     let run = |extra: &str| {
         let blocks = format!("blocks = 14\nlooks = [7]\nspending = \"early\"\n{extra}");
         run_scripted_plan(&PLAN.replace("blocks = 4", &blocks).parse().expect("a plan"), [])
-    };
-    let goes_on = |event: &Event| match event {
-        Event::GoesOn { blocks, trials, company, .. } => Some((*blocks, *trials, company.clone())),
-        _ => None,
     };
     let (settled, events) = run("");
     assert_eq!((trials(&events), settled.verdict.settled_after_blocks), (7 * 2, Some(7)));
@@ -117,13 +121,7 @@ fn a_disturbed_run_goes_on_for_longer_and_its_plan_says_so() {
     let finished = run_blocks(&plan, &mut lab, runs.path(), &never, &mut |event| events.push(event));
     let finished = finished.expect("a run");
     let others = Some("other programs used 45 % of the CPUs".to_owned());
-    let told: Vec<_> = events
-        .iter()
-        .filter_map(|event| match event {
-            Event::GoesOn { blocks, trials, company, .. } => Some((*blocks, *trials, company.clone())),
-            _ => None,
-        })
-        .collect();
+    let told: Vec<_> = events.iter().filter_map(goes_on).collect();
     assert_eq!(told, [(28, 56, others.clone())], "once, after the look with which most runs end");
     assert_eq!((trials(&events), finished.verdict.settled_after_blocks), (28 * 2, None));
     let is_beside = |event: &&Event| matches!(event, Event::Precision { company, .. } if *company == others);

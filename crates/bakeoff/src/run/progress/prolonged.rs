@@ -2,7 +2,6 @@
 //! CPUs, and never from what was measured.
 
 use archive::ArchiveError;
-use archive::model::{Trial, TrialStatus};
 
 use super::RunProgress;
 use crate::verdict::company;
@@ -14,18 +13,13 @@ impl RunProgress<'_> {
         if self.company().is_none() {
             return Ok(());
         }
-        match interim_looks::prolonged(&self.plan) {
-            Some(plan) => {
-                self.plan = plan;
-                self.writer.plan(&self.plan)
-            }
-            None => Ok(()),
-        }
+        let Some(plan) = interim_looks::prolonged(&self.plan) else { return Ok(()) };
+        self.plan = plan;
+        self.writer.plan(&self.plan)
     }
 
     /// What was taken from the trials so far, in words; none where the limits were kept.
     pub(super) fn company(&self) -> Option<String> {
-        let valid = self.so_far.kept.all().filter(|trial| trial.status == TrialStatus::Valid);
-        company::text(&valid.collect::<Vec<&Trial>>())
+        company::of_valid(self.so_far.kept.all())
     }
 }

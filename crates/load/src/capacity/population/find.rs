@@ -12,7 +12,7 @@ use crate::inputs::slo::Slo;
 use crate::outcome::{RunContext, RunError};
 use crate::record::ErrorKind;
 use crate::spans::Spans;
-use crate::spec::{Arrivals, LoadSpec, Shape};
+use crate::spec::{LoadSpec, Shape};
 use crate::summary::Summary;
 use crate::validity::BrokenRule;
 
@@ -139,27 +139,16 @@ pub fn find(
 /// The same load with so many.
 fn with_population(spec: &LoadSpec, population: Population) -> LoadSpec {
     match (population, &spec.part.shape) {
+        (Population::Visits(per_s), Shape::Open { rate, arrivals }) => {
+            // As many more visits are there at once.
+            let slots = f64::from(spec.connections) * (per_s / rate.peak()).max(1.0);
+            let slots = (slots.ceil() as u32).min(MOST_CONNECTIONS);
+            spec.clone().with_connections(slots).with_shape(Shape::open(per_s, *arrivals))
+        }
         (Population::Users(users), _) => {
             spec.clone().with_connections(users).with_workers(spec.workers.min(users))
         }
-        (Population::Visits(per_s), shape) => {
-            let arrivals = match shape {
-                Shape::Open { arrivals, .. } => *arrivals,
-                Shape::Closed { .. } => Arrivals::default(),
-            };
-            // As many more visits are there at once.
-            let slots = f64::from(spec.connections) * (per_s / first_per_s(spec)).max(1.0);
-            let slots = (slots.ceil() as u32).min(MOST_CONNECTIONS);
-            spec.clone().with_connections(slots).with_shape(Shape::open(per_s, arrivals))
-        }
-    }
-}
-
-/// The rate of visits at which the search begins.
-fn first_per_s(spec: &LoadSpec) -> f64 {
-    match &spec.part.shape {
-        Shape::Open { rate, .. } => rate.peak().max(f64::MIN_POSITIVE),
-        Shape::Closed { .. } => f64::INFINITY,
+        (Population::Visits(_), Shape::Closed { .. }) => unreachable!("visits arrive in an open loop"),
     }
 }
 
