@@ -17,7 +17,7 @@ use crate::bottleneck::{self, ResourceReadings};
 
 use crate::gates::{self, GateInput};
 use crate::machines::shared_kernel::have_one_host;
-use crate::run::first_block::has_alternative;
+use crate::plan::fallback::has_alternative;
 use crate::trial::gate_inputs::{network_use, watched};
 use crate::trial::measurement::TrialMeasurement;
 use crate::trial::record::load_windows::LoadWindows;
