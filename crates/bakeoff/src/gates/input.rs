@@ -4,6 +4,9 @@ use archive::model::{CountCheck, Gate, GateOutcome, TrialPhase};
 use host::CpuSet;
 use host::telemetry::Recording;
 
+use super::exposure::Exposure;
+use crate::machines::network_paths::NetworkUse;
+
 /// The input of the gates, collected by the trial.
 pub struct GateInput<'a> {
     /// The engine's rules that the client broke, one line each; none where the program under test generates the load.
@@ -26,8 +29,8 @@ pub struct GateInput<'a> {
     pub network: &'a [NetworkUse],
     /// The machines of the trial: the server's, and the client's where that is another one.
     pub machines: &'a [&'a WatchedMachine<'a>],
-    /// Whether the servers of the block were up together and loaded in turns.
-    pub is_in_turns: bool,
+    /// How the servers of the run meet what disturbs the machine.
+    pub exposure: Exposure,
     /// Why the process that was started no longer runs; none if it does.
     pub died: Option<String>,
 }
@@ -56,28 +59,6 @@ pub struct SeenMachine<'a> {
     pub window_us: (u64, u64),
     /// Begin and end of the part that gave the value.
     pub measured_us: (u64, u64),
-}
-
-/// The network of a trial.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NetworkUse {
-    /// Its ends, for messages.
-    pub between: String,
-    /// What the client, or all of them, received.
-    pub to_clients: DirectionUse,
-    /// What it, or all of them, sent.
-    pub to_server: DirectionUse,
-    /// Share of the segments of the server's machine that were sent again; none where the kernel does not count.
-    pub retransmits: Option<f64>,
-}
-
-/// One direction of a network, bytes a second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DirectionUse {
-    /// What was moved under load.
-    pub moved_bytes_per_s: f64,
-    /// What the network carried before the trials.
-    pub capacity_bytes_per_s: f64,
 }
 
 /// The result of a gate that applies.

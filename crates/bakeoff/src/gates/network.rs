@@ -2,7 +2,8 @@
 
 use archive::model::Gate;
 
-use super::input::{DirectionUse, NetworkUse, gate, not_applicable, percent};
+use super::input::{gate, not_applicable, percent};
+use crate::machines::network_paths::{DirectionUse, NetworkUse};
 
 /// Id of the gate [`network`].
 pub const NETWORK: &str = "network";
