@@ -111,12 +111,16 @@ fn network_use(
     capacity: Throughput,
     retransmits: Option<f64>,
 ) -> NetworkUse {
-    let direction =
-        |moved_bytes_per_s, capacity_bytes_per_s| DirectionUse { moved_bytes_per_s, capacity_bytes_per_s };
     NetworkUse {
         between,
-        to_clients: direction(moved.to_clients, capacity.to_clients),
-        to_server: direction(moved.to_server, capacity.to_server),
+        to_clients: DirectionUse {
+            moved_bytes_per_s: moved.to_clients,
+            capacity_bytes_per_s: capacity.to_clients,
+        },
+        to_server: DirectionUse {
+            moved_bytes_per_s: moved.to_server,
+            capacity_bytes_per_s: capacity.to_server,
+        },
         retransmits,
     }
 }
