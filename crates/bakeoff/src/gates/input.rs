@@ -69,8 +69,8 @@ pub fn gate(id: &str, passed: bool, measured: String, threshold: String, message
 
 /// The result of a gate with this limit for a share of the trial's CPUs.
 pub fn gate_of_share(id: &str, share: f64, most: f64, message: String) -> Gate {
-    let threshold = format!("at most {}", percent(most));
-    Gate { share: Some(share), ..gate(id, share <= most, percent(share), threshold, message) }
+    let threshold = format!("at most {}", measured_percent(most));
+    Gate { share: Some(share), ..gate(id, share <= most, measured_percent(share), threshold, message) }
 }
 
 /// The result of a gate that does not apply, and why.
@@ -85,7 +85,7 @@ pub fn not_applicable(id: &str, why: &str) -> Gate {
     }
 }
 
-/// A share as a percentage.
-pub fn percent(share: f64) -> String {
+/// A measured share as a percentage with two digits.
+pub fn measured_percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }

@@ -14,7 +14,6 @@ use workload::OperationCount;
 
 use super::{LoadEnd, ServerTrial};
 use crate::bottleneck::{self, ResourceReadings};
-
 use crate::gates::{self, Exposure, GateInput};
 use crate::plan::fallback::has_alternative;
 use crate::trial::gate_inputs::{network_use, watched};
