@@ -101,7 +101,7 @@ pub fn threshold(noise: f64) -> f64 {
     LEAST_GAIN.max(noise).ln_1p()
 }
 
-/// The p-value of each claim that a gain is above the threshold, adjusted by Holm's correction: claims that hold may be kept together.
+/// The p-value of each claim that a gain is above the threshold, adjusted by Holm's correction, so that all claims below the level may be kept together.
 pub fn claims(all: &[Gains], threshold: f64) -> Vec<f64> {
     let p: Vec<f64> = all.iter().map(|gains| p_above(&gains.0, threshold)).collect();
     holm::adjusted(&p)
