@@ -70,7 +70,7 @@ impl Companions {
             return minijinja::Value::from(());
         }
         let values = self.iter().map(|companion| (companion.name.clone(), companion.instance.as_variable()));
-        minijinja::Value::from_iter(values)
+        minijinja::Value::from(values.collect::<BTreeMap<String, minijinja::Value>>())
     }
 
     /// Stops them, the last one first. All are stopped, also where stopping one fails.
