@@ -69,8 +69,9 @@ mod tests {
     fn the_parts_of_a_server_stand_behind_its_cpu_time() {
         let text = |parts: &[(&str, f64)]| {
             let mut server = Scripted::new();
-            let column = |(part, cores): &(&str, f64)| (format!("server.part.{part}.cpu.time"), *cores);
-            server.columns.extend(parts.iter().map(column));
+            for (part, cores) in parts {
+                server.columns.extend([(format!("server.part.{part}.cpu.time"), *cores)]);
+            }
             let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
             let figures = of_slices(&server.facts, &[reading]);
             figures.text("server.parts").map(str::to_owned)

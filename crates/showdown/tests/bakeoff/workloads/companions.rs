@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::home::{QUICK, SHORT, TestHome, error_line, json, only_run, signal, text, trials};
+use crate::home::{TestHome, error_line, json, only_run, signal, text, trials};
 
 const PARTS: [&str; 3] = ["cache", "application", "web"];
 const VARIANTS: [&str; 2] = ["shop:caching=off", "shop:caching=on"];
@@ -19,11 +19,6 @@ fn home() -> TestHome {
     let output = home.run(&["workloads", "new", "shop", "--companions"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     home
-}
-
-fn plan(home: &TestHome, phase: &str) -> String {
-    let options = ["--blocks", "2", "--measure", "throughput", "--seed", "7"];
-    home.plan(&[&["compare"], &VARIANTS[..], &options].concat(), phase)
 }
 
 fn number(value: &Value) -> f64 {
@@ -42,7 +37,7 @@ fn names(parts: &Value) -> Vec<&str> {
 #[test]
 fn a_service_of_three_processes_has_its_cpu_time_by_part() {
     let home = home();
-    let output = home.run(&["run", &plan(&home, SHORT)]);
+    let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{} {}", text(&output.stdout), text(&output.stderr));
     home.assert_nothing_runs();
     let run = only_run(&home);
@@ -107,7 +102,7 @@ fn first_pid(home: &TestHome, program: &str) -> i32 {
 #[test]
 fn a_companion_that_dies_under_load_is_named_with_its_log() {
     let home = home();
-    let plan = plan(&home, QUICK);
+    let plan = home.longer_plan(&VARIANTS);
     let mut run = home.showdown(&["run", &plan, "--progress", "none"]);
     let mut child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("showdown runs");
     // nginx is the last process to start.
@@ -129,7 +124,7 @@ fn a_companion_that_dies_under_load_is_named_with_its_log() {
 #[test]
 fn no_part_is_left_after_a_kill() {
     let home = home();
-    let plan = plan(&home, QUICK);
+    let plan = home.longer_plan(&VARIANTS);
     for program in ["memcached", "nginx:"] {
         let mut run = home.showdown(&["run", &plan, "--progress", "none"]);
         let mut child = run.stdout(Stdio::null()).spawn().expect("showdown runs");
@@ -151,7 +146,7 @@ fn a_companion_that_never_becomes_ready_fails_the_run_in_one_line() {
         1,
     );
     fs::write(&file, broken).expect("the workload");
-    let output = home.run(&["run", &plan(&home, SHORT)]);
+    let output = home.run(&["run", &home.small_plan(&VARIANTS)]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let line = error_line(&output);
     assert!(
