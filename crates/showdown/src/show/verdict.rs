@@ -103,6 +103,27 @@ pub fn answer(
         let _ = writeln!(out, "  {}", one_line(&caveat.text));
     }
     out.push_str(&invalid_trials(&run.trials));
+    out.push_str(&unfair_differences(verdict));
+    if let Some(metered) = metered {
+        out.push_str(&super::costs::metered::text(metered, &verdict.unit));
+    }
+    if let Some(costs) = costs {
+        out.push('\n');
+        out.push_str(&super::costs::cost::text(costs));
+    }
+    out.push_str(&limits(run));
+    out.push('\n');
+    out.push_str(&when_resumed(run.facts.as_ref()));
+    let _ = writeln!(out, "run     {dir}");
+    if let Some(report) = report {
+        let _ = writeln!(out, "report  {report}");
+    }
+    out
+}
+
+/// The differences between the variants that may make the comparison unfair, one a line.
+fn unfair_differences(verdict: &Verdict) -> String {
+    let mut out = String::new();
     for difference in &verdict.fairness {
         let class = match difference.class {
             DifferenceClass::ApplesToOranges => "apples to oranges",
@@ -119,20 +140,6 @@ pub fn answer(
             values.join(", "),
             difference.remark
         );
-    }
-    if let Some(metered) = metered {
-        out.push_str(&super::costs::metered::text(metered, &verdict.unit));
-    }
-    if let Some(costs) = costs {
-        out.push('\n');
-        out.push_str(&super::costs::cost::text(costs));
-    }
-    out.push_str(&limits(run));
-    out.push('\n');
-    out.push_str(&when_resumed(run.facts.as_ref()));
-    let _ = writeln!(out, "run     {dir}");
-    if let Some(report) = report {
-        let _ = writeln!(out, "report  {report}");
     }
     out
 }
