@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, ofUsers, REPLACED, several, unfinished, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, ofUsers, REPLACED, several, unfinished, withoutAnswer, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -264,6 +264,38 @@ test("a run that was interrupted names the command that resumes it", async () =>
   }
 });
 
+test("a run without an answer begins with why, and has no empty section", async () => {
+  await check(withoutAnswer(), async (page) => {
+    const sections = await page.locator("main > section").evaluateAll((all) => all.map(({ id }) => id));
+    assert.deepEqual(sections.slice(0, 2), ["verdict", "validity"]);
+    assert.ok(!sections.includes("latency") && !sections.includes("saturation"), sections.join());
+    assert.equal(await count(page, ".nothing"), 0);
+    assert.match(await page.locator(".glance").innerText(), /How sure\s+nothing is claimed[^]*Validity/);
+    assert.match(await page.locator(".failures").innerText(), /all trials/);
+  });
+});
+
+test("a run with an answer has it at a glance, and differences once", async () => {
+  await check(fixture("comparison"), async (page) => {
+    const text = (await page.locator(".glance").innerText()).replace(/[\s\u00a0]+/g, " ");
+    assert.match(text, /By how much nginx: 1\.62 × the value of apache How sure with 95 % confidence between 1\.61 × and 1\.63 ×, from 9 starts of each/);
+    assert.match(text, /What next showdown confirm/);
+    assert.doesNotMatch(await page.locator("#facts").innerText(), /allocator/);
+    assert.match(await page.locator("#fairness details summary").first().innerText(), /1 expected difference \(build\)/);
+  });
+});
+
+test("a phone shows both variants of each difference, and the whole caption of the gates", async () => {
+  await check(fixture("comparison"), async (page) => {
+    const inside = async (selector: string): Promise<void> => {
+      const boxes = await page.locator(selector).evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => ({ left, right })));
+      assert.ok(boxes.length > 0 && boxes.every(({ left, right }) => left >= 0 && right <= 400), `${selector}: ${JSON.stringify(boxes)}`);
+    };
+    await inside("#fairness tbody tr:first-child td");
+    await inside("#validity caption > span");
+  }, { viewport: { width: 400, height: 800 } });
+});
+
 test("an interrupted run shows what was measured", async () => {
   await check(unfinished(), async (page) => {
     assert.equal(await page.locator("h1").innerText(), "No verdict");
@@ -277,7 +309,7 @@ test("an interrupted run shows what was measured", async () => {
 });
 
 test("a run without trials opens", async () => {
-  for (const plan of [true, false]) await check(empty(plan), async (page) => assert.equal(await count(page, "main section"), 11));
+  for (const plan of [true, false]) await check(empty(plan), async (page) => assert.equal(await count(page, "main section"), 7, "without those that would be empty"));
 });
 
 test("a page without a run says how to make a report", async () => {
@@ -347,7 +379,7 @@ test("a verdict that is a bound says which trials it uses besides, and a closed 
   for (const phase of report.trials.flatMap((trial) => trial.phases ?? [])) phase.offered_per_s = null;
   await check(report, async (page) => {
     assert.match(await page.locator("#validity").innerText(), /as the least that their servers carried/);
-    assert.match(await page.locator("#latency").innerText(), /No valid trial has an open-loop phase/);
+    assert.equal(await count(page, "#latency"), 0);
   });
 });
 
@@ -360,10 +392,10 @@ test("what is refused in this run, and what is only noted, is a table below the 
     ];
   }
   await check(report, async (page) => {
-    const details = page.locator("#validity details", { hasText: "What is refused, and why" });
+    const details = page.locator("#validity details", { hasText: "What makes a trial invalid, and why" });
     await details.locator("summary").click();
     const rows = (await details.locator("tbody tr").allInnerTexts()).map((row) => row.replace(/\s+/g, " "));
-    assert.match(rows[0] ?? "", /^client .* refused /);
+    assert.match(rows[0] ?? "", /^client .* invalid /);
     assert.match(rows[1] ?? "", /^others .* noted: it meets all servers of the block alike/);
   });
 });
