@@ -30,9 +30,10 @@ const MAX_UTILISATION_AT_CAPACITY: f64 = 0.8;
 
 /// Other programs make response times longer whenever they run, so a capacity under an objective of milliseconds is theirs from the
 /// least on that the gate `others` notes. A throughput scatters: beside two programs that use 40 % of a CPU each, ratios of blocks by 4 to
-/// 11 %, and CPU time an operation by 1 to 3 %. 0 to 1.
+/// 11 %, and CPU time an operation by 1 to 3 %. The programs also keep the client from its CPU: a twentieth of two CPUs is a tenth of one
+/// CPU, and the gate `client` refuses a client that waits for half as much. 0 to 1.
 const MOST_TAKEN_OF_CAPACITY: f64 = gates::MAX_OTHERS;
-const MOST_TAKEN_OF_CLOSED_LOOP: f64 = 0.1;
+const MOST_TAKEN_OF_CLOSED_LOOP: f64 = 0.05;
 
 /// Least closed loop of a server as a multiple of the rate at which its CPU time is measured. Servers that are up together get a rate
 /// with a multiple of three. One that is up alone gets the rate of the server before it, which may be too much for it.
@@ -141,24 +142,27 @@ fn nearly_the_limit(measure: &Measure, trial: &Trial) -> Option<f64> {
 }
 
 /// The share of the CPUs, 0 to 1, that was taken from a trial, where it is so large that this measure says more of the other programs
-/// than of the server.
+/// than of the server, or where the client was kept from its own CPUs: later trials would be refused, too.
 fn disturbed(measure: &Measure, trial: &Trial) -> Option<f64> {
     let most = match measure {
         Measure::Capacity { .. } => MOST_TAKEN_OF_CAPACITY,
         measure if measure.is_closed_loop() => MOST_TAKEN_OF_CLOSED_LOOP,
         _ => return None,
     };
-    company::taken(trial).filter(|share| *share > most)
+    company::taken(trial).filter(|share| *share > most || is_refused_for_its_client(trial))
 }
 
 /// Whether the client refused a trial because it had no CPU left. A client that other programs kept from its CPUs used less
 /// of them: that is no reason to measure something else.
 fn client_was_the_limit(trial: &Trial, shares_cpus: bool) -> bool {
-    let is_refused =
+    is_refused_for_its_client(trial) && (client_utilisation(trial) > MAX_UTILISATION || shares_cpus)
+}
+
+/// Whether a trial is invalid, and the gate `client` is a reason for that.
+fn is_refused_for_its_client(trial: &Trial) -> bool {
+    let has_failed =
         trial.gates.iter().any(|gate| gate.id == gates::CLIENT && gate.outcome == GateOutcome::Failed);
-    trial.status == TrialStatus::Invalid
-        && is_refused
-        && (client_utilisation(trial) > MAX_UTILISATION || shares_cpus)
+    trial.status == TrialStatus::Invalid && has_failed
 }
 
 /// The largest use of the client's cores in a phase, 0 to 1.

@@ -147,7 +147,7 @@ const RULES: &[CaveatRule] = &[
     },
     CaveatRule {
         id: "others",
-        text: "Other programs or the hypervisor used CPU time during trials that count. The servers of a block were loaded in turns and met it alike: the interval of the ratio has the scatter. What one server carries is that of a disturbed machine.",
+        text: "Other programs or the hypervisor used CPU time during trials that count. The servers met it alike, in turns or in an order that a coin decided: the interval of the ratio has the scatter. What one server carries is that of a disturbed machine.",
         applies: |_, _, trials| trials.all().any(|trial| company::taken(trial).is_some()),
     },
     CaveatRule {

@@ -22,7 +22,8 @@ use stats::verdict::{RatioComparison, VerdictRule};
 use self::bounded_pair::{BoundedPair, Pair};
 use crate::machines;
 use crate::plan::variant_point::{VariantPoint, at_point};
-use crate::verdict::comparison_sentence::{no_verdict_yet, sentence};
+use crate::verdict::company::between_sides::{self, TakenShares};
+use crate::verdict::comparison_sentence::{no_verdict_yet, sentence, unequal_disturbance};
 use crate::verdict::drift::{self, drift_clause};
 use crate::verdict::estimand::{Beside, PairedStarts};
 use crate::verdict::input::VerdictInput;
@@ -110,7 +111,7 @@ fn comparisons_at(
                 let without_starts = near.unwrap_or(of_valid_sentence);
                 of_valid_sentence = beside.sentence(&plan.measure, names, estimate, of_valid, without_starts);
             }
-            let (estimate, verdict, mut sentence) =
+            let (estimate, mut verdict, mut sentence) =
                 if let Some(((blocks, needed), so_far)) = too_early.zip(measured.as_ref()) {
                     let reason = InconclusiveReason::NoVerdictYet { blocks, needed };
                     let sentence = no_verdict_yet(names, blocks, needed, so_far.ratio);
@@ -118,6 +119,14 @@ fn comparisons_at(
                 } else {
                     of_pair(input, of, pair.comparison, of_valid_sentence, bounded)
                 };
+            let unequal = between_sides::unequal(&plan.measure, input.trials, indices);
+            if let Some(TakenShares { a: a_share, b: b_share }) = unequal
+                && !verdict.is_inconclusive()
+            {
+                sentence = unequal_disturbance(names, a_share, b_share);
+                let reason = InconclusiveReason::UnequalDisturbance { a_share, b_share };
+                verdict = ComparisonVerdict::Inconclusive { reason };
+            }
             if !has_no_ratio(&verdict)
                 && let Some(of) = of_machines(input, indices.0, indices.1)
             {

@@ -49,6 +49,16 @@ pub fn no_verdict_yet((a, b): (&str, &str), blocks: u32, needed: u32, so_far: f6
     )
 }
 
+/// The sentence where other programs and the hypervisor took more of the CPUs from one side than from the other: 0.3 and 0.1 for `a` and
+/// `b`.
+pub fn unequal_disturbance((a, b): (&str, &str), a_share: f64, b_share: f64) -> String {
+    let [of_a, of_b] = [a_share, b_share].map(|share| share * 100.0);
+    format!(
+        "inconclusive: other programs used {of_a:.0} % of the CPUs in trials of {a} and {of_b:.0} % in those of {b}: stop them, or \
+         compare CPU time an operation (--measure cpu)"
+    )
+}
+
 /// The sentence where one end of the interval is not known for the reason `why`: `a` has at least so many times the value of `b`, and
 /// `sure` says how sure that is.
 pub fn bound_sentence(measure: &Measure, names: (&str, &str), times: f64, sure: &str, why: &str) -> String {

@@ -64,7 +64,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         fairness: fairness::differences(plan, input.facts),
         caveats: caveats(plan, input.facts, input.trials),
         method: method_errors(plan, input.facts),
-        refusals: gates::refusals(company::met_alike(plan, input.trials.all())),
+        refusals: gates::refusals(company::exposure(plan, input.trials.all())),
     }
 }
 

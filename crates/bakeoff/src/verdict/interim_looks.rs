@@ -172,9 +172,21 @@ pub fn level(input: &VerdictInput<'_>, here: &[usize]) -> Level {
     if look >= plan.blocks {
         return of_end;
     }
-    let needed = needed_for_interrupted(plan);
-    let level = if input.look.is_some() || look >= needed { confidence_at_look(plan, look) } else { None };
-    level.map_or(Level::TooEarly { blocks: look, needed }, Level::Of)
+    let earliest = needed_for_interrupted(plan);
+    if input.look.is_none() && look < earliest {
+        return Level::TooEarly { blocks: look, needed: earliest };
+    }
+    match confidence_at_look(plan, look) {
+        Some(confidence) => Level::Of(confidence),
+        // The looks before have spent all that a look may spend by now.
+        None => Level::TooEarly { blocks: look, needed: next_level_after(plan, look) },
+    }
+}
+
+/// The first look of a plan, or else its end, after so many complete blocks.
+fn next_level_after(plan: &Plan, blocks: u32) -> u32 {
+    let looks = plan.looks.iter().copied().filter(|look| *look > blocks);
+    looks.min().unwrap_or(plan.blocks)
 }
 
 /// The complete blocks of an interrupted run at a point, without the variants that were never valid there: they have no ratio, and
