@@ -8,6 +8,7 @@ mod exit;
 mod fail_if;
 mod identity;
 mod interrupt;
+mod live;
 mod output_file;
 mod print;
 mod show;
@@ -96,6 +97,8 @@ enum Verb {
     /// Maintain the index of the runs
     #[command(subcommand)]
     Archive(verbs::results::archive::ArchiveVerb),
+    /// Offer this program to an assistant: a server of the Model Context Protocol on standard input and output
+    Mcp(verbs::shell::mcp::McpArgs),
     /// Print the completions of a shell
     Completions(verbs::shell::completions::CompletionsArgs),
     /// Print the manual page, or write one for each verb
@@ -152,6 +155,7 @@ fn main() -> ExitCode {
         Verb::Import(args) => verbs::results::archive::import(&args),
         Verb::Rm(args) => verbs::results::archive::remove(&args),
         Verb::Archive(verb) => verbs::results::archive::archive(&verb),
+        Verb::Mcp(args) => verbs::shell::mcp::run(&args),
         Verb::Completions(args) => verbs::shell::completions::run(&args, &Cli::command()),
         Verb::Man(args) => verbs::shell::man::run(&args, &Cli::command()),
         Verb::LoadProcess => verbs::engine::load::process(),

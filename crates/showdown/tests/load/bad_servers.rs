@@ -9,7 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::client::{load, measure, number};
-use crate::misbehaving::{endless, linger, read_request, replies, replies_and_closes, replies_in_two_parts, serve};
+use crate::misbehaving::{
+    endless, linger, read_request, replies, replies_and_closes, replies_in_two_parts, serve,
+};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
