@@ -3,17 +3,16 @@
 //! resumed run decides alike. What follows for the run is left to `run_progress`.
 
 use archive::model::{
-    Facts, FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, RunKind, Trial,
-    TrialStatus, TrialTurns, Vary, thousands,
+    Facts, FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, Trial, TrialStatus,
+    TrialTurns, Vary, thousands,
 };
 use load::validity::MAX_UTILISATION;
-use workload::Workload;
 
-use crate::cpu_rate;
+use crate::cpu_rate::{self, closed_loop_per_s};
 use crate::gates;
 use crate::machines::shared_cpus::client_and_server_share_cpus;
+use crate::plan::measure_names::wording;
 use crate::verdict::company;
-use crate::verdict::measure_names::wording;
 
 /// A client that needs more of its cores than this for servers as they are leaves no room for faster ones: with a gain of a
 /// fifth it would need [`MAX_UTILISATION`]. 0 to 1.
@@ -176,12 +175,6 @@ fn utilisation_in(trial: &Trial, is_asked: impl Fn(PhaseKind) -> bool) -> f64 {
     asked.map(|phase| phase.client.utilisation).fold(0.0, f64::max)
 }
 
-/// Throughput of the last closed loop of a trial, operations a second.
-pub fn closed_loop_per_s(trial: &Trial) -> Option<f64> {
-    let last = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::ClosedLoop);
-    last.map(|phase| phase.throughput_per_s)
-}
-
 /// Why the servers of these trials ran one at a time, although the plan has turns; none where they did not.
 pub fn one_at_a_time<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Option<&'t str> {
     trials.into_iter().find_map(|trial| match &trial.turns {
@@ -198,19 +191,6 @@ pub fn mixes_turns(trials: &[&Trial]) -> bool {
     trials.iter().all(|trial| trial.block == 1)
         && trials.iter().any(is_in_turns)
         && one_at_a_time(trials.iter().copied()).is_some()
-}
-
-/// Whether the measure may be replaced by CPU time an operation: not where there is no load of this program, where a second
-/// load has operations of its own, or where the question is about time.
-pub fn may_fall_back(plan: &Plan, workload: &Workload) -> bool {
-    let has_users = workload.load.has_users(plan.on_op.as_deref());
-    plan.kind == RunKind::Compare && !workload.load.is_runner() && !has_users && has_alternative(plan)
-}
-
-/// Whether CPU time an operation answers a similar question as this measure, of a load that this program makes.
-pub fn has_alternative(plan: &Plan) -> bool {
-    let is_of_amount = matches!(plan.measure, Measure::Capacity { .. }) || plan.measure.is_closed_loop();
-    is_of_amount && plan.background.is_none()
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The sentence of a comparison: what its ratio says of two servers, with the interval, or why there is none. How a measure is named is
-//! left to [`measure_names`](super::measure_names).
+//! left to [`measure_names`](crate::plan::measure_names).
 
 use archive::model::{Measure, plural};
 use stats::ratio::RatioEstimate;
 use stats::verdict::{InconclusiveReason, RatioVerdict};
 
-use super::measure_names::{at_rate, spaced, wording};
+use crate::plan::measure_names::{at_rate, spaced, wording};
 
 /// The sentence of a comparison; `a` is the numerator of the ratio.
 pub fn sentence(

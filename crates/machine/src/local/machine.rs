@@ -28,7 +28,7 @@ use crate::errors::machine::MachineError;
 use crate::interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
 use crate::interface::probing::{Probing, Sampling, ServerSqueeze};
 use crate::interface::system_under_test::SystemUnderTest;
-use crate::lock::lock;
+use crate::mutex::locked;
 
 /// This machine, reserved for one run.
 pub struct LocalMachine {
@@ -81,7 +81,7 @@ impl LocalMachine {
     }
 
     fn trees(&self, trial: u32) -> Result<Vec<ProcessTree>, LocalError> {
-        lock(&self.servers).get(&trial).cloned().ok_or(LocalError::NoServer { trial })
+        locked(&self.servers).get(&trial).cloned().ok_or(LocalError::NoServer { trial })
     }
 
     fn directory(&self, trial: u32) -> PathBuf {
@@ -90,7 +90,7 @@ impl LocalMachine {
 
     /// Applies the variant's kernel settings; returns the values of all settings that some variant has.
     fn apply(&self, variant: &ServerVariant) -> Result<Vec<(String, String)>, LocalError> {
-        let mut settings = lock(&self.kernel_settings);
+        let mut settings = locked(&self.kernel_settings);
         let Some(settings) = settings.as_mut() else { return Ok(Vec::new()) };
         settings.apply(&variant.kernel)?;
         Ok(settings.values()?)
@@ -119,7 +119,7 @@ impl LocalMachine {
         let instances = Instances::start(workload, &order.variant, &options)?;
         let trees = instances.trees();
         let meters = trees.iter().cloned().map(CpuUsedMeter::new).collect();
-        lock(&self.servers).insert(order.trial, trees);
+        locked(&self.servers).insert(order.trial, trees);
         Ok(RunningServer {
             instances,
             meters,
@@ -141,26 +141,26 @@ impl Machine for LocalMachine {
     fn open_kernel_settings(&self, variants: &[KnobValues]) -> Result<LeftSettings, MachineError> {
         let opened = KernelSettings::open(&self.host, knobs::default_journal_dir(), variants);
         let (settings, left) = opened.map_err(LocalError::from)?;
-        *lock(&self.kernel_settings) = Some(settings);
+        *locked(&self.kernel_settings) = Some(settings);
         Ok(left)
     }
 
     fn try_kernel_settings(&self, variants: &[KnobValues]) -> Result<(), MachineError> {
-        match lock(&self.kernel_settings).as_mut() {
+        match locked(&self.kernel_settings).as_mut() {
             Some(settings) => Ok(settings.try_all(variants).map_err(LocalError::from)?),
             None => Ok(()),
         }
     }
 
     fn set_kernel_settings(&self, settings: &KnobValues) -> Result<(), MachineError> {
-        match lock(&self.kernel_settings).as_mut() {
+        match locked(&self.kernel_settings).as_mut() {
             Some(kernel) => Ok(kernel.apply(settings).map_err(LocalError::from)?),
             None => Ok(()),
         }
     }
 
     fn close_kernel_settings(&self) -> Vec<String> {
-        lock(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
+        locked(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
     }
 
     fn ensure_servers(&self, workload: &Workload, variants: &[ServerVariant]) -> Result<(), MachineError> {
@@ -212,7 +212,7 @@ impl Machine for LocalMachine {
     }
 
     fn remove_data(&self, trial: u32) {
-        lock(&self.servers).remove(&trial);
+        locked(&self.servers).remove(&trial);
         let _ = fs::remove_dir_all(self.directory(trial));
     }
 }

@@ -11,8 +11,9 @@ use load::drivers::http::status_of;
 use load::engine::LoadOutcome;
 use load::record::Micros;
 use load::spans::Spans;
-use load::spec::{Shape, Trust};
+use load::spec::Shape;
 use load::summary::Summary;
+use load::tls::Trust;
 use stats::queueing;
 use stats::times::Times;
 

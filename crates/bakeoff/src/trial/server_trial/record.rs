@@ -14,9 +14,8 @@ use workload::OperationCount;
 
 use super::{LoadEnd, ServerTrial};
 use crate::bottleneck::{self, ResourceReadings};
-
 use crate::gates::{self, Exposure, GateInput};
-use crate::run::first_block::has_alternative;
+use crate::plan::fallback::has_alternative;
 use crate::trial::gate_inputs::{network_use, watched};
 use crate::trial::measurement::TrialMeasurement;
 use crate::trial::record::load_windows::LoadWindows;

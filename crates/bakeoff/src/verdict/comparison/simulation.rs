@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
+use crate::plan::measure_names::wording;
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::{VariantPoint, variant_points};
 use crate::run::first_block::tests::client_gate;
@@ -16,7 +17,6 @@ use crate::trial::blank;
 use crate::verdict::compute::comparisons_so_far;
 use crate::verdict::input::{FinishedTrials, VerdictInput};
 use crate::verdict::interim_looks;
-use crate::verdict::measure_names::wording;
 
 /// How a simulated trial ends.
 #[derive(Clone, Copy)]

@@ -18,8 +18,9 @@ use std::collections::HashSet;
 use super::readings::Readings;
 use crate::process::Processes;
 use crate::root::Root;
-use crate::scheduling::periodic_yield::PeriodicYield;
+use crate::scheduling::PeriodicYield;
 
+pub use processes::SampledServer;
 pub(super) use processes::read as read_processes;
 
 /// Reads all sources except the servers' processes. `servers` are those of them that are no descendants of this process.
