@@ -5,8 +5,8 @@
 
 use std::ops::RangeInclusive;
 
-use crate::record::OperationStats;
 use crate::outcome::LoadOutcome;
+use crate::record::OperationStats;
 
 /// From the first byte to the end, in microseconds: the kernel's shortest delay, and what a busy client adds to it.
 const GAP_US: RangeInclusive<u64> = 38_000..=60_000;
