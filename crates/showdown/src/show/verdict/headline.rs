@@ -27,7 +27,8 @@ pub(super) fn lines(verdict: &Verdict, trials: &[TrialRecord]) -> (String, Optio
     (ended(&first), rest)
 }
 
-/// The text up to the last of its parts that fits, and the others. A text without parts stays whole.
+/// The text up to the last of its parts that fits, and the others; if none fits, up to the first one. A text without parts stays
+/// whole, and nothing is cut within brackets.
 fn cut(text: &str) -> (String, Option<String>) {
     if text.chars().count() <= MOST {
         return (text.to_owned(), None);
@@ -35,16 +36,27 @@ fn cut(text: &str) -> (String, Option<String>) {
     for separator in ["; ", ": ", ", "] {
         let mut best = None;
         for (at, _) in text.match_indices(separator) {
-            if text[..at].chars().count() < MOST {
+            let before = &text[..at];
+            let is_within_brackets = before.matches('(').count() > before.matches(')').count();
+            // A first line of a word or two says nothing.
+            let is_too_short = before.chars().count() < MOST / 4;
+            if is_within_brackets || is_too_short {
+                continue;
+            }
+            if before.chars().count() < MOST || best.is_none() {
                 best = Some(at);
             }
         }
-        // A first line of a word or two says nothing.
-        if let Some(at) = best.filter(|at| *at > MOST / 4) {
-            return (text[..at].to_owned(), Some(text[at + separator.len()..].to_owned()));
+        if let Some(at) = best {
+            return (text[..at].to_owned(), Some(begun(&text[at + separator.len()..])));
         }
     }
     (text.to_owned(), None)
+}
+
+/// What follows begins a line. Names of servers keep their case.
+fn begun(rest: &str) -> String {
+    rest.strip_prefix("on ").map_or_else(|| rest.to_owned(), |rest| format!("On {rest}"))
 }
 
 fn ended(first: &str) -> String {
@@ -66,9 +78,17 @@ mod tests {
         );
         assert_eq!(
             rest.as_deref(),
-            Some("on 1 CPU of an Intel Xeon, 29 November; other programs used 45 % of the CPUs.")
+            Some("On 1 CPU of an Intel Xeon, 29 November; other programs used 45 % of the CPUs.")
         );
         assert_eq!(cut("nginx is faster."), ("nginx is faster.".to_owned(), None));
+    }
+
+    #[test]
+    fn long_names_are_not_cut_within_brackets() {
+        let sentence = "my-api:cache=off needs 1.54 × my-api:cache=on's CPU time an operation at 1,000/s (97 % CI 1.43–1.71, 7 blocks); \
+                        on 1 CPU of an Intel Xeon, 29 November.";
+        let (first, rest) = cut(sentence);
+        assert!(first.ends_with("7 blocks)") && rest.is_some_and(|rest| rest.starts_with("On 1 CPU")), "{first}");
     }
 
     #[test]
