@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, ofUsers, REPLACED, several, unfinished, withoutAnswer, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, ofParts, ofUsers, REPLACED, several, unfinished, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -102,6 +102,17 @@ test("a run of CPU time has both modes of it, and says what it measured instead 
   });
   await check(fixture("comparison"), async (page) => {
     assert.equal(await page.locator("#trials table", { hasText: "Between slices" }).count(), 0);
+  });
+});
+
+test("a server of several processes has its CPU time by part", async () => {
+  await check(ofParts(), async (page) => {
+    const rows = page.locator("#parts tbody tr");
+    assert.equal(await rows.count(), 4);
+    assert.match(((await rows.first().textContent()) ?? "").replace(/\s/g, " "), /nginx.*database.*70.*%.*14.*µs.*0\.7.*120 MiB/);
+  });
+  await check(fixture("comparison"), async (page) => {
+    assert.equal(await page.locator("#parts").count(), 0);
   });
 });
 
@@ -262,38 +273,6 @@ test("a run that was interrupted names the command that resumes it", async () =>
       assert.ok(notice.includes(`showdown resume ${report.run.id}`), notice);
     });
   }
-});
-
-test("a run without an answer begins with why, and has no empty section", async () => {
-  await check(withoutAnswer(), async (page) => {
-    const sections = await page.locator("main > section").evaluateAll((all) => all.map(({ id }) => id));
-    assert.deepEqual(sections.slice(0, 2), ["verdict", "validity"]);
-    assert.ok(!sections.includes("latency") && !sections.includes("saturation"), sections.join());
-    assert.equal(await count(page, ".nothing"), 0);
-    assert.match(await page.locator(".glance").innerText(), /How sure\s+nothing is claimed[^]*Validity/);
-    assert.match(await page.locator(".failures").innerText(), /all trials/);
-  });
-});
-
-test("a run with an answer has it at a glance, and differences once", async () => {
-  await check(fixture("comparison"), async (page) => {
-    const text = (await page.locator(".glance").innerText()).replace(/[\s\u00a0]+/g, " ");
-    assert.match(text, /By how much nginx: 1\.62 × the value of apache How sure with 95 % confidence between 1\.61 × and 1\.63 ×, from 9 starts of each/);
-    assert.match(text, /What next showdown confirm/);
-    assert.doesNotMatch(await page.locator("#facts").innerText(), /allocator/);
-    assert.match(await page.locator("#fairness details summary").first().innerText(), /1 expected difference \(build\)/);
-  });
-});
-
-test("a phone shows both variants of each difference, and the whole caption of the gates", async () => {
-  await check(fixture("comparison"), async (page) => {
-    const inside = async (selector: string): Promise<void> => {
-      const boxes = await page.locator(selector).evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => ({ left, right })));
-      assert.ok(boxes.length > 0 && boxes.every(({ left, right }) => left >= 0 && right <= 400), `${selector}: ${JSON.stringify(boxes)}`);
-    };
-    await inside("#fairness tbody tr:first-child td");
-    await inside("#validity caption > span");
-  }, { viewport: { width: 400, height: 800 } });
 });
 
 test("an interrupted run shows what was measured", async () => {

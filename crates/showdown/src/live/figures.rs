@@ -40,12 +40,15 @@ pub(super) struct LiveOperation {
 
 impl LiveFigures {
     pub(super) fn new(target: &str, operations: &[String]) -> Self {
-        let operation = |name: &String| LiveOperation { name: name.clone(), ..LiveOperation::default() };
+        let mut live = Vec::new();
+        for name in operations {
+            live.push(LiveOperation { name: name.clone(), ..LiveOperation::default() });
+        }
         Self {
             target: target.to_owned(),
             since_unix_ns: unix_ns(),
             open_connections: 0,
-            operations: operations.iter().map(operation).collect(),
+            operations: live,
             failures: BTreeMap::new(),
         }
     }

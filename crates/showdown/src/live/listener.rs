@@ -41,20 +41,9 @@ impl MetricsListener {
         }
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&is_over);
-        let serve = move || {
-            lowest_priority();
-            for stream in listener.incoming().flatten() {
-                if ends.load(Ordering::Relaxed) {
-                    return;
-                }
-                // A scraper that goes away has no figures.
-                let _ = answer(&stream, &figures);
-            }
-        };
-        let thread = thread::Builder::new()
-            .name("metrics".to_owned())
-            .spawn(serve)
-            .context("cannot start a thread")?;
+        let builder = thread::Builder::new().name("metrics".to_owned());
+        let thread =
+            builder.spawn(move || serve(&listener, &ends, &figures)).context("cannot start a thread")?;
         Ok(Self { address, is_over, thread: Some(thread) })
     }
 }
@@ -68,6 +57,17 @@ impl Drop for MetricsListener {
         {
             let _ = thread.join();
         }
+    }
+}
+
+fn serve(listener: &TcpListener, is_over: &AtomicBool, figures: &Mutex<LiveFigures>) {
+    lowest_priority();
+    for stream in listener.incoming().flatten() {
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        // A scraper that goes away has no figures.
+        let _ = answer(&stream, figures);
     }
 }
 

@@ -88,9 +88,16 @@ impl LiveExport {
 mod tests {
     use super::*;
 
+    fn at(text: &str) -> Result<String, String> {
+        text.parse::<MetricsAddress>().map(|at| at.0.to_string())
+    }
+
+    fn url(text: &str) -> Result<String, String> {
+        text.parse::<CollectorUrl>().map(|url| url.0.to_string())
+    }
+
     #[test]
     fn a_port_alone_is_on_loopback() {
-        let at = |text: &str| text.parse::<MetricsAddress>().map(|at| at.0.to_string());
         assert_eq!(at("9464"), Ok("127.0.0.1:9464".to_owned()));
         assert_eq!(at("10.0.0.5:9464"), Ok("10.0.0.5:9464".to_owned()));
         assert!(at("metrics").is_err_and(|why| why.contains("127.0.0.1:9464")));
@@ -98,7 +105,6 @@ mod tests {
 
     #[test]
     fn a_collector_without_a_path_has_that_of_otlp() {
-        let url = |text: &str| text.parse::<CollectorUrl>().map(|url| url.0.to_string());
         assert_eq!(url("http://127.0.0.1:4318"), Ok("http://127.0.0.1:4318/v1/metrics".to_owned()));
         assert_eq!(url("http://collector:4318/otlp"), Ok("http://collector:4318/otlp".to_owned()));
         assert!(url("grpc://127.0.0.1:4317").is_err_and(|why| why.contains("4318")));

@@ -1,7 +1,7 @@
 //! Sends the figures to a collector: OTLP 1.x over HTTP in JSON (<https://opentelemetry.io/docs/specs/otlp/>). JSON, because it
 //! needs neither generated code nor a runtime: decision 0043. A collector that does not answer is named once, and the load goes on.
 
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -38,26 +38,9 @@ impl OtlpExporter {
             .user_agent("showdown");
         let agent: Agent = config.build().into();
         let url = url.clone();
-        let send = move || {
-            lowest_priority();
-            let mut has_failed = false;
-            loop {
-                let is_last = over.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
-                let body = document(&locked(&figures).clone(), unix_ns()).to_string();
-                let sent = agent.post(url.as_str()).header("Content-Type", "application/json").send(body);
-                if let (Err(error), false) = (sent, has_failed) {
-                    note(&format!(
-                        "--otlp {url}: {error}: check that a collector listens there for OTLP over HTTP"
-                    ));
-                    has_failed = true;
-                }
-                if is_last {
-                    return;
-                }
-            }
-        };
+        let builder = thread::Builder::new().name("otlp".to_owned());
         let thread =
-            thread::Builder::new().name("otlp".to_owned()).spawn(send).context("cannot start a thread")?;
+            builder.spawn(move || send(&agent, &url, &figures, &over)).context("cannot start a thread")?;
         Ok(Self { ends: Some(ends), thread: Some(thread) })
     }
 }
@@ -71,19 +54,47 @@ impl Drop for OtlpExporter {
     }
 }
 
+/// Sends the figures again and again, and a last time when the load is over.
+fn send(agent: &Agent, url: &Url, figures: &Mutex<LiveFigures>, over: &Receiver<()>) {
+    lowest_priority();
+    let mut has_failed = false;
+    loop {
+        let is_last = over.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
+        let body = document(&locked(figures).clone(), unix_ns()).to_string();
+        let sent = agent.post(url.as_str()).header("Content-Type", "application/json").send(body);
+        if let (Err(error), false) = (sent, has_failed) {
+            note(&format!("--otlp {url}: {error}: check that a collector listens there for OTLP over HTTP"));
+            has_failed = true;
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+/// A counter's point: 64-bit integers are texts in the JSON of protocol buffers.
+fn counted(attributes: &Value, count: u64, (since, now): (&str, &str)) -> Value {
+    json!({ "attributes": attributes, "startTimeUnixNano": since, "timeUnixNano": now, "asInt": count.to_string() })
+}
+
+/// A counter.
+fn sum(name: &str, unit: &str, points: &[Value]) -> Value {
+    let data = json!({ "aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points });
+    json!({ "name": name, "unit": unit, "sum": data })
+}
+
 /// An `ExportMetricsServiceRequest`.
 fn document(figures: &LiveFigures, now_unix_ns: u128) -> Value {
     let (since, now) = (figures.since_unix_ns.to_string(), now_unix_ns.to_string());
-    // Integers of 64 bits are texts in the JSON of protocol buffers.
-    let counted = |attributes: Value, count: u64| json!({ "attributes": attributes, "startTimeUnixNano": since, "timeUnixNano": now, "asInt": count.to_string() });
+    let span = (since.as_str(), now.as_str());
     let (mut operations, mut received, mut times) = (Vec::new(), Vec::new(), Vec::new());
     for operation in &figures.operations {
         for (outcome, count) in [("succeeded", operation.succeeded), ("failed", operation.failed)] {
-            operations
-                .push(counted(attributes(&[("operation", &operation.name), ("outcome", outcome)]), count));
+            let named = attributes(&[("operation", &operation.name), ("outcome", outcome)]);
+            operations.push(counted(&named, count, span));
         }
         let name = attributes(&[("operation", &operation.name)]);
-        received.push(counted(name.clone(), operation.received_bytes));
+        received.push(counted(&name, operation.received_bytes, span));
         let classes: Vec<String> = operation.classes.iter().map(u64::to_string).collect();
         times.push(json!({
             "attributes": name, "startTimeUnixNano": since, "timeUnixNano": now, "count": operation.count().to_string(),
@@ -92,14 +103,13 @@ fn document(figures: &LiveFigures, now_unix_ns: u128) -> Value {
     }
     let mut failures = Vec::new();
     for (kind, count) in &figures.failures {
-        failures.push(counted(attributes(&[("kind", kind)]), *count));
+        failures.push(counted(&attributes(&[("kind", kind)]), *count, span));
     }
-    let sum = |name: &str, unit: &str, points: Vec<Value>| json!({ "name": name, "unit": unit, "sum": { "aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points } });
     let open = json!({ "timeUnixNano": now, "asInt": figures.open_connections.to_string() });
     let metrics = json!([
-        sum("showdown.operations", "{operation}", operations),
-        sum("showdown.failures", "{operation}", failures),
-        sum("showdown.received", "By", received),
+        sum("showdown.operations", "{operation}", &operations),
+        sum("showdown.failures", "{operation}", &failures),
+        sum("showdown.received", "By", &received),
         { "name": "showdown.response_time", "unit": "s", "histogram": { "aggregationTemporality": CUMULATIVE, "dataPoints": times } },
         { "name": "showdown.open_connections", "unit": "{connection}", "gauge": { "dataPoints": [open] } },
     ]);

@@ -88,7 +88,10 @@ mod tests {
         let sentence = "my-api:cache=off needs 1.54 × my-api:cache=on's CPU time an operation at 1,000/s (97 % CI 1.43–1.71, 7 blocks); \
                         on 1 CPU of an Intel Xeon, 29 November.";
         let (first, rest) = cut(sentence);
-        assert!(first.ends_with("7 blocks)") && rest.is_some_and(|rest| rest.starts_with("On 1 CPU")), "{first}");
+        assert!(
+            first.ends_with("7 blocks)") && rest.is_some_and(|rest| rest.starts_with("On 1 CPU")),
+            "{first}"
+        );
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn without_process(reason: &str) -> String {
     text
 }
 
-/// Without digits and what is in brackets: these differ from trial to trial.
+/// Without numbers and what is in brackets: these differ from trial to trial.
 fn without_values(text: &str) -> String {
     let mut key = String::new();
     let mut depth = 0_u32;
@@ -58,7 +58,7 @@ fn without_values(text: &str) -> String {
         match letter {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
-            _ if depth > 0 || letter.is_ascii_digit() => {}
+            _ if depth > 0 || letter.is_ascii_digit() || matches!(letter, '.' | ',') => {}
             _ => key.push(letter),
         }
     }
@@ -73,17 +73,15 @@ fn is_of_server(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn text(percent: &str, pid: u32) -> String {
+        without_process(&format!(
+            "others: other programs used {percent} of the CPUs (rustc (pid {pid}) 5 s): stop them"
+        ))
+    }
+
     #[test]
     fn reasons_that_differ_in_values_only_are_one_kind() {
-        let text = |percent: &str, pid: u32| {
-            without_process(&format!(
-                "others: other programs used {percent} of the CPUs (rustc (pid {pid}) 5 s): stop them"
-            ))
-        };
-        assert_eq!(
-            without_values(&text("15 %", 31)),
-            without_values(&text("47.5 %", 4_711)).replace('.', "")
-        );
+        assert_eq!(without_values(&text("15 %", 31)), without_values(&text("47.5 %", 4_711)));
         assert_eq!(
             without_process("restarts: dies (pid 8484) exited with status 7; its log ends: panic"),
             "dies exited with status 7; its log ends: panic"
