@@ -48,7 +48,7 @@ mod tests {
     use crate::record::{Interval, record};
 
     /// What is noted of 100 replies with these times.
-    fn noted(first_byte_us: u64, end_us: u64, reply_bytes: u64) -> Option<String> {
+    fn noted(first_byte_us: u32, end_us: u32, reply_bytes: u64) -> Option<String> {
         let mut outcome = example::outcome();
         outcome.total = Interval::new(1, 0);
         let operation = &mut outcome.total.operations[0];
