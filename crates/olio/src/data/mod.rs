@@ -1,0 +1,99 @@
+//! The data that all implementations share: rows by a seed, media, statics. They are made once for each size and seed and kept in a
+//! cache; each start copies the database's directory, so that all implementations begin with the same pages of the same tables.
+//!
+//! | file | content |
+//! |---|---|
+//! | `scale.rs` | how many rows a number of users has |
+//! | `random_text.rs` | words, names and days from a seeded generator |
+//! | `rows.rs` | the rows of each table, as files for a bulk load |
+//! | `template.rs` | the database's directory: made, loaded, stopped, copied |
+//! | `media.rs` | thumbnails of persons and events, originals, statics |
+
+pub mod media;
+mod random_text;
+mod rows;
+pub mod scale;
+mod template;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+pub use rows::{hexadecimal, password_hash, username};
+use scale::Scale;
+
+/// The time that the site has, in all data and all runs: pages do not depend on the day on which they are asked for.
+pub const NOW: &str = "2026-01-01 00:00:00";
+
+/// A form that changes whenever equal arguments give other data: old caches are not used.
+const FORMAT: u32 = 1;
+
+/// Which data, and where to.
+#[derive(Args, Clone)]
+pub struct Request {
+    /// Users that the rows are for: 100 persons each
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(25..=10_000))]
+    pub rows: u32,
+    /// Seed of all values
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Where the data are kept between runs
+    #[arg(long, default_value = "/var/tmp/olio")]
+    pub cache: PathBuf,
+    /// The folder of the workload: schema and statics
+    #[arg(long, default_value = "workloads/olio")]
+    pub workload: PathBuf,
+    /// A directory that does not exist: it becomes a copy of the loaded database
+    #[arg(long)]
+    pub database: Option<PathBuf>,
+    /// A symbolic link to make: to the directory with statics and media
+    #[arg(long)]
+    pub assets: Option<PathBuf>,
+}
+
+impl Request {
+    /// Makes what is missing, then the copy and the link.
+    pub fn make(&self) -> Result<()> {
+        let begin = Instant::now();
+        let kept = self.kept()?;
+        if let Some(database) = &self.database {
+            template::copy(&kept.join("database"), database)?;
+        }
+        if let Some(link) = &self.assets {
+            std::os::unix::fs::symlink(kept.join("assets"), link)
+                .with_context(|| format!("{} cannot be made: remove what is there", link.display()))?;
+        }
+        println!("data of {} users, seed {}: {:.1} s", self.rows, self.seed, begin.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// The directory with `database` and `assets`, which is made if it is not there. A directory has its name only when it is complete.
+    fn kept(&self) -> Result<PathBuf> {
+        let kept = self.cache.join(format!("v{FORMAT}-{}-{}", self.rows, self.seed));
+        if kept.is_dir() {
+            return Ok(kept);
+        }
+        std::fs::create_dir_all(&self.cache)
+            .with_context(|| format!("{}: choose another --cache", self.cache.display()))?;
+        let making = tempfile::Builder::new().prefix("making-").tempdir_in(&self.cache)?;
+        readable_by_servers(making.path())?;
+        let scale = Scale::of(self.rows);
+        media::make(&making.path().join("assets"), &self.workload, scale)?;
+        template::make(&making.path().join("database"), &self.workload.join("schema.sql"), scale, self.seed)?;
+        match std::fs::rename(making.path(), &kept) {
+            Ok(()) => drop(making.keep()),
+            // Somebody else was faster: their data are the same.
+            Err(_) if kept.is_dir() => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(kept)
+    }
+}
+
+/// nginx and the database may run as another user than the one who makes the data. They hold no secret.
+fn readable_by_servers(directory: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))?)
+}
