@@ -136,17 +136,16 @@ impl Stack {
 
     /// The configuration files of the workload, with the values of this start.
     fn render(&self, here: &Path, implementation: Implementation) -> Result<()> {
-        let mut environment = Environment::new();
-        environment.set_keep_trailing_newline(true);
+        let environment = Environment::new();
         for name in ["nginx.conf", "fastcgi.conf", "http.conf", "mariadb.cnf", "account.sql", "php-fpm.conf"] {
             let template = fs::read_to_string(here.join(name)).with_context(|| format!("{name} cannot be read"))?;
             let port = if name == "nginx.conf" { self.port } else { self.database_port };
             let values = context! {
-                host => "127.0.0.1", port, here, dir => self.path("").to_string_lossy().trim_end_matches('/'),
-                socket => self.path("application.sock"), application_workers => 8,
+                host => "127.0.0.1", port, here => text(here), dir => text(self.directory.path()),
+                socket => text(&self.path("application.sock")), application_workers => 8,
                 application => if implementation == Implementation::Php { "fastcgi" } else { "http" },
-                assets => self.path("assets"), uploads => self.uploads(), worker_processes => 1,
-                buffer_pool => 256, flush_at_commit => "0", password => self.password,
+                assets => text(&self.path("assets")), uploads => text(&self.uploads()), worker_processes => 1,
+                buffer_pool => 256, flush_at_commit => "0", password => self.password.clone(),
                 cache => format!("127.0.0.1:{}", self.cache_port),
                 user => if is_root() { "root" } else { "" }, group => "root", run_as_root => is_root(),
             };
@@ -222,6 +221,10 @@ impl Drop for Part {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// A port of the loopback address that nobody listens on.

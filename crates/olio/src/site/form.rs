@@ -99,8 +99,8 @@ impl<'f> Checks<'f> {
     pub fn username(&mut self) {
         let name = self.form.get("username");
         let holds = (6..=25).contains(&name.len())
-            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-        self.require(holds, "username: 6 to 25 small letters and digits".to_owned());
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        self.require(holds, "username: 6 to 25 letters and digits".to_owned());
     }
 
     pub fn passwords(&mut self) {

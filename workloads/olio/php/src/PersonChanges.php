@@ -48,7 +48,7 @@ final class PersonChanges
     private function errors(): array
     {
         $form = new Form();
-        $form->require(preg_match('/^[a-z0-9]{6,25}$/D', Form::text('username')) === 1, 'username: 6 to 25 small letters and digits');
+        $form->require(preg_match('/^[A-Za-z0-9]{6,25}$/D', Form::text('username')) === 1, 'username: 6 to 25 letters and digits');
         $form->length('password', 1, 72);
         $form->require(Form::text('password') === Form::text('password2'), 'password2: the same password again');
         $form->length('first_name', 1, 25);
