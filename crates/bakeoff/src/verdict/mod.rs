@@ -17,5 +17,6 @@ pub mod interim_looks;
 pub mod measure_names;
 pub mod method_budget;
 pub mod near_limit;
+pub mod parts;
 pub mod precision_forecast;
 pub mod sustained;

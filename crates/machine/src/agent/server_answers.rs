@@ -5,7 +5,7 @@ use std::path::Path;
 
 use archive::model::VariantFacts;
 use host::HostFacts;
-use host::process::{CpuUsed, LogText};
+use host::process::LogText;
 use host::telemetry::TelemetrySample;
 use load::drivers::password::PasswordSource;
 use workload::{ConfigurationError, OperationCount, StartedServer};
@@ -13,7 +13,7 @@ use workload::{ConfigurationError, OperationCount, StartedServer};
 use super::servers::failed;
 use super::work::Agent;
 use crate::interface::machine::{LeftSettings, Machine, Room};
-use crate::interface::system_under_test::{CpuReading, SystemUnderTest};
+use crate::interface::system_under_test::{CpuReading, ServerCpuUsed, SystemUnderTest};
 use crate::lock::lock;
 use crate::protocol::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, MeasureSteal,
@@ -158,7 +158,7 @@ impl Answers<ReadConfiguration> for Agent {
 }
 
 impl Answers<ReadCpuUsed> for Agent {
-    fn answer(&self, call: ReadCpuUsed) -> Result<CpuUsed, CallError> {
+    fn answer(&self, call: ReadCpuUsed) -> Result<ServerCpuUsed, CallError> {
         Ok(lock(self.servers.server(call.trial)?.as_ref()).cpu_meter().used()?)
     }
 }

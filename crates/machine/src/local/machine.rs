@@ -25,10 +25,15 @@ use super::running_server::RunningServer;
 use super::squeezed::{self, LocalSampling};
 use crate::errors::local::LocalError;
 use crate::errors::machine::MachineError;
-use crate::interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::interface::machine::{
+    LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, part_columns,
+};
 use crate::interface::probing::{Probing, Sampling, ServerSqueeze};
 use crate::interface::system_under_test::SystemUnderTest;
 use crate::lock::lock;
+
+/// The processes of a part of a server, with its name.
+type PartTrees = (String, Vec<ProcessTree>);
 
 /// This machine, reserved for one run.
 pub struct LocalMachine {
@@ -37,8 +42,8 @@ pub struct LocalMachine {
     cache: PathBuf,
     /// None before they are opened, and after they are closed.
     kernel_settings: Mutex<Option<KernelSettings>>,
-    /// The processes of each trial's server: one tree for each of its instances.
-    servers: Mutex<BTreeMap<u32, Vec<ProcessTree>>>,
+    /// The processes of each trial's server: of each part, by its name, one tree for each of its instances.
+    servers: Mutex<BTreeMap<u32, Vec<PartTrees>>>,
     scratch: ScratchDirectory,
     owner: LockOwner,
     _lock: HostLock,
@@ -80,8 +85,15 @@ impl LocalMachine {
         self.scratch.path().join("workloads").join(key)
     }
 
-    fn trees(&self, trial: u32) -> Result<Vec<ProcessTree>, LocalError> {
+    fn parts(&self, trial: u32) -> Result<Vec<PartTrees>, LocalError> {
         lock(&self.servers).get(&trial).cloned().ok_or(LocalError::NoServer { trial })
+    }
+
+    /// The processes of all parts, those of the server itself first.
+    fn trees(&self, trial: u32) -> Result<Vec<ProcessTree>, LocalError> {
+        let mut parts = self.parts(trial)?;
+        parts.reverse();
+        Ok(parts.into_iter().flat_map(|(_, trees)| trees).collect())
     }
 
     fn directory(&self, trial: u32) -> PathBuf {
@@ -117,9 +129,10 @@ impl LocalMachine {
             interrupted: Arc::clone(&self.context.interrupted),
         };
         let instances = Instances::start(workload, &order.variant, &options)?;
-        let trees = instances.trees();
-        let meters = trees.iter().cloned().map(CpuUsedMeter::new).collect();
-        lock(&self.servers).insert(order.trial, trees);
+        let parts = instances.parts();
+        let of_part = |(_, trees): &PartTrees| trees.iter().cloned().map(CpuUsedMeter::new).collect();
+        let meters = parts.iter().map(of_part).collect();
+        lock(&self.servers).insert(order.trial, parts);
         Ok(RunningServer {
             instances,
             meters,
@@ -184,10 +197,15 @@ impl Machine for LocalMachine {
         servers: &[RecordedServer],
         period: Duration,
     ) -> Result<Box<dyn Recorder>, MachineError> {
-        let sampled = servers.iter().map(|RecordedServer { name, trial }| {
-            Ok(SampledServer { name: name.clone(), trees: self.trees(*trial)? })
-        });
-        let sampled = sampled.collect::<Result<_, LocalError>>()?;
+        let mut sampled = Vec::new();
+        for RecordedServer { name, trial } in servers {
+            sampled.push(SampledServer { name: name.clone(), trees: self.trees(*trial)? });
+            let parts = self.parts(*trial)?;
+            let is_divided = parts.len() > 1;
+            for (part, trees) in parts.into_iter().take_while(|_| is_divided) {
+                sampled.push(SampledServer { name: part_columns(name, &part), trees });
+            }
+        }
         Ok(Box::new(self.host.sample(sampled, period).map_err(LocalError::Telemetry)?))
     }
 

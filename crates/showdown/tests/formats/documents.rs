@@ -8,11 +8,12 @@ use archive::model::{
     FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
     IntervalMethod, KnobValue, LeftOutRun, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect,
     Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, OutsideOperation, PairOverSessions,
-    PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, Refusal, RefusedWhen,
-    ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate,
-    SessionRun, Sessions, SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint,
-    Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue,
-    UnsteadyReason, UserWalk, VariantFacts, VariantSummary, Verdict, WalkedOperation, WarmUpOutcome,
+    PartCpuTime, PartSummary, PartUsage, PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate,
+    RatioOfMeans, Refusal, RefusedWhen, ResourceUse, Resumption, SaturatedResource, Scalability,
+    ScalabilityFit, ServerUsage, SessionEstimate, SessionRun, Sessions, SharedNetworkFacts, SpentBound,
+    SpentBudget, SteadyState, SweepCurve, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase,
+    TrialPower, TrialStatus, TrialTurns, TrialValue, UnsteadyReason, UserWalk, VariantFacts, VariantSummary,
+    Verdict, WalkedOperation, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -150,6 +151,15 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             processes: 1,
             threads: 1,
             descriptors: 1,
+            parts: vec![PartUsage {
+                part: text(),
+                user_cpu_s: 1.5,
+                system_cpu_s: 1.5,
+                cores: 1.5,
+                peak_rss_bytes: 1,
+                processes: 1,
+                threads: 1,
+            }],
         }),
         cpu_time: Some(CpuTimePerOperation {
             rate_per_s: 1.0,
@@ -160,6 +170,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             between_s: 0.5,
             slices_us: vec![1.5],
             stolen_s: 0.0,
+            parts: vec![PartCpuTime { part: text(), each_us: 1.5 }],
         }),
         users: Some(user_walk()),
         neighbours: Some(Neighbours {
@@ -321,6 +332,13 @@ pub fn verdict() -> Verdict {
             modes: vec![Mode { centre: 1.5, trials: vec![1] }],
             counters_per_s: map(1.5),
             cpu_time_us: Some(CpuTimeModes { user: 1.5, system: 2.5 }),
+            parts: vec![PartSummary {
+                part: text(),
+                cpu_share: 0.5,
+                cpu_us: Some(1.5),
+                cores: 1.5,
+                peak_rss_bytes: 1,
+            }],
             users_per_core: Some(1.5),
             users: Some(user_walk()),
             neighbours: Some(NeighbourEffect {

@@ -77,7 +77,7 @@ fn a_server_is_started_loaded_recorded_and_stopped() {
     assert_eq!(outcome.total.succeeded(), 500);
     let meter = server.cpu_meter();
     assert!(!meter.of_running().expect("CPU time").time.is_zero());
-    assert!(!meter.used().expect("CPU time").time.is_zero());
+    assert!(!meter.used().expect("CPU time").whole.time.is_zero());
     let after = server.count().expect("a count").expect("redis counts");
     assert_eq!(after.count - before.count, 500);
     let recording = wait_for("a recording with samples", {

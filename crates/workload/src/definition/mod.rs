@@ -6,6 +6,7 @@
 #![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
 
 mod account;
+mod companion;
 mod external;
 mod knobs;
 mod load;
@@ -25,6 +26,7 @@ use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
 
 pub use self::account::DatabaseAccount;
+pub use self::companion::CompanionDefinition;
 pub use self::external::{PidSource, StopMethod};
 pub use self::knobs::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
 pub use self::knobs::binary::BINARY;
@@ -121,7 +123,9 @@ impl Workload {
 
     /// All files that it was read from, with name and text. A run directory keeps them so that the run can be repeated.
     pub fn files(&self) -> Vec<(&str, &str)> {
-        let templates = self.servers.iter().flat_map(|server| &server.config);
+        let of_companions = self.servers.iter().flat_map(|server| &server.companions);
+        let processes = self.servers.iter().chain(of_companions.map(|companion| &companion.process));
+        let templates = processes.flat_map(|process| &process.config);
         let templates = templates.map(|template| (template.name.as_str(), template.text.as_str()));
         [(self.file.as_str(), self.text.as_str())].into_iter().chain(templates).collect()
     }

@@ -11,6 +11,7 @@ use load::inputs::units::parse_duration;
 use toml::Spanned;
 
 use super::account::DatabaseAccount;
+use super::companion::{self, CompanionDefinition};
 use super::external::{PidSource, StopMethod, check};
 use super::knobs::allocator;
 use super::knobs::binary;
@@ -78,6 +79,10 @@ pub struct ServerDefinition {
     pub knobs: Vec<Knob>,
     /// Values of some of them for very many connections.
     pub concurrency: ConcurrencyKnobs,
+    /// The name of its own process among its parts.
+    pub part: String,
+    /// The processes that are started before its own, in this order.
+    pub companions: Vec<CompanionDefinition>,
 }
 
 /// Why a server does not have a knob.
@@ -143,8 +148,8 @@ impl ServerDefinition {
             let what = format!("server {name:?}: write its name in letters, digits, - and _");
             return Err(source.error(&span, what));
         }
-        let raw = raw.into_inner();
-        let protocol = match raw.protocol {
+        let mut raw = raw.into_inner();
+        let protocol = match raw.protocol.take() {
             Some(own) if !own.get_ref().shares_mix_with(protocol) => {
                 let what = format!("server {name:?}: the protocol does not have the operations of [load]");
                 return Err(source.error(&own.span(), what));
@@ -157,34 +162,28 @@ impl ServerDefinition {
             return Err(source.error(&span, what));
         }
         let knob_spans: Vec<Range<usize>> = raw.knobs.values().map(Spanned::span).collect();
-        let knobs: Result<Vec<Knob>, DefinitionError> =
-            raw.knobs.into_iter().map(|(name, knob)| Knob::check(&name, knob, source)).collect();
+        let knobs: Result<Vec<Knob>, DefinitionError> = std::mem::take(&mut raw.knobs)
+            .into_iter()
+            .map(|(name, knob)| Knob::check(&name, knob, source))
+            .collect();
         let knobs = knobs?;
 
         let mut templates = TemplateCheck::new(&knobs, &knob_spans, raw.password, is_tls, source)?;
-        templates.argv(&raw.start)?;
-        raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
-        templates.environment(&raw.environment)?;
-        let (stop, pid) = check::check(raw.stop, raw.pid, source, &mut templates)?;
-        let socket = raw.socket.as_ref().map(|socket| templates.socket(socket, protocol)).transpose()?;
-        let config: Result<Vec<ConfigTemplate>, DefinitionError> =
-            raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
-        let config = config?;
-        let ready = match &raw.ready {
-            Some(ready) => check_ready(ready, protocol, source, &mut templates)?,
-            None => ReadyCheck { probe: default_probe(protocol), within: READY_WITHIN },
-        };
-        if let Some(version) = &raw.version {
-            templates.words(&version.get_ref().run, &version.span())?;
-        }
-        if let Some(build) = &raw.build {
-            templates.argv(build)?;
-        }
-        let statistics =
-            raw.statistics.map(|raw| statistics::check(raw, source, &mut templates)).transpose()?;
-        let observe: Result<Vec<Observation>, DefinitionError> =
-            raw.observe.into_iter().map(|raw| Observation::check(raw, source, &mut templates)).collect();
-        let observe = observe?;
+        let part = companion::part(raw.part.take(), source)?;
+        let companions = std::mem::take(&mut raw.companion);
+        let companions = companion::check_all(
+            name,
+            &part,
+            companions,
+            (&knobs, folder, raw.password),
+            source,
+            &mut templates,
+        )?;
+        let raw_needs = std::mem::take(&mut raw.needs);
+        let raw_concurrency = std::mem::take(&mut raw.concurrency);
+        let start = raw.start.get_ref().clone();
+        let process = Self::check_process(name.to_owned(), raw, protocol, folder, source, &mut templates)?;
+        companion::check_observed(&process, &companions).map_err(|what| source.error(&span, what))?;
         templates.every_knob_is_used(&knobs, &knob_spans)?;
         if is_tls && !templates.uses("https") {
             let what =
@@ -195,21 +194,56 @@ impl ServerDefinition {
         let instances_knobs = (!protocol.makes_own_load()).then(Knob::of_instances);
         // A server that has such a knob of its own keeps it.
         let is_new = |knob: &Knob| knobs.iter().all(|own| own.name != knob.name);
-        let of_every_server = allocator::knobs().into_iter().chain(binary::knob(raw.start.get_ref()));
+        let of_every_server = allocator::knobs().into_iter().chain(binary::knob(&start));
         let of_every_server: Vec<Knob> = of_every_server.filter(is_new).collect();
         let instances_knobs = instances_knobs.into_iter().flatten();
         let added = tls_knobs.into_iter().flatten().chain(instances_knobs).chain(of_every_server);
         let knobs: Vec<Knob> = knobs.into_iter().chain(added).collect();
         let needs: Result<Vec<Need>, DefinitionError> =
-            raw.needs.into_iter().map(|raw| Need::check(raw, &knobs, source)).collect();
+            raw_needs.into_iter().map(|raw| Need::check(raw, &knobs, source)).collect();
         let needs = needs?;
-        let concurrency = ConcurrencyKnobs::check(raw.concurrency, &knobs, source)?;
+        let concurrency = ConcurrencyKnobs::check(raw_concurrency, &knobs, source)?;
+        Ok(Self { needs, knobs, concurrency, part, companions, ..process })
+    }
+
+    /// Checks what a server and a companion have in common: what one process needs to start, and what is asked of it. Its needs, its
+    /// knobs and its companions are left to the caller.
+    pub(super) fn check_process(
+        name: String,
+        raw: RawServer,
+        protocol: RegisteredProtocol,
+        folder: &Folder,
+        source: SourceText<'_>,
+        templates: &mut TemplateCheck<'_>,
+    ) -> Result<Self, DefinitionError> {
+        templates.argv(&raw.start)?;
+        raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
+        templates.environment(&raw.environment)?;
+        let (stop, pid) = check::check(raw.stop, raw.pid, source, templates)?;
+        let socket = raw.socket.as_ref().map(|socket| templates.socket(socket, protocol)).transpose()?;
+        let config: Result<Vec<ConfigTemplate>, DefinitionError> =
+            raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
+        let config = config?;
+        let ready = match &raw.ready {
+            Some(ready) => check_ready(ready, protocol, source, templates)?,
+            None => ReadyCheck { probe: default_probe(protocol), within: READY_WITHIN },
+        };
+        if let Some(version) = &raw.version {
+            templates.words(&version.get_ref().run, &version.span())?;
+        }
+        if let Some(build) = &raw.build {
+            templates.argv(build)?;
+        }
+        let statistics = raw.statistics.map(|raw| statistics::check(raw, source, templates)).transpose()?;
+        let observe: Result<Vec<Observation>, DefinitionError> =
+            raw.observe.into_iter().map(|raw| Observation::check(raw, source, templates)).collect();
+        let observe = observe?;
         Ok(Self {
-            name: name.to_owned(),
+            name,
             about: raw.about,
             protocol,
             packages: raw.packages,
-            needs,
+            needs: Vec::new(),
             config,
             start: raw.start.into_inner(),
             environment: raw.environment.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),
@@ -229,8 +263,10 @@ impl ServerDefinition {
             build: raw.build.map(Spanned::into_inner),
             statistics,
             observe,
-            knobs,
-            concurrency,
+            knobs: Vec::new(),
+            concurrency: ConcurrencyKnobs::default(),
+            part: String::new(),
+            companions: Vec::new(),
         })
     }
 

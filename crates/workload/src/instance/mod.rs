@@ -5,6 +5,7 @@
 //! | `options`, `layout` | what a start needs |
 //! | `starting/` | the steps of a start, the memory allocator of a variant, the wait until the server is ready |
 //! | `private/` | the directories of a start, its files, its password and certificate |
+//! | `companions` | the processes that are started before the server, and stopped after it |
 //! | `external` | the processes of a server that another program has started |
 //! | `running` | the running server: its load, its configuration, its end |
 //! | `check` | loading data, and one checked reply of each operation |
@@ -13,6 +14,7 @@
 //! | `facts`, `tool` | its version and how it was built |
 
 mod check;
+mod companions;
 mod error;
 mod external;
 mod facts;
@@ -25,6 +27,7 @@ mod starting;
 mod statistics;
 mod tool;
 
+pub(crate) use self::companions::prefix as companion_prefix;
 pub use self::error::{ConfigurationError, InstanceError, StatisticsError};
 pub use self::facts::ServerFacts;
 pub use self::layout::StartLayout;

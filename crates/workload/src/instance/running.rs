@@ -12,6 +12,7 @@ use load::connecting::{Endpoint, UnixSocket};
 use load::drivers::ProtocolSpec;
 use load::spec::{LoadSpec, TlsSpec};
 
+use super::companions::{self, Companions};
 use super::error::InstanceError;
 use super::options::StartOptions;
 use super::private::credentials::ServerCredentials;
@@ -61,6 +62,8 @@ pub struct Instance {
     /// The files of the server that contain its credentials.
     pub(super) secrets: SecretFiles,
     pub(super) running: ServerProcess,
+    /// What was started before it. They are dropped, and so stopped, after it: fields are dropped in their order.
+    pub(super) companions: Companions,
     /// The pipes to a runner.
     pub(super) pipes: Option<(Pipes, PipeEnds)>,
     /// How many requests have read its statistics over HTTP. The server may count them.
@@ -95,13 +98,28 @@ impl Instance {
         self.options.has_own_cpus
     }
 
-    /// Its processes.
+    /// Its companions with their names, in the order of their start.
+    pub fn companions(&self) -> impl Iterator<Item = (&str, &Self)> {
+        self.companions.iter().map(|companion| (companion.name.as_str(), &companion.instance))
+    }
+
+    /// The processes of each of its parts with the part's name, in the order of their start.
+    pub fn parts(&self) -> Vec<(String, ProcessTree)> {
+        let of_companion =
+            |companion: &companions::Companion| (companion.name.clone(), companion.instance.tree());
+        let companions = self.companions.iter().map(of_companion);
+        companions.chain([(self.server.part.clone(), self.tree())]).collect()
+    }
+
+    /// The processes of its own part: without those of its companions.
     pub fn tree(&self) -> ProcessTree {
         self.running.tree()
     }
 
-    /// Checks that it still runs. The error has how it ended, and the end of its log.
+    /// Checks that it and its companions still run. The error has how the first one that does not run ended, and the end of its log. A
+    /// companion comes first: without it, the server may have ended, too.
     pub fn check_alive(&self) -> Result<(), InstanceError> {
+        self.companions.iter().try_for_each(|companion| companion.instance.check_alive())?;
         Ok(self.running.check()?)
     }
 
@@ -113,6 +131,31 @@ impl Instance {
     /// Its standard output and standard error: all of it, or beginning and end.
     pub fn log(&self) -> io::Result<LogText> {
         LogText::read(&self.directories.private.join(SERVER_LOG))
+    }
+
+    /// The logs of its companions and its own, with their names.
+    pub fn logs(&self) -> Vec<(String, LogText)> {
+        let mut logs = Vec::new();
+        for companion in self.companions.iter() {
+            if let Ok(log) = companion.instance.log() {
+                logs.push((companions::prefix(&companion.name) + SERVER_LOG, log));
+            }
+        }
+        logs.extend(self.log().ok().map(|log| (SERVER_LOG.to_owned(), log)));
+        logs
+    }
+
+    /// The configuration of its companions and its own, see [`Self::effective_configuration`].
+    pub fn configuration_of_parts(&self) -> Vec<EffectiveConfigFile> {
+        let mut files = Vec::new();
+        for companion in self.companions.iter() {
+            let prefix = companions::prefix(&companion.name);
+            for EffectiveConfigFile { name, text } in companion.instance.effective_configuration() {
+                files.push(EffectiveConfigFile { name: format!("{prefix}{name}"), text: text.clone() });
+            }
+        }
+        files.extend(self.config.iter().cloned());
+        files
     }
 
     /// The end of its log.
@@ -150,7 +193,9 @@ impl Instance {
             let _ =
                 self.running.wait_ready(RUNNER_END_TIMEOUT, || Readiness::NotYet("it still runs".to_owned()));
         }
-        let stopped = self.running.stop()?;
+        let stopped = self.running.stop();
+        self.companions.stop()?;
+        let stopped = stopped?;
         self.credentials = ServerCredentials::default();
         self.secrets = SecretFiles::default();
         Ok(stopped)

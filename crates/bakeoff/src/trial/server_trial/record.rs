@@ -45,7 +45,7 @@ impl ServerTrial<'_> {
         };
         let (server, clients) = watched(setup.machines, self.machine, recorded, &windows);
         let under_load = result.loaded.map(|loaded| loaded.under_load);
-        let usage = server_usage::usage(server.telemetry, server.measured_us, under_load);
+        let usage = server_usage::usage(server.telemetry, server.measured_us, under_load, &self.parts());
         let is_in_turns = matches!(self.trial.turns, Some(TrialTurns::InTurns { .. }));
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);

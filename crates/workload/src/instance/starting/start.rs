@@ -17,6 +17,7 @@ use crate::definition::{
     CERTIFICATE, Knob, PreloadedAllocator, RESUMPTION, ServerDefinition, StopMethod, TypedValue, Workload,
     with_binary,
 };
+use crate::instance::companions::Companions;
 use crate::instance::error::{ConfigurationError, InstanceError};
 use crate::instance::external;
 use crate::instance::layout;
@@ -30,7 +31,7 @@ use crate::instance::private::password::{MASKED, Password};
 use crate::instance::replies::log_counter::LogCounter;
 use crate::instance::running::{EffectiveConfigFile, Instance, SERVER_LOG};
 use crate::instance::tool::{TMPDIR, Tools};
-use crate::render::{self, TemplateVariables};
+use crate::render::{self, COMPANION, TemplateVariables};
 use crate::variant::ServerVariant;
 
 /// The timeout of a command in `prepare`: creating a data directory takes less.
@@ -59,9 +60,21 @@ impl Instance {
         options: &StartOptions,
         credentials: Option<ServerCredentials>,
     ) -> Result<Self, InstanceError> {
-        let server = workload.server(&variant.server)?.clone();
-        let wrong = |error: ConfigurationError| error.of(&server.name);
+        let server = workload.server(&variant.server)?;
         workload.check_rights(&server.name)?;
+        Self::start_as(Role::Server(variant), workload, server, options, credentials)
+    }
+
+    /// Starts a process of a workload: a server after its companions, or a companion.
+    pub(crate) fn start_as(
+        role: Role<'_>,
+        workload: &Workload,
+        server: &ServerDefinition,
+        options: &StartOptions,
+        credentials: Option<ServerCredentials>,
+    ) -> Result<Self, InstanceError> {
+        let server = server.clone();
+        let wrong = |error: ConfigurationError| error.of(&server.name);
         let service_user = ServiceUser::needed();
         let workers = if server.is_unprivileged { None } else { service_user.as_ref() };
         let directories = StartDirectories::create(&options.directory, workers.map(|user| user.run_as))?;
@@ -85,8 +98,13 @@ impl Instance {
         variables.set("https", ());
         variables.set("user", service_user.as_ref().map(|service| service.user.clone()));
         variables.set("group", service_user.as_ref().map(|service| service.group.clone()));
-        let knobs = knob_values(&server, variant, &variables).map_err(wrong)?;
-        for (name, value) in &knobs {
+        // A companion's templates have the knobs of its server. What showdown itself does with them, it does with the server.
+        let knobs = match role {
+            Role::Server(variant) => knob_values(&server, variant, &variables).map_err(wrong)?,
+            Role::Companion { .. } => BTreeMap::new(),
+        };
+        let known_knobs = if let Role::Companion { knobs, .. } = role { knobs } else { &knobs };
+        for (name, value) in known_knobs {
             variables.set(name, value);
         }
 
@@ -106,13 +124,16 @@ impl Instance {
             Some(given) => given,
             None => ServerCredentials::generate(&own_tools, server.has_password, key_type.as_deref())?,
         };
+        let companions = Companions::start(workload, &server.companions, known_knobs, options, &credentials)?;
+        let earlier = if let Role::Companion { earlier, .. } = role { earlier } else { &companions };
+        variables.set(COMPANION, earlier.variable());
         let mut secrets = SecretFiles::default();
         if let Some(pair) = &credentials.certificate {
             let (certificate, key) = pair.copy_to(&directories.server, &mut secrets)?;
             let resumption = knobs.get(RESUMPTION) == Some(&TypedValue::Switch(true));
             variables.set("https", render::https(&certificate, &key, resumption));
         }
-        let password = credentials.password.as_deref();
+        let password = credentials.password.as_deref().filter(|_| server.has_password);
         if let Some(password) = password {
             secrets.write(directories.server.join(password::FILE), password.reveal())?;
         }
@@ -129,13 +150,13 @@ impl Instance {
         let secret = with_password(&variables, password.map(Password::reveal));
         let allocator = PreloadedAllocator::of(&knobs);
         let mut command = server_command(&server, argv, &directories, &tools, options);
-        command.listens = (socket.is_none() && !workload.load.is_runner()).then_some(address);
+        command.listens = (socket.is_none() && !server.protocol.makes_own_load()).then_some(address);
         set_stop(&server, &variables, &mut command).map_err(wrong)?;
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);
         }
         allocator::set(allocator, &knobs, &tools, &mut command)?;
-        let pipes = workload.load.is_runner().then(|| make_pipes(&directories.private)).transpose()?;
+        let pipes = server.protocol.makes_own_load().then(|| make_pipes(&directories.private)).transpose()?;
         command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
         let running = options.host.start(&command)?;
         let log_counter = LogCounter::new(server.statistics.as_ref().map_or(&[], |query| &query.counters));
@@ -153,6 +174,7 @@ impl Instance {
             credentials,
             secrets,
             running,
+            companions,
             pipes,
             http_queries: 0,
             log_counter,
@@ -162,6 +184,20 @@ impl Instance {
         allocator.map_or(Ok(()), |allocator| allocator::check(allocator, &instance))?;
         Ok(instance)
     }
+}
+
+/// What a process is to its workload.
+#[derive(Clone, Copy)]
+pub(crate) enum Role<'a> {
+    /// The server of this variant.
+    Server(&'a ServerVariant),
+    /// A companion of a server with these values of knobs, after these companions.
+    Companion {
+        /// Of the server.
+        knobs: &'a BTreeMap<String, TypedValue>,
+        /// Those that templates may refer to.
+        earlier: &'a Companions,
+    },
 }
 
 /// The command of a server, without the environment of its workload.
