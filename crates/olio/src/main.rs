@@ -41,9 +41,9 @@ enum Command {
         latency: u64,
     },
     /// Make the database, media and statics once, and copy the database to a new directory
-    Data(data::Request),
+    Data(data::DataRequest),
     /// Start one implementation with all its parts, for a browser or a script
-    Stack(stack::Request),
+    Stack(stack::StackRequest),
     /// Prove that an implementation does what the reference does
     Prove(prove::Request),
 }

@@ -13,6 +13,8 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use minijinja::{Environment, context};
 use rand::RngExt;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::data::{self, hexadecimal};
 
@@ -32,23 +34,23 @@ pub enum Implementation {
 
 /// What to start.
 #[derive(Args)]
-pub struct Request {
+pub struct StackRequest {
     /// The implementation
     implementation: Implementation,
     /// Port of the web server; 0 takes a free one
     #[arg(long, default_value_t = 8080)]
     port: u16,
     #[command(flatten)]
-    data: data::Request,
+    data: data::DataRequest,
 }
 
 /// Starts it and waits until somebody ends this program.
-pub fn run(request: &Request) -> Result<()> {
+pub fn run(request: &StackRequest) -> Result<()> {
+    let mut ends = Signals::new([SIGINT, SIGTERM])?;
     let stack = Stack::start(request.implementation, &request.data, request.port)?;
     println!("http://127.0.0.1:{}/ (log in as person1 with the password 1; Ctrl-C ends it)", stack.port);
-    loop {
-        std::thread::park();
-    }
+    ends.forever().next();
+    Ok(())
 }
 
 /// A running implementation. Dropped, it is stopped, and its directory removed.
@@ -69,7 +71,7 @@ struct Part {
 }
 
 impl Stack {
-    pub fn start(implementation: Implementation, data: &data::Request, port: u16) -> Result<Self> {
+    pub fn start(implementation: Implementation, data: &data::DataRequest, port: u16) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("olio-").tempdir()?;
         let mut stack = Self {
             port: if port == 0 { free_port()? } else { port },
@@ -79,16 +81,17 @@ impl Stack {
             parts: Vec::new(),
             directory,
         };
-        let here = data.workload.canonicalize().with_context(|| format!("no folder {}", data.workload.display()))?;
-        let from = data::Request {
+        let workload = data.workload_folder()?;
+        let from = data::DataRequest {
             database: Some(stack.path("data")),
             assets: Some(stack.path("assets")),
-            workload: here.clone(),
+            workload: Some(workload.path.clone()),
             ..data.clone()
         };
         from.make()?;
+        data::DataRequest { php: Some(stack.path("php")), ..from }.make()?;
         fs::create_dir(stack.path("uploads"))?;
-        stack.render(&here, implementation)?;
+        stack.render(&workload.path, implementation)?;
         stack.start_parts(implementation)?;
         Ok(stack)
     }
@@ -135,19 +138,24 @@ impl Stack {
     }
 
     /// The configuration files of the workload, with the values of this start.
-    fn render(&self, here: &Path, implementation: Implementation) -> Result<()> {
+    fn render(&self, workload: &Path, implementation: Implementation) -> Result<()> {
         let environment = Environment::new();
-        for name in ["nginx.conf", "fastcgi.conf", "http.conf", "mariadb.cnf", "account.sql", "php-fpm.conf"] {
-            let template = fs::read_to_string(here.join(name)).with_context(|| format!("{name} cannot be read"))?;
+        let application = match implementation {
+            Implementation::Rust => "http.application.conf",
+            Implementation::Php => "fastcgi.application.conf",
+        };
+        for name in ["nginx.conf", application, "mariadb.cnf", "account.sql", "php-fpm.conf"] {
+            let template = fs::read_to_string(workload.join(name)).with_context(|| format!("{name} cannot be read"))?;
             let port = if name == "nginx.conf" { self.port } else { self.database_port };
+            let dir = text(self.directory.path());
+            let user = if is_root() { "root" } else { "" };
+            let companion = context! {
+                application => context! { dir }, cache => context! { port => self.cache_port },
+            };
             let values = context! {
-                host => "127.0.0.1", port, here => text(here), dir => text(self.directory.path()),
-                socket => text(&self.path("application.sock")), application_workers => 8,
-                application => if implementation == Implementation::Php { "fastcgi" } else { "http" },
-                assets => text(&self.path("assets")), uploads => text(&self.uploads()), worker_processes => 1,
-                buffer_pool => 256, flush_at_commit => "0", password => self.password.clone(),
-                cache => format!("127.0.0.1:{}", self.cache_port),
-                user => if is_root() { "root" } else { "" }, group => "root", run_as_root => is_root(),
+                host => "127.0.0.1", port, dir, user, group => "root", companion,
+                application_workers => 8, worker_processes => 1, buffer_pool => 256, flush_at_commit => "0",
+                password => self.password.clone(),
             };
             fs::write(self.path(name), environment.render_str(&template, values)?)?;
         }
@@ -237,7 +245,7 @@ fn is_listening(port: u16) -> bool {
 }
 
 fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|process| std::os::unix::fs::MetadataExt::uid(&process) == 0)
+    data::this_user() == 0
 }
 
 /// The argument with which a program agrees to run as root, if it must.

@@ -48,7 +48,7 @@ pub fn make(assets: &Path, workload: &Path, scale: Scale) -> Result<()> {
         write(&assets.join("static").join(name), &static_file(workload, name, length)?)?;
     }
     for (kind, length) in ORIGINALS {
-        let original = if kind == "eventLits" { pdf(length) } else { filled_jpeg(&jpeg(640, 480), length, 0) };
+        let original = if kind == "eventLits" { pdf(length) } else { filled_jpeg(&jpeg(200, 150), length, 0) };
         write(&assets.join("original").join(kind), &original)?;
     }
     let thumb = jpeg(120, 90);

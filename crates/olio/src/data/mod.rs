@@ -15,11 +15,13 @@ mod rows;
 pub mod scale;
 mod template;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
+use include_dir::{Dir, include_dir};
 
 pub use rows::{hexadecimal, password_hash, username};
 use scale::Scale;
@@ -32,32 +34,50 @@ const FORMAT: u32 = 1;
 
 /// Which data, and where to.
 #[derive(Args, Clone)]
-pub struct Request {
+pub struct DataRequest {
     /// Users that the rows are for: 100 persons each
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(25..=10_000))]
     pub rows: u32,
     /// Seed of all values
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Where the data are kept between runs
-    #[arg(long, default_value = "/var/tmp/olio")]
-    pub cache: PathBuf,
-    /// The folder of the workload: schema and statics
-    #[arg(long, default_value = "workloads/olio")]
-    pub workload: PathBuf,
+    /// Where the data are kept between runs [default: /var/tmp/olio-UID]
+    #[arg(long)]
+    pub cache: Option<PathBuf>,
+    /// The folder of the workload: schema, statics, configuration, PHP [default: what this program was built with]
+    #[arg(long)]
+    pub workload: Option<PathBuf>,
     /// A directory that does not exist: it becomes a copy of the loaded database
     #[arg(long)]
     pub database: Option<PathBuf>,
     /// A symbolic link to make: to the directory with statics and media
     #[arg(long)]
     pub assets: Option<PathBuf>,
+    /// A directory that does not exist: it becomes a copy of the PHP application
+    #[arg(long)]
+    pub php: Option<PathBuf>,
 }
 
-impl Request {
+/// The workload's folder, as this program was built with it.
+static WORKLOAD: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads/olio");
+
+/// The workload's folder on disk.
+pub struct WorkloadFolder {
+    pub path: PathBuf,
+    /// Removed with this value.
+    _extracted: Option<tempfile::TempDir>,
+}
+
+impl DataRequest {
     /// Makes what is missing, then the copy and the link.
     pub fn make(&self) -> Result<()> {
         let begin = Instant::now();
-        let kept = self.kept()?;
+        let workload = self.workload_folder()?;
+        if let Some(php) = &self.php {
+            template::copy(&workload.path.join("php"), php)?;
+            return Ok(());
+        }
+        let kept = self.kept(&workload.path)?;
         if let Some(database) = &self.database {
             template::copy(&kept.join("database"), database)?;
         }
@@ -69,19 +89,33 @@ impl Request {
         Ok(())
     }
 
+    /// The folder that was given, or a copy of what this program was built with.
+    pub fn workload_folder(&self) -> Result<WorkloadFolder> {
+        if let Some(path) = &self.workload {
+            let path = path.canonicalize().with_context(|| format!("there is no folder {}", path.display()))?;
+            return Ok(WorkloadFolder { path, _extracted: None });
+        }
+        let extracted = tempfile::Builder::new().prefix("olio-workload-").tempdir()?;
+        WORKLOAD.extract(extracted.path())?;
+        Ok(WorkloadFolder { path: extracted.path().to_owned(), _extracted: Some(extracted) })
+    }
+
     /// The directory with `database` and `assets`, which is made if it is not there. A directory has its name only when it is complete.
-    fn kept(&self) -> Result<PathBuf> {
-        let kept = self.cache.join(format!("v{FORMAT}-{}-{}", self.rows, self.seed));
+    fn kept(&self, workload: &Path) -> Result<PathBuf> {
+        let cache = self.cache.clone().unwrap_or_else(|| PathBuf::from(format!("/var/tmp/olio-{}", this_user())));
+        std::fs::create_dir_all(&cache).with_context(|| format!("{}: choose another --cache", cache.display()))?;
+        let owner = std::fs::metadata(&cache)?;
+        let is_own = owner.uid() == this_user() && owner.mode() & 0o022 == 0;
+        ensure!(is_own, "{} belongs to others, or they may write to it: choose another --cache", cache.display());
+        let kept = cache.join(format!("v{FORMAT}-{}-{}", self.rows, self.seed));
         if kept.is_dir() {
             return Ok(kept);
         }
-        std::fs::create_dir_all(&self.cache)
-            .with_context(|| format!("{}: choose another --cache", self.cache.display()))?;
-        let making = tempfile::Builder::new().prefix("making-").tempdir_in(&self.cache)?;
+        let making = tempfile::Builder::new().prefix("making-").tempdir_in(&cache)?;
         readable_by_servers(making.path())?;
         let scale = Scale::of(self.rows);
-        media::make(&making.path().join("assets"), &self.workload, scale)?;
-        template::make(&making.path().join("database"), &self.workload.join("schema.sql"), scale, self.seed)?;
+        media::make(&making.path().join("assets"), workload, scale)?;
+        template::make(&making.path().join("database"), &workload.join("schema.sql"), scale, self.seed)?;
         match std::fs::rename(making.path(), &kept) {
             Ok(()) => drop(making.keep()),
             // Somebody else was faster: their data are the same.
@@ -96,4 +130,9 @@ impl Request {
 fn readable_by_servers(directory: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     Ok(std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))?)
+}
+
+/// The number of the user of this process.
+pub fn this_user() -> u32 {
+    std::fs::metadata("/proc/self").map_or(u32::MAX, |process| process.uid())
 }

@@ -58,8 +58,7 @@ fn datadir(database: &Path) -> String {
 
 /// MariaDB refuses to run as root unless it is told so.
 fn user() -> String {
-    let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| std::os::unix::fs::MetadataExt::uid(&process) == 0);
-    if is_root { "--user=root".to_owned() } else { String::new() }
+    if super::this_user() == 0 { "--user=root".to_owned() } else { String::new() }
 }
 
 fn script(schema: &str, files: &Path) -> String {

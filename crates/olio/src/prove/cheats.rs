@@ -26,16 +26,16 @@ pub enum Cheat {
     CachedReply,
     /// The home page is made once
     StaleList,
-    /// Every third comment is not written
-    MissingWrite,
-    /// Thumbnails of new events are not stored
-    LostFile,
     /// Changes need no token
     OpenDoor,
-    /// An event's page asks the database once more
-    MoreStatements,
     /// Lists by tag leave out their last event
     ShortList,
+    /// An event's page asks the database once more
+    MoreStatements,
+    /// Thumbnails of new events are not stored
+    LostFile,
+    /// Every third comment is not written
+    MissingWrite,
 }
 
 /// What comes back, without what the connection needs.

@@ -25,7 +25,7 @@ mod tables;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::data;
 use crate::stack::{Implementation, Stack};
@@ -44,11 +44,11 @@ pub struct Request {
     /// Changes that are made one after the other, and again from sixteen connections
     #[arg(long, default_value_t = 500)]
     changes: u32,
-    /// Put a cheat before the implementation, which must be found
+    /// Prove the proofs: put one cheat after the other before the implementation; each must be found
     #[arg(long)]
-    cheat: Option<Cheat>,
+    cheats: bool,
     #[command(flatten)]
-    data: data::Request,
+    data: data::DataRequest,
 }
 
 /// One of the two that are compared.
@@ -66,11 +66,17 @@ struct Proof {
     differences: Vec<String>,
 }
 
+/// Finds differences between the reference and a candidate.
+type Prove = fn(&mut Site, &mut Site, &Request) -> Result<Proof>;
+
 /// Prints a line for each proof. An error says which have failed.
 pub fn run(request: &Request) -> Result<()> {
-    let mut reference = Site::start(Implementation::Rust, request, None)?;
-    let mut candidate = Site::start(request.implementation, request, request.cheat)?;
-    let proofs: [fn(&mut Site, &mut Site, &Request) -> Result<Proof>; 6] = [
+    let mut reference = Site::start(Implementation::Rust, request)?;
+    let mut candidate = Site::start(request.implementation, request)?;
+    if request.cheats {
+        return find_cheats(&mut reference, &mut candidate, request);
+    }
+    let proofs: [Prove; 6] = [
         pages::prove,
         effort::prove,
         state::prove_sequence,
@@ -101,15 +107,43 @@ pub fn run(request: &Request) -> Result<()> {
     Ok(())
 }
 
+/// Puts one cheat after the other before the candidate. An error names those that were not found.
+fn find_cheats(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<()> {
+    let mut missed = Vec::new();
+    for cheat in Cheat::value_variants() {
+        candidate.client = Client::new(cheats::put_before(&candidate.stack, *cheat)?);
+        let (prove, trace) = finder(*cheat);
+        let proof = prove(reference, candidate, request)?;
+        match proof.differences.iter().find(|difference| difference.contains(trace)) {
+            Some(difference) => println!("{cheat:?} is found by {}: {difference}", proof.name),
+            None => missed.push(format!("{cheat:?}")),
+        }
+    }
+    if !missed.is_empty() {
+        bail!("these cheats are not found: {}", missed.join(", "));
+    }
+    println!("all {} cheats are found", Cheat::value_variants().len());
+    Ok(())
+}
+
+/// The proof that must find a cheat, and what its difference is about.
+fn finder(cheat: Cheat) -> (Prove, &'static str) {
+    match cheat {
+        Cheat::CachedReply => (staleness::prove_fresh_pages, "GET /events/"),
+        Cheat::StaleList => (staleness::prove_fresh_pages, "GET /: "),
+        Cheat::OpenDoor => (pages::prove, "status 303 instead of status 403"),
+        Cheat::ShortList => (pages::prove, "/tags/"),
+        Cheat::MoreStatements => (effort::prove, "reads"),
+        Cheat::LostFile => (state::prove_sequence, "is missing"),
+        Cheat::MissingWrite => (state::prove_sequence, "table comment"),
+    }
+}
+
 impl Site {
-    fn start(implementation: Implementation, request: &Request, cheat: Option<Cheat>) -> Result<Self> {
+    fn start(implementation: Implementation, request: &Request) -> Result<Self> {
         let stack = Stack::start(implementation, &request.data, 0)?;
         let tables = Tables::connect(stack.database_port, &stack.password, stack.cache_port)?;
-        let port = match cheat {
-            Some(cheat) => cheats::put_before(&stack, cheat)?,
-            None => stack.port,
-        };
-        Ok(Self { client: Client::new(port), stack, tables })
+        Ok(Self { client: Client::new(stack.port), stack, tables })
     }
 
     /// A client without cookies for the same site.
