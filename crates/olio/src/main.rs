@@ -1,6 +1,6 @@
 //! Olio's own program: the reference implementation, the data that all implementations share, the geocoder, and the command that proves
 //! an implementation. `showdown` does not contain it; `workloads/olio` starts it.
-#![expect(clippy::print_stdout, reason = "this program prints its answer")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program prints its answer, and why there is none")]
 
 mod data;
 mod geocoder;
@@ -9,6 +9,7 @@ mod site;
 mod stack;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -48,8 +49,18 @@ enum Command {
     Prove(prove::Request),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("olio: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::Serve { socket, workers } => site::serve(&socket, workers),
         Command::Geocoder { port, latency } => geocoder::serve(port, latency),
         Command::Data(request) => request.make(),

@@ -150,7 +150,7 @@ impl Stack {
             let dir = text(self.directory.path());
             let user = if is_root() { "root" } else { "" };
             let companion = context! {
-                application => context! { dir }, cache => context! { port => self.cache_port },
+                application => context! { dir => dir.clone() }, cache => context! { port => self.cache_port },
             };
             let values = context! {
                 host => "127.0.0.1", port, dir, user, group => "root", companion,

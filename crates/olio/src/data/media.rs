@@ -164,3 +164,28 @@ fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     chunk.extend((!crc).to_be_bytes());
     chunk
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_of_a_given_length_are_images() {
+        let thumb = jpeg(120, 90);
+        let (first, second) = (filled_jpeg(&thumb, EVENT_THUMB, 1), filled_jpeg(&thumb, EVENT_THUMB, 2));
+        assert_eq!((first.len(), second.len()), (EVENT_THUMB, EVENT_THUMB));
+        assert_ne!(first, second);
+        let read = image::load_from_memory(&first).expect("a comment changes no image");
+        assert_eq!((read.width(), read.height()), (120, 90));
+    }
+
+    #[test]
+    fn statics_have_the_lengths_of_the_originals() {
+        let sum: usize = STATICS.into_iter().map(|(_, length)| length).sum();
+        assert_eq!(sum, 204_765);
+        let workload = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/olio");
+        for (name, length) in STATICS {
+            assert_eq!(static_file(&workload, name, length).expect("a static").len(), length, "{name}");
+        }
+    }
+}

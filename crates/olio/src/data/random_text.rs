@@ -65,3 +65,27 @@ pub fn day(offset: i64) -> String {
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     format!("{year:04}-{month:02}-{day:02}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        assert_eq!(day(0), "2026-01-01");
+        assert_eq!(day(59), "2026-03-01");
+        assert_eq!(day(-1), "2025-12-31");
+        assert_eq!(day(540), "2027-06-25");
+        assert_eq!(day(2 * 365 + 59), "2028-02-29");
+    }
+
+    #[test]
+    fn sentences_have_their_length_and_no_blank_at_an_end() {
+        let mut rng = rand::rng();
+        for length in 10..200 {
+            let sentence = sentence(&mut rng, length, length);
+            assert_eq!(sentence.len(), length);
+            assert_eq!(sentence.trim(), sentence);
+        }
+    }
+}

@@ -197,3 +197,29 @@ impl Rows {
         chosen
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(seed: u64) -> Vec<String> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let scale = Scale { persons: 200, tags: 20, events: 30 };
+        write(directory.path(), scale, seed).expect("rows are written");
+        TABLES.map(|table| std::fs::read_to_string(directory.path().join(table)).expect("a table's file")).to_vec()
+    }
+
+    #[test]
+    fn rows_follow_from_the_seed() {
+        assert_eq!(files(1), files(1));
+        assert_ne!(files(1), files(2));
+    }
+
+    #[test]
+    fn refcounts_are_the_numbers_of_events() {
+        let files = files(3);
+        let (tags, pairs) = (&files[3], &files[5]);
+        let sum: usize = tags.lines().map(|tag| tag.rsplit('\t').next().map_or(0, |n| n.parse().unwrap_or(0))).sum();
+        assert_eq!(sum, pairs.lines().count());
+    }
+}

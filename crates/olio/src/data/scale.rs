@@ -22,3 +22,21 @@ impl Scale {
 pub fn folder(id: u64) -> String {
     format!("{:03}/{:03}", id % 1_000, id / 1_000_000 % 1_000)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_grow_as_in_the_original() {
+        assert_eq!(Scale::of(25), Scale { persons: 2_500, tags: 622, events: 1_866 });
+        assert_eq!(Scale::of(100), Scale { persons: 10_000, tags: 2_311, events: 6_933 });
+        assert_eq!(Scale::of(1_000), Scale { persons: 100_000, tags: 5_000, events: 15_000 });
+    }
+
+    #[test]
+    fn neighbours_are_in_different_folders() {
+        assert_eq!(folder(12), "012/000");
+        assert_eq!(folder(7_000_013), "013/007");
+    }
+}

@@ -4,7 +4,7 @@
 use anyhow::Result;
 
 use super::changes::Changes;
-use super::client::{Ask, Client};
+use super::client::{Ask, Body, Client};
 use super::requests::Subjects;
 use super::{Proof, Request, Site};
 use crate::data::scale::Scale;
@@ -49,6 +49,8 @@ const OPERATIONS: &[Operation] = &[
     Operation { name: "approve friendship", by: By::User, ask: |_, _| friends("approve"), budget: [1, 1, 0, 1, 1, 0] },
     Operation { name: "log in", by: By::Nobody, ask: log_in, budget: [2, 0, 0, 0, 1, 0] },
     Operation { name: "log out", by: By::User, ask: |_, _| confirmed("/logout", vec![]), budget: [0, 0, 0, 1, 0, 1] },
+    // The address, the event, three tags and their relations, the attendance, the places of the files.
+    Operation { name: "add event", by: By::User, ask: |_, changes| with_three_tags(changes.event()), budget: [0, 10, 1, 1, 0, 0] },
     // The address, the person, the places of the files.
     Operation { name: "add person", by: By::Nobody, ask: |_, changes| changes.person(), budget: [0, 3, 1, 0, 0, 0] },
 ];
@@ -101,6 +103,17 @@ fn cost(site: &mut Site, client: &mut Client, ask: &Ask) -> Result<Cost> {
     anyhow::ensure!(reply.status < 400, "{}: status {}", ask.name(), reply.status);
     let after = site.tables.counters()?;
     Ok(COUNTERS.map(|counter| after[counter] - before[counter]))
+}
+
+fn with_three_tags(mut ask: Ask) -> Ask {
+    if let Body::Multipart(fields, _) = &mut ask.body {
+        for (name, value) in fields {
+            if *name == "tags" {
+                *value = "topic5 topic4 new-topic".to_owned();
+            }
+        }
+    }
+    ask
 }
 
 fn event(subjects: &Subjects, _: &mut Changes) -> Ask {

@@ -7,13 +7,11 @@ use super::client::Reply;
 
 /// A line for each element and text of a reply.
 pub fn of(reply: &Reply) -> Vec<String> {
-    let mut lines = vec![
-        format!("status {}", reply.status),
-        format!("location {}", reply.location),
-        format!("type {}", reply.content_type.to_lowercase().replace(' ', "")),
-    ];
+    let mut lines = vec![format!("status {}", reply.status), format!("location {}", reply.location)];
     lines.extend(reply.cookies.iter().map(|cookie| format!("cookie {cookie}")));
+    // A redirection may have a page or none: browsers do not show it.
     if reply.status != 303 {
+        lines.push(format!("type {}", reply.content_type.to_lowercase().replace(' ', "")));
         let page = Html::parse_document(&reply.body);
         add(page.root_element(), 0, &mut lines);
     }

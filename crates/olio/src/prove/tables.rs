@@ -91,7 +91,9 @@ impl Tables {
             .user(Some("olio"))
             .pass(Some(password))
             .db_name(Some("olio"))
-            .prefer_socket(false);
+            .prefer_socket(false)
+            .max_allowed_packet(Some(16 << 20))
+            .wait_timeout(Some(28_800));
         let connection = runtime.block_on(Conn::new(options))?;
         Ok(Self { runtime, connection, cache_port })
     }

@@ -45,6 +45,9 @@ impl Settings {
             .db_name(Some("olio"))
             .pool_opts(PoolOpts::default().with_constraints(constraints).with_reset_connection(false))
             .prefer_socket(false)
+            // Known, so that no connection begins with a statement that asks for them.
+            .max_allowed_packet(Some(16 << 20))
+            .wait_timeout(Some(28_800))
             .into()
     }
 }

@@ -61,10 +61,9 @@ final class Upload
     {
         $address = ['street' => Form::text('street1'), 'city' => Form::text('city'), 'state' => Form::text('state'), 'zip' => Form::text('zip')];
         $answer = file_get_contents("$site->geocoder/geocode?" . http_build_query($address));
-        $result = simplexml_load_string($answer ?: '');
-        if ($result === false) {
+        if (!preg_match('#<Latitude>([^<]+)</Latitude>\s*<Longitude>([^<]+)</Longitude>#', $answer ?: '', $place)) {
             throw new \RuntimeException('the geocoder does not answer');
         }
-        return [(string) $result->Result->Latitude, (string) $result->Result->Longitude];
+        return [$place[1], $place[2]];
     }
 }
