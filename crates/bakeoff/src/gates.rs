@@ -50,7 +50,8 @@ const BACKGROUND: &str = "background";
 /// Id of the gate [`counts`].
 const COUNTS: &str = "counts";
 /// Id of the gate [`restarts`].
-const RESTARTS: &str = "restarts";
+/// The gate of a server that ended under load.
+pub const RESTARTS: &str = "restarts";
 /// Gates whose failure explains errors of operations without the server.
 const ELSEWHERE: &[&str] = &[CLIENT, NETWORK, STEAL, OTHERS, host::SWAP, host::FREQUENCY];
 /// Largest relative difference between the server's count and the client's.

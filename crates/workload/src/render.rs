@@ -127,8 +127,7 @@ pub fn variables(template: &str) -> Result<HashSet<String>, RenderError> {
 /// What a template uses of this variable, as it writes it: `companion.database.port`.
 pub fn members(template: &str, variable: &str) -> Result<BTreeSet<String>, RenderError> {
     let names = environment().template_from_str(template)?.undeclared_variables(true);
-    let is_member = |name: &String| name.split('.').next() == Some(variable);
-    Ok(names.into_iter().filter(is_member).collect())
+    Ok(names.into_iter().filter(|name| name.split('.').next() == Some(variable)).collect())
 }
 
 /// Settings for plain text: nothing is escaped, a final line feed is kept, and a line that contains only a condition

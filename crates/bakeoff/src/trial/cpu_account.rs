@@ -55,8 +55,11 @@ struct PartAccount {
 impl CpuAccount {
     /// An account of a server with these parts; none where its CPU time is not divided.
     pub fn of_parts(names: Vec<String>) -> Self {
-        let part = |name| PartAccount { name, ..PartAccount::default() };
-        Self { parts: names.into_iter().map(part).collect(), ..Self::default() }
+        let mut parts = Vec::new();
+        for name in names {
+            parts.push(PartAccount { name, ..PartAccount::default() });
+        }
+        Self { parts, ..Self::default() }
     }
 
     /// Adds a slice.
@@ -117,11 +120,12 @@ impl CpuAccount {
 
     /// What each part has of the CPU time an operation.
     fn of_each_part(&self) -> Vec<PartCpuTime> {
-        let of_part = |part: &PartAccount| {
-            let used = part.after.saturating_sub(part.before).as_secs_f64();
-            PartCpuTime { part: part.name.clone(), each_us: used * 1e6 / self.operations as f64 }
-        };
-        self.parts.iter().map(of_part).collect()
+        let mut parts = Vec::new();
+        for PartAccount { name, before, after } in &self.parts {
+            let used = after.saturating_sub(*before).as_secs_f64();
+            parts.push(PartCpuTime { part: name.clone(), each_us: used * 1e6 / self.operations as f64 });
+        }
+        parts
     }
 }
 
@@ -139,16 +143,25 @@ mod tests {
         ServerCpuUsed { whole, parts: Vec::new() }
     }
 
+    fn used_by_two(database_us: u64, server_us: u64) -> ServerCpuUsed {
+        let parts = [database_us, server_us].map(Duration::from_micros).to_vec();
+        ServerCpuUsed { parts, ..used(database_us + server_us, 10, 0) }
+    }
+
     #[test]
     fn each_part_of_a_server_has_its_share_of_an_operation() {
         let mut account = CpuAccount::of_parts(vec!["database".to_owned(), "server".to_owned()]);
-        let reading = |database_us, server_us| ServerCpuUsed {
-            parts: [database_us, server_us].map(Duration::from_micros).to_vec(),
-            ..used(database_us + server_us, 10, 0)
-        };
-        account.count(&SliceCpu { before: reading(100, 50), after: reading(400, 150), operations: 10 });
+        account.count(&SliceCpu {
+            before: used_by_two(100, 50),
+            after: used_by_two(400, 150),
+            operations: 10,
+        });
         // What the parts do between slices is in no operation.
-        account.count(&SliceCpu { before: reading(900, 150), after: reading(1_200, 250), operations: 10 });
+        account.count(&SliceCpu {
+            before: used_by_two(900, 150),
+            after: used_by_two(1_200, 250),
+            operations: 10,
+        });
         let cpu = account.per_operation(1.0).expect("CPU time");
         let parts: Vec<(&str, f64)> =
             cpu.parts.iter().map(|part| (part.part.as_str(), part.each_us)).collect();

@@ -238,20 +238,21 @@ mod tests {
         assert_eq!(of("tuning.allocator").values["apache"], "not kept");
     }
 
+    fn of_shop(name: &str, database: &str, application: &str) -> VariantFacts {
+        let facts = [
+            ("companion.database.executable", "/usr/sbin/mariadbd"),
+            ("companion.database.version", database),
+            ("companion.application.executable", application),
+            ("companion.application.version", application),
+            ("companion.application.allocator.name", application),
+        ];
+        variant(name, &facts)
+    }
+
     #[test]
     fn one_database_of_two_versions_is_unexplained_and_an_application_in_two_languages_is_expected() {
         let plan: Plan = PLAN.parse().expect("a plan");
-        let side = |name, database, application| {
-            let facts = [
-                ("companion.database.executable", "/usr/sbin/mariadbd"),
-                ("companion.database.version", database),
-                ("companion.application.executable", application),
-                ("companion.application.version", application),
-                ("companion.application.allocator.name", application),
-            ];
-            variant(name, &facts)
-        };
-        let variants = vec![side("nginx", "10.11", "/bin/php"), side("apache", "11.4", "/bin/ruby")];
+        let variants = vec![of_shop("nginx", "10.11", "/bin/php"), of_shop("apache", "11.4", "/bin/ruby")];
         let found = differences(&plan, &Facts { variants, ..Facts::default() });
         let class =
             |key: &str| found.iter().find(|difference| difference.key == key).map(|found| found.class);

@@ -130,12 +130,14 @@ impl LocalMachine {
         };
         let instances = Instances::start(workload, &order.variant, &options)?;
         let parts = instances.parts();
-        let of_part = |(_, trees): &PartTrees| trees.iter().cloned().map(CpuUsedMeter::new).collect();
-        let meters = parts.iter().map(of_part).collect();
+        let mut meters = Vec::new();
+        for (_, trees) in &parts {
+            meters.push(trees.iter().cloned().map(CpuUsedMeter::new).collect());
+        }
         lock(&self.servers).insert(order.trial, parts);
         Ok(RunningServer {
             instances,
-            meters,
+            meters: meters.into(),
             cpus: order.cpus.clone(),
             kernel_settings,
             host: self.host.clone(),
@@ -201,8 +203,10 @@ impl Machine for LocalMachine {
         for RecordedServer { name, trial } in servers {
             sampled.push(SampledServer { name: name.clone(), trees: self.trees(*trial)? });
             let parts = self.parts(*trial)?;
-            let is_divided = parts.len() > 1;
-            for (part, trees) in parts.into_iter().take_while(|_| is_divided) {
+            if parts.len() < 2 {
+                continue;
+            }
+            for (part, trees) in parts {
                 sampled.push(SampledServer { name: part_columns(name, &part), trees });
             }
         }

@@ -102,8 +102,10 @@ struct ProcessMeter {
 
 impl CpuMeter for ProcessMeter {
     fn used(&self) -> Result<ServerCpuUsed, MachineError> {
-        let of_part = |meters: &Vec<CpuUsedMeter>| meters.iter().map(CpuUsedMeter::used).sum();
-        let parts: Vec<CpuUsed> = self.meters.iter().map(of_part).collect();
+        let mut parts: Vec<CpuUsed> = Vec::new();
+        for meters in self.meters.iter() {
+            parts.push(meters.iter().map(CpuUsedMeter::used).sum());
+        }
         let stolen = self.host.stolen_so_far(&self.cpus).unwrap_or_default();
         let whole = CpuUsed { stolen, ..parts.iter().copied().sum() };
         let is_divided = parts.len() > 1;

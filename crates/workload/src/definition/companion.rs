@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use super::knobs::knob::Knob;
 use super::need::Need;
-use super::server::ServerDefinition;
+use super::server::{CompanionDefinition, ServerDefinition};
 use super::source::raw::{RawCompanion, RawServer};
 use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
@@ -22,32 +22,10 @@ const OWN_PART: &str = "server";
 /// The protocol of a companion that names none. It matters only for what is asked of it.
 const PROTOCOL: &str = "http";
 
-/// A companion as defined.
-#[derive(Clone, Debug)]
-pub struct CompanionDefinition {
-    /// Its name, by which templates refer to it, and its CPU time is reported.
-    pub name: String,
-    /// The process. Its name is that in messages: `companion database of shop`.
-    pub process: ServerDefinition,
-}
-
-impl ServerDefinition {
-    /// The names of its parts, each with an account of its own: its own process and its companions, in order of their start.
-    pub fn parts(&self) -> Vec<&str> {
-        let companions = self.companions.iter().map(|companion| companion.name.as_str());
-        companions.chain([self.part.as_str()]).collect()
-    }
-
-    /// The names of the parts whose CPU time is counted apart: none where its own process is all of it.
-    pub fn accounts(&self) -> Vec<&str> {
-        if self.companions.is_empty() { Vec::new() } else { self.parts() }
-    }
-}
-
 /// Whether a text is the name of a part: one that templates can write behind a dot.
 fn is_name(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(is_plain)
+    let is_plain = text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+    is_plain && text.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 /// The name of a server's own process among its parts.
@@ -77,33 +55,20 @@ pub(super) fn check_all(
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
 ) -> Result<Vec<CompanionDefinition>, DefinitionError> {
-    let mut names = BTreeSet::from([part.to_owned()]);
+    let mut names: Vec<String> = Vec::new();
     for companion in &companions {
-        let name = &companion.get_ref().name;
-        let refuse = |what: String| source.error(&name.span(), what);
-        let text = name.get_ref();
-        if !is_name(text) {
-            let what = "write its name in small letters, digits and _, with a letter first";
-            return Err(refuse(format!("companion {text:?}: {what}")));
+        let RawCompanion { name, password, .. } = companion.get_ref();
+        let what = if *password && !has_password {
+            Some("password: the server and its companions share one: set password = true for the server, too")
+        } else {
+            why_no_name(name.get_ref(), part, &names)
+        };
+        if let Some(what) = what {
+            return Err(source.error(&name.span(), format!("companion {:?}: {what}", name.get_ref())));
         }
-        if text == part {
-            let what = "the server's own process has this name: choose another one, or give that process one with part";
-            return Err(refuse(format!("companion {text:?}: {what}")));
-        }
-        if companion.get_ref().password && !has_password {
-            let what =
-                "password: the server and its companions share one: set password = true for the server, too";
-            return Err(refuse(format!("companion {text:?}: {what}")));
-        }
-        if !names.insert(text.clone()) {
-            return Err(refuse(format!(
-                "companion {text:?}: server {server:?} has two of this name: give each its own"
-            )));
-        }
+        names.push(name.get_ref().clone());
     }
-    templates.set_companions(
-        companions.iter().map(|companion| companion.get_ref().name.get_ref().clone()).collect(),
-    );
+    templates.set_companions(names);
     let mut checked = Vec::new();
     for companion in companions {
         let raw = companion.into_inner();
@@ -116,6 +81,32 @@ pub(super) fn check_all(
     Ok(checked)
 }
 
+/// Why a text cannot be the name of a companion beside these.
+fn why_no_name(text: &str, part: &str, others: &[String]) -> Option<&'static str> {
+    if !is_name(text) {
+        return Some("write its name in small letters, digits and _, with a letter first");
+    }
+    if text == part {
+        return Some(
+            "the server's own process has this name: choose another one, or give that process one with part",
+        );
+    }
+    others.iter().any(|other| other == text).then_some("the server has two of this name: give each its own")
+}
+
+/// What is wrong with the protocol of a companion.
+fn wrong_protocol(raw: &RawCompanion, protocol: RegisteredProtocol) -> Option<&'static str> {
+    if protocol.makes_own_load() {
+        return Some("protocol: a runner makes the load of a server, and is no companion");
+    }
+    if protocol.url_path() == UrlPath::Account && raw.account.is_none() {
+        return Some("protocol: what is asked of a database needs account = { user = …, database = … }");
+    }
+    let asks_sql = raw.ready.as_ref().is_some_and(|ready| ready.get_ref().sql.is_some());
+    let has_no_sql = asks_sql && raw.protocol.is_none();
+    has_no_sql.then_some("ready: sql needs protocol = \"mysql\" or \"postgres\", and an account")
+}
+
 fn check_one(
     server: &str,
     raw: RawCompanion,
@@ -124,21 +115,10 @@ fn check_one(
     templates: &mut TemplateCheck<'_>,
 ) -> Result<ServerDefinition, DefinitionError> {
     let (name, span) = (raw.name.get_ref().clone(), raw.name.span());
-    let refuse = |what: &str| source.error(&span, format!("companion {name:?}: {what}"));
-    let protocol = match &raw.protocol {
-        Some(own) if own.get_ref().makes_own_load() => {
-            return Err(refuse("protocol: a runner makes the load of a server, and is no companion"));
-        }
-        Some(own) => *own.get_ref(),
-        None => RegisteredProtocol::by_name(PROTOCOL).expect("the protocol is registered"),
-    };
-    if protocol.url_path() == UrlPath::Account && raw.account.is_none() {
-        return Err(refuse(
-            "protocol: what is asked of a database needs account = { user = …, database = … }",
-        ));
-    }
-    if raw.protocol.is_none() && raw.ready.as_ref().is_some_and(|ready| ready.get_ref().sql.is_some()) {
-        return Err(refuse("ready: sql needs protocol = \"mysql\" or \"postgres\", and an account"));
+    let own = raw.protocol.as_ref().map(|own| *own.get_ref());
+    let protocol = own.or_else(|| RegisteredProtocol::by_name(PROTOCOL)).expect("the protocol is registered");
+    if let Some(what) = wrong_protocol(&raw, protocol) {
+        return Err(source.error(&span, format!("companion {name:?}: {what}")));
     }
     let RawCompanion {
         name: _,
@@ -285,7 +265,7 @@ path = "/"
             (
                 "name = \"cache\"",
                 "name = \"database\"",
-                "11: companion \"database\": server \"shop\" has two of this name: give each its own",
+                "11: companion \"database\": the server has two of this name: give each its own",
             ),
             (
                 "name = \"cache\"",

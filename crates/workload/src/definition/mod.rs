@@ -21,12 +21,12 @@ mod source;
 mod statistics;
 mod templates;
 mod values;
+mod whole_server;
 
 use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
 
 pub use self::account::DatabaseAccount;
-pub use self::companion::CompanionDefinition;
 pub use self::external::{PidSource, StopMethod};
 pub use self::knobs::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
 pub use self::knobs::binary::BINARY;
@@ -40,7 +40,9 @@ pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
 pub use self::need::{Need, NeededValue};
 pub use self::observation::{Observation, ObservedDefinition, number as limit_number};
 pub use self::probe::{HttpProbe, ProbeTarget};
-pub use self::server::{NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, VersionCommand};
+pub use self::server::{
+    CompanionDefinition, NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, VersionCommand,
+};
 pub use self::source::source_text::{DefinitionError, SourceText};
 pub use self::statistics::{StatisticsQuery, StatisticsSource};
 pub use self::templates::ConfigTemplate;

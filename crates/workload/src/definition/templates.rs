@@ -120,7 +120,7 @@ impl<'t> TemplateCheck<'t> {
         let socket = has_socket.then_some(socket.as_path());
         let sample = render::companion(([127, 0, 0, 1], SAMPLE_PORT).into(), directory, socket);
         self.companions.earlier.insert(name, sample);
-        let earlier = minijinja::Value::from_iter(self.companions.earlier.clone());
+        let earlier = minijinja::Value::from(self.companions.earlier.clone());
         self.public.set(COMPANION, earlier.clone());
         self.secret.set(COMPANION, earlier);
     }

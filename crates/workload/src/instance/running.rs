@@ -12,7 +12,6 @@ use load::connecting::{Endpoint, UnixSocket};
 use load::drivers::ProtocolSpec;
 use load::spec::{LoadSpec, TlsSpec};
 
-use super::companions::{self, Companions};
 use super::error::InstanceError;
 use super::options::StartOptions;
 use super::private::credentials::ServerCredentials;
@@ -72,6 +71,52 @@ pub struct Instance {
     pub(super) log_counter: LogCounter,
 }
 
+/// What the names of a companion's directory and files begin with.
+pub(crate) fn companion_prefix(name: &str) -> String {
+    format!("companion-{name}-")
+}
+
+/// The running companions of a server, in the order of their start. Dropping it stops them, the last one first.
+#[derive(Debug, Default)]
+pub(super) struct Companions(Vec<Companion>);
+
+/// A running companion: an instance with its own directory, port, log and supervisor.
+#[derive(Debug)]
+pub(super) struct Companion {
+    /// Its name.
+    pub name: String,
+    /// Its process.
+    pub instance: Instance,
+}
+
+impl Companions {
+    /// Adds one that has been started after the others.
+    pub fn push(&mut self, name: &str, instance: Instance) {
+        self.0.push(Companion { name: name.to_owned(), instance });
+    }
+
+    /// All of them, in the order of their start.
+    pub fn iter(&self) -> impl Iterator<Item = &Companion> {
+        self.0.iter()
+    }
+
+    /// Stops them, the last one first. All are stopped, also where stopping one fails.
+    fn stop(&mut self) -> Result<(), InstanceError> {
+        let mut outcome = Ok(());
+        while let Some(mut last) = self.0.pop() {
+            outcome = last.instance.stop().map(drop).and(outcome);
+        }
+        outcome
+    }
+}
+
+impl Drop for Companions {
+    fn drop(&mut self) {
+        // What does not stop on request is killed when it is dropped.
+        let _ = self.stop();
+    }
+}
+
 impl Instance {
     /// The address that it listens on. Where it listens on a socket of the file system, the port is reserved for it.
     pub fn address(&self) -> SocketAddr {
@@ -105,10 +150,12 @@ impl Instance {
 
     /// The processes of each of its parts with the part's name, in the order of their start.
     pub fn parts(&self) -> Vec<(String, ProcessTree)> {
-        let of_companion =
-            |companion: &companions::Companion| (companion.name.clone(), companion.instance.tree());
-        let companions = self.companions.iter().map(of_companion);
-        companions.chain([(self.server.part.clone(), self.tree())]).collect()
+        let mut parts = Vec::new();
+        for companion in self.companions.iter() {
+            parts.push((companion.name.clone(), companion.instance.tree()));
+        }
+        parts.push((self.server.part.clone(), self.tree()));
+        parts
     }
 
     /// The processes of its own part: without those of its companions.
@@ -138,7 +185,7 @@ impl Instance {
         let mut logs = Vec::new();
         for companion in self.companions.iter() {
             if let Ok(log) = companion.instance.log() {
-                logs.push((companions::prefix(&companion.name) + SERVER_LOG, log));
+                logs.push((companion_prefix(&companion.name) + SERVER_LOG, log));
             }
         }
         logs.extend(self.log().ok().map(|log| (SERVER_LOG.to_owned(), log)));
@@ -149,7 +196,7 @@ impl Instance {
     pub fn configuration_of_parts(&self) -> Vec<EffectiveConfigFile> {
         let mut files = Vec::new();
         for companion in self.companions.iter() {
-            let prefix = companions::prefix(&companion.name);
+            let prefix = companion_prefix(&companion.name);
             for EffectiveConfigFile { name, text } in companion.instance.effective_configuration() {
                 files.push(EffectiveConfigFile { name: format!("{prefix}{name}"), text: text.clone() });
             }

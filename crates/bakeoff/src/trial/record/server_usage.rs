@@ -21,13 +21,25 @@ pub fn usage(
     parts: &[String],
 ) -> Option<ServerUsage> {
     let whole = usage_of(WATCH, recording, window, under_load)?;
-    let of_part = |part: &String| {
-        let used = usage_of(&part_columns(WATCH, part), recording, window, under_load)?;
-        let ServerUsage { user_cpu_s, system_cpu_s, cores, peak_rss_bytes, processes, threads, .. } = used;
-        let part = part.clone();
-        Some(PartUsage { part, user_cpu_s, system_cpu_s, cores, peak_rss_bytes, processes, threads })
-    };
-    Some(ServerUsage { parts: parts.iter().filter_map(of_part).collect(), ..whole })
+    let mut of_parts = Vec::new();
+    for part in parts {
+        if let Some(used) = usage_of(&part_columns(WATCH, part), recording, window, under_load) {
+            of_parts.push(part_usage(part, &used));
+        }
+    }
+    Some(ServerUsage { parts: of_parts, ..whole })
+}
+
+fn part_usage(part: &str, used: &ServerUsage) -> PartUsage {
+    PartUsage {
+        part: part.to_owned(),
+        user_cpu_s: used.user_cpu_s,
+        system_cpu_s: used.system_cpu_s,
+        cores: used.cores,
+        peak_rss_bytes: used.peak_rss_bytes,
+        processes: used.processes,
+        threads: used.threads,
+    }
 }
 
 /// The use of the processes that are recorded in columns of this prefix.

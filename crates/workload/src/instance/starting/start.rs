@@ -11,13 +11,13 @@ use host::process::{PipeEnds, Pipes, ProcessExit};
 use load::connecting::UnixSocket;
 
 use super::allocator;
+use super::companions::{self, Role};
 use super::service_user::ServiceUser;
 use crate::data;
 use crate::definition::{
     CERTIFICATE, Knob, PreloadedAllocator, RESUMPTION, ServerDefinition, StopMethod, TypedValue, Workload,
     with_binary,
 };
-use crate::instance::companions::Companions;
 use crate::instance::error::{ConfigurationError, InstanceError};
 use crate::instance::external;
 use crate::instance::layout;
@@ -66,7 +66,7 @@ impl Instance {
     }
 
     /// Starts a process of a workload: a server after its companions, or a companion.
-    pub(crate) fn start_as(
+    pub(in crate::instance) fn start_as(
         role: Role<'_>,
         workload: &Workload,
         server: &ServerDefinition,
@@ -124,16 +124,17 @@ impl Instance {
             Some(given) => given,
             None => ServerCredentials::generate(&own_tools, server.has_password, key_type.as_deref())?,
         };
-        let companions = Companions::start(workload, &server.companions, known_knobs, options, &credentials)?;
-        let earlier = if let Role::Companion { earlier, .. } = role { earlier } else { &companions };
-        variables.set(COMPANION, earlier.variable());
+        let started_before =
+            companions::start(workload, &server.companions, known_knobs, options, &credentials)?;
+        let earlier = if let Role::Companion { earlier, .. } = role { earlier } else { &started_before };
+        variables.set(COMPANION, companions::variable(earlier));
         let mut secrets = SecretFiles::default();
         if let Some(pair) = &credentials.certificate {
             let (certificate, key) = pair.copy_to(&directories.server, &mut secrets)?;
             let resumption = knobs.get(RESUMPTION) == Some(&TypedValue::Switch(true));
             variables.set("https", render::https(&certificate, &key, resumption));
         }
-        let password = credentials.password.as_deref().filter(|_| server.has_password);
+        let password = if server.has_password { credentials.password.as_deref() } else { None };
         if let Some(password) = password {
             secrets.write(directories.server.join(password::FILE), password.reveal())?;
         }
@@ -174,7 +175,7 @@ impl Instance {
             credentials,
             secrets,
             running,
-            companions,
+            companions: started_before,
             pipes,
             http_queries: 0,
             log_counter,
@@ -184,20 +185,6 @@ impl Instance {
         allocator.map_or(Ok(()), |allocator| allocator::check(allocator, &instance))?;
         Ok(instance)
     }
-}
-
-/// What a process is to its workload.
-#[derive(Clone, Copy)]
-pub(crate) enum Role<'a> {
-    /// The server of this variant.
-    Server(&'a ServerVariant),
-    /// A companion of a server with these values of knobs, after these companions.
-    Companion {
-        /// Of the server.
-        knobs: &'a BTreeMap<String, TypedValue>,
-        /// Those that templates may refer to.
-        earlier: &'a Companions,
-    },
 }
 
 /// The command of a server, without the environment of its workload.
