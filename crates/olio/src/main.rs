@@ -1,6 +1,10 @@
 //! Olio's own program: the reference implementation, the data that all implementations share, the geocoder, and the command that proves
 //! an implementation. `showdown` does not contain it; `workloads/olio` starts it.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program prints its answer, and why there is none")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this program prints its answer, and why there is none"
+)]
 
 mod data;
 mod geocoder;

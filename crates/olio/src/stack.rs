@@ -99,14 +99,25 @@ impl Stack {
     fn start_parts(&mut self, implementation: Implementation) -> Result<()> {
         let (database, cache, web) = (self.database_port, self.cache_port, self.port);
         let configuration = self.path("mariadb.cnf");
-        self.spawn("mariadbd", Command::new("mariadbd").arg(format!("--defaults-file={}", configuration.display())).args(as_root("--user=root")))?;
+        self.spawn(
+            "mariadbd",
+            Command::new("mariadbd")
+                .arg(format!("--defaults-file={}", configuration.display()))
+                .args(as_root("--user=root")),
+        )?;
         self.spawn(
             "memcached",
-            Command::new("memcached").args(["-l", "127.0.0.1", "-m", "64", "-p"]).arg(cache.to_string()).args(as_root("-uroot")),
+            Command::new("memcached")
+                .args(["-l", "127.0.0.1", "-m", "64", "-p"])
+                .arg(cache.to_string())
+                .args(as_root("-uroot")),
         )?;
         let geocoder = free_port()?;
         let this_program = std::env::current_exe()?;
-        self.spawn("geocoder", Command::new(&this_program).args(["geocoder", "--port"]).arg(geocoder.to_string()))?;
+        self.spawn(
+            "geocoder",
+            Command::new(&this_program).args(["geocoder", "--port"]).arg(geocoder.to_string()),
+        )?;
         self.wait(|| is_listening(database) && is_listening(cache) && is_listening(geocoder))?;
 
         let socket = self.path("application.sock");
@@ -133,7 +144,15 @@ impl Stack {
         self.spawn("application", &mut application)?;
         self.wait(|| UnixStream::connect(&socket).is_ok())?;
         let (configuration, prefix) = (self.path("nginx.conf"), self.path(""));
-        self.spawn("nginx", Command::new("nginx").arg("-c").arg(configuration).arg("-p").arg(prefix).args(["-e", "/dev/stderr"]))?;
+        self.spawn(
+            "nginx",
+            Command::new("nginx")
+                .arg("-c")
+                .arg(configuration)
+                .arg("-p")
+                .arg(prefix)
+                .args(["-e", "/dev/stderr"]),
+        )?;
         self.wait(|| is_listening(web))
     }
 
@@ -145,7 +164,8 @@ impl Stack {
             Implementation::Php => "fastcgi.application.conf",
         };
         for name in ["nginx.conf", application, "mariadb.cnf", "account.sql", "php-fpm.conf"] {
-            let template = fs::read_to_string(workload.join(name)).with_context(|| format!("{name} cannot be read"))?;
+            let template =
+                fs::read_to_string(workload.join(name)).with_context(|| format!("{name} cannot be read"))?;
             let port = if name == "nginx.conf" { self.port } else { self.database_port };
             let dir = text(self.directory.path());
             let user = if is_root() { "root" } else { "" };
@@ -186,7 +206,8 @@ impl Stack {
             }
         }
         let process = wrapped.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn();
-        let process = process.with_context(|| format!("{name} does not start: install util-linux, which has setpriv"))?;
+        let process = process
+            .with_context(|| format!("{name} does not start: install util-linux, which has setpriv"))?;
         self.parts.insert(0, Part { name, process });
         Ok(())
     }
@@ -256,6 +277,9 @@ fn as_root(argument: &str) -> Option<&str> {
 /// Debian's name of the program has the version of PHP.
 fn php_fpm() -> Result<PathBuf> {
     let program = Path::new("/usr/sbin/php-fpm8.2");
-    ensure!(program.is_file(), "PHP is missing: install php8.2-fpm php8.2-mysql php8.2-gd php8.2-mbstring php-memcached");
+    ensure!(
+        program.is_file(),
+        "PHP is missing: install php8.2-fpm php8.2-mysql php8.2-gd php8.2-mbstring php-memcached"
+    );
     Ok(program.to_owned())
 }

@@ -14,7 +14,8 @@ use super::scale::{Scale, folder};
 const PERSON_THUMB: usize = 5_758;
 const EVENT_THUMB: usize = 5_895;
 /// Originals are a twentieth of those of the original site.
-const ORIGINALS: [(&str, usize); 3] = [("persons", 671_520 / 20), ("events", 669_128 / 20), ("eventLits", 129_617 / 20)];
+const ORIGINALS: [(&str, usize); 3] =
+    [("persons", 671_520 / 20), ("events", 669_128 / 20), ("eventLits", 129_617 / 20)];
 
 /// Each static of a page with its length. The first ones are in every page, see `templates/frame.html`.
 pub const STATICS: [(&str, usize); 22] = [
@@ -48,7 +49,8 @@ pub fn make(assets: &Path, workload: &Path, scale: Scale) -> Result<()> {
         write(&assets.join("static").join(name), &static_file(workload, name, length)?)?;
     }
     for (kind, length) in ORIGINALS {
-        let original = if kind == "eventLits" { pdf(length) } else { filled_jpeg(&jpeg(200, 150), length, 0) };
+        let original =
+            if kind == "eventLits" { pdf(length) } else { filled_jpeg(&jpeg(200, 150), length, 0) };
         write(&assets.join("original").join(kind), &original)?;
     }
     let thumb = jpeg(120, 90);
@@ -67,7 +69,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(path, bytes).with_context(|| format!("{}: make room, or choose another --cache", path.display()))
+    fs::write(path, bytes)
+        .with_context(|| format!("{}: make room, or choose another --cache", path.display()))
 }
 
 /// A photograph of nothing: two gradients.
@@ -137,7 +140,8 @@ fn png(length: usize) -> Vec<u8> {
     const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
     let header = chunk(b"IHDR", &[0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0]);
     // Stored, not compressed: a filter byte and four zeros, with the sum of Adler 32.
-    let data = chunk(b"IDAT", &[0x78, 0x01, 0x01, 0x05, 0x00, 0xFA, 0xFF, 0, 0, 0, 0, 0, 0x00, 0x05, 0x00, 0x01]);
+    let data =
+        chunk(b"IDAT", &[0x78, 0x01, 0x01, 0x05, 0x00, 0xFA, 0xFF, 0, 0, 0, 0, 0, 0x00, 0x05, 0x00, 0x01]);
     let end = chunk(b"IEND", &[]);
     let taken = SIGNATURE.len() + header.len() + data.len() + end.len();
     let mut bytes = [SIGNATURE, &header, &data].concat();

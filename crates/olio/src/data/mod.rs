@@ -92,7 +92,8 @@ impl DataRequest {
     /// The folder that was given, or a copy of what this program was built with.
     pub fn workload_folder(&self) -> Result<WorkloadFolder> {
         if let Some(path) = &self.workload {
-            let path = path.canonicalize().with_context(|| format!("there is no folder {}", path.display()))?;
+            let path =
+                path.canonicalize().with_context(|| format!("there is no folder {}", path.display()))?;
             return Ok(WorkloadFolder { path, _extracted: None });
         }
         let extracted = tempfile::Builder::new().prefix("olio-workload-").tempdir()?;
@@ -102,11 +103,17 @@ impl DataRequest {
 
     /// The directory with `database` and `assets`, which is made if it is not there. A directory has its name only when it is complete.
     fn kept(&self, workload: &Path) -> Result<PathBuf> {
-        let cache = self.cache.clone().unwrap_or_else(|| PathBuf::from(format!("/var/tmp/olio-{}", this_user())));
-        std::fs::create_dir_all(&cache).with_context(|| format!("{}: choose another --cache", cache.display()))?;
+        let cache =
+            self.cache.clone().unwrap_or_else(|| PathBuf::from(format!("/var/tmp/olio-{}", this_user())));
+        std::fs::create_dir_all(&cache)
+            .with_context(|| format!("{}: choose another --cache", cache.display()))?;
         let owner = std::fs::metadata(&cache)?;
         let is_own = owner.uid() == this_user() && owner.mode() & 0o022 == 0;
-        ensure!(is_own, "{} belongs to others, or they may write to it: choose another --cache", cache.display());
+        ensure!(
+            is_own,
+            "{} belongs to others, or they may write to it: choose another --cache",
+            cache.display()
+        );
         let kept = cache.join(format!("v{FORMAT}-{}-{}", self.rows, self.seed));
         if kept.is_dir() {
             return Ok(kept);

@@ -3,8 +3,9 @@
 use rand::{Rng, RngExt};
 
 const SYLLABLES: [&str; 40] = [
-    "ba", "be", "bo", "da", "de", "di", "fa", "fe", "fi", "ga", "go", "ha", "he", "ja", "jo", "ka", "ki", "la", "le", "li", "lo", "ma",
-    "me", "mi", "na", "ne", "ni", "no", "pa", "pe", "ra", "re", "ri", "sa", "so", "ta", "te", "ti", "va", "vi",
+    "ba", "be", "bo", "da", "de", "di", "fa", "fe", "fi", "ga", "go", "ha", "he", "ja", "jo", "ka", "ki",
+    "la", "le", "li", "lo", "ma", "me", "mi", "na", "ne", "ni", "no", "pa", "pe", "ra", "re", "ri", "sa",
+    "so", "ta", "te", "ti", "va", "vi",
 ];
 
 /// A word of so many syllables.
@@ -46,7 +47,12 @@ pub fn sentence(rng: &mut impl Rng, least: usize, most: usize) -> String {
 
 /// Three, three and four digits.
 pub fn telephone(rng: &mut impl Rng) -> String {
-    format!("{:03}-{:03}-{:04}", rng.random_range(100..1_000), rng.random_range(0..1_000), rng.random_range(0..10_000))
+    format!(
+        "{:03}-{:03}-{:04}",
+        rng.random_range(100..1_000),
+        rng.random_range(0..1_000),
+        rng.random_range(0..10_000)
+    )
 }
 
 /// The day so many days after 2026-01-01, as `YYYY-MM-DD`; negative before it.

@@ -76,7 +76,11 @@ impl Rows {
         for id in 1..=scale.persons + scale.events {
             let rng = &mut self.rng;
             let street1 = format!("{} {} Street", rng.random_range(1..=9_999), name(rng));
-            let street2 = if rng.random_bool(0.5) { format!("Apt {}", rng.random_range(1..=999)) } else { String::new() };
+            let street2 = if rng.random_bool(0.5) {
+                format!("Apt {}", rng.random_range(1..=999))
+            } else {
+                String::new()
+            };
             let (city, state, zip) = (name(rng), name(rng), rng.random_range(10_000..100_000));
             let country = if rng.random_bool(0.5) { "USA".to_owned() } else { name(rng) };
             let (latitude, longitude) = (rng.random_range(-66.56..66.56), rng.random_range(-180.0..180.0));
@@ -94,7 +98,8 @@ impl Rows {
             let salt = hexadecimal(&rng.random::<[u8; 8]>());
             let hash = password_hash(&salt, &id.to_string());
             let (first, last, username) = (name(rng), name(rng), username(id));
-            let (telephone, summary, place) = (telephone(rng), sentence(rng, 250, 2_500), folder(u64::from(id)));
+            let (telephone, summary, place) =
+                (telephone(rng), sentence(rng, 250, 2_500), folder(u64::from(id)));
             writeln!(
                 self.file,
                 "{id}\t{username}\t{salt}\t{hash}\t{first}\t{last}\t{username}@example.com\t{telephone}\tUTC\t{summary}\t{id}\t\
@@ -145,7 +150,8 @@ impl Rows {
     fn events(&mut self, scale: Scale) -> Result<()> {
         for id in 1..=scale.events {
             let rng = &mut self.rng;
-            let (title, summary, description) = (sentence(rng, 15, 20), sentence(rng, 50, 90), sentence(rng, 50, 495));
+            let (title, summary, description) =
+                (sentence(rng, 15, 20), sentence(rng, 50, 90), sentence(rng, 50, 495));
             let (submitter, address) = (rng.random_range(1..=scale.persons), scale.persons + id);
             let (telephone, place) = (telephone(rng), folder(u64::from(id)));
             let (hour, quarter) = (rng.random_range(7..=21), rng.random_range(0..4) * 15);
@@ -176,7 +182,8 @@ impl Rows {
             for _ in 0..self.rng.random_range(0..=20) {
                 id += 1;
                 let rng = &mut self.rng;
-                let (person, body, rating) = (rng.random_range(1..=scale.persons), sentence(rng, 10, 1_000), rng.random_range(2..=5));
+                let (person, body, rating) =
+                    (rng.random_range(1..=scale.persons), sentence(rng, 10, 1_000), rng.random_range(2..=5));
                 let written = day(-rng.random_range(1..=540));
                 writeln!(self.file, "{id}\t{person}\t{event}\t{body}\t{rating}\t{written} 12:00:00")?;
             }
@@ -185,7 +192,12 @@ impl Rows {
     }
 
     /// Different persons without `except`, as many as drawn from the range.
-    fn distinct(&mut self, number: std::ops::RangeInclusive<usize>, persons: u32, except: u32) -> BTreeSet<u32> {
+    fn distinct(
+        &mut self,
+        number: std::ops::RangeInclusive<usize>,
+        persons: u32,
+        except: u32,
+    ) -> BTreeSet<u32> {
         let wanted = self.rng.random_range(number);
         let mut chosen = BTreeSet::new();
         while chosen.len() < wanted {
@@ -206,7 +218,9 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let scale = Scale { persons: 200, tags: 20, events: 30 };
         write(directory.path(), scale, seed).expect("rows are written");
-        TABLES.map(|table| std::fs::read_to_string(directory.path().join(table)).expect("a table's file")).to_vec()
+        TABLES
+            .map(|table| std::fs::read_to_string(directory.path().join(table)).expect("a table's file"))
+            .to_vec()
     }
 
     #[test]
@@ -219,7 +233,8 @@ mod tests {
     fn refcounts_are_the_numbers_of_events() {
         let files = files(3);
         let (tags, pairs) = (&files[3], &files[5]);
-        let sum: usize = tags.lines().map(|tag| tag.rsplit('\t').next().map_or(0, |n| n.parse().unwrap_or(0))).sum();
+        let sum: usize =
+            tags.lines().map(|tag| tag.rsplit('\t').next().map_or(0, |n| n.parse().unwrap_or(0))).sum();
         assert_eq!(sum, pairs.lines().count());
     }
 }

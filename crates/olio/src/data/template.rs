@@ -12,36 +12,38 @@ use super::scale::Scale;
 
 /// Makes the directory `database`. The program that made it has ended cleanly, so that a copy needs no recovery.
 pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<()> {
-    let schema = std::fs::read_to_string(schema).with_context(|| format!("{} cannot be read", schema.display()))?;
+    let schema =
+        std::fs::read_to_string(schema).with_context(|| format!("{} cannot be read", schema.display()))?;
     let files = tempfile::tempdir()?;
     rows::write(files.path(), scale, seed)?;
-    run(
-        Command::new("mariadb-install-db")
-            .args(["--no-defaults", "--skip-test-db", "--skip-name-resolve", "--auth-root-authentication-method=socket"])
-            .arg(datadir(database))
-            .arg(user())
-            .stdin(Stdio::null()),
-    )?;
+    run(Command::new("mariadb-install-db")
+        .args([
+            "--no-defaults",
+            "--skip-test-db",
+            "--skip-name-resolve",
+            "--auth-root-authentication-method=socket",
+        ])
+        .arg(datadir(database))
+        .arg(user())
+        .stdin(Stdio::null()))?;
     let statements = files.path().join("statements.sql");
     std::fs::write(&statements, script(&schema, files.path()))?;
-    run(
-        Command::new("mariadbd")
-            .args([
-                "--no-defaults",
-                "--bootstrap",
-                "--skip-networking",
-                "--character-set-server=utf8mb4",
-                "--collation-server=utf8mb4_bin",
-                "--innodb-buffer-pool-size=1G",
-                "--innodb-log-file-size=96M",
-                "--innodb-flush-log-at-trx-commit=0",
-                // All that a copy needs is in its files.
-                "--innodb-fast-shutdown=0",
-            ])
-            .arg(datadir(database))
-            .arg(user())
-            .stdin(std::fs::File::open(statements)?),
-    )
+    run(Command::new("mariadbd")
+        .args([
+            "--no-defaults",
+            "--bootstrap",
+            "--skip-networking",
+            "--character-set-server=utf8mb4",
+            "--collation-server=utf8mb4_bin",
+            "--innodb-buffer-pool-size=1G",
+            "--innodb-log-file-size=96M",
+            "--innodb-flush-log-at-trx-commit=0",
+            // All that a copy needs is in its files.
+            "--innodb-fast-shutdown=0",
+        ])
+        .arg(datadir(database))
+        .arg(user())
+        .stdin(std::fs::File::open(statements)?))
 }
 
 /// Copies a database's directory: without copying its blocks where the file system can share them.
@@ -62,7 +64,8 @@ fn user() -> String {
 }
 
 fn script(schema: &str, files: &Path) -> String {
-    let mut script = String::from("CREATE DATABASE olio CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;\nUSE olio;\n");
+    let mut script =
+        String::from("CREATE DATABASE olio CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;\nUSE olio;\n");
     for line in schema.lines() {
         let statement = line.split("--").next().unwrap_or_default().trim_end();
         if !statement.is_empty() {

@@ -77,7 +77,10 @@ impl Changes {
             ("title", self.text(15, 20)),
             ("summary", self.text(50, 90)),
             ("description", self.text(50, 495)),
-            ("date", format!("2026-{:02}-{:02}", self.rng.random_range(1..=12), self.rng.random_range(1..=28))),
+            (
+                "date",
+                format!("2026-{:02}-{:02}", self.rng.random_range(1..=12), self.rng.random_range(1..=28)),
+            ),
             ("hour", self.rng.random_range(7..=21).to_string()),
             ("minute", "15".to_owned()),
             ("timezone", "UTC".to_owned()),
@@ -112,7 +115,10 @@ impl Changes {
             ("summary", self.text(250, 2_500)),
         ];
         fields.extend(self.address());
-        Ask { path: "/persons".to_owned(), body: Body::Multipart(fields, vec![("image", "person.jpg", self.photograph())]) }
+        Ask {
+            path: "/persons".to_owned(),
+            body: Body::Multipart(fields, vec![("image", "person.jpg", self.photograph())]),
+        }
     }
 
     fn address(&mut self) -> Vec<(&'static str, String)> {

@@ -77,9 +77,17 @@ pub fn put_before(stack: &Stack, cheat: Cheat) -> Result<u16> {
     Ok(port)
 }
 
-async fn answer(State(proxy): State<Arc<Proxy>>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let answered = tokio::task::spawn_blocking(move || proxy.spoil(&method, &uri.to_string(), &headers, body.to_vec()));
-    let (status, headers, body) = answered.await.ok().and_then(Result::ok).unwrap_or((502, Vec::new(), Vec::new()));
+async fn answer(
+    State(proxy): State<Arc<Proxy>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let answered =
+        tokio::task::spawn_blocking(move || proxy.spoil(&method, &uri.to_string(), &headers, body.to_vec()));
+    let (status, headers, body) =
+        answered.await.ok().and_then(Result::ok).unwrap_or((502, Vec::new(), Vec::new()));
     let mut response = Response::builder().status(status);
     for (name, value) in headers {
         response = response.header(name, value);
@@ -89,7 +97,9 @@ async fn answer(State(proxy): State<Arc<Proxy>>, method: Method, uri: Uri, heade
 
 impl Proxy {
     fn spoil(&self, method: &Method, path: &str, headers: &HeaderMap, mut body: Vec<u8>) -> Result<Kept> {
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        let text = |name: &str| {
+            headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+        };
         let cookie = text("cookie");
         let is_get = method == Method::GET;
         let is_kept = match self.cheat {
@@ -109,7 +119,11 @@ impl Proxy {
             body = self.with_token(&cookie, body)?;
         }
         if self.cheat == Cheat::MoreStatements && is_get && path.starts_with("/events/") {
-            let _: u32 = self.database.lock().expect("no holder panics").one("SELECT COUNT(*) FROM event_tag WHERE event_id = 1")?;
+            let _: u32 = self
+                .database
+                .lock()
+                .expect("no holder panics")
+                .one("SELECT COUNT(*) FROM event_tag WHERE event_id = 1")?;
         }
         let mut reply = self.forward(method, path, &cookie, &text("content-type"), body)?;
         if self.cheat == Cheat::LostFile && path == "/events" {
@@ -124,11 +138,22 @@ impl Proxy {
         Ok(reply)
     }
 
-    fn forward(&self, method: &Method, path: &str, cookie: &str, content_type: &str, body: Vec<u8>) -> Result<Kept> {
-        let request = Request::builder().method(method.as_str()).uri(format!("http://127.0.0.1:{}{path}", self.port));
+    fn forward(
+        &self,
+        method: &Method,
+        path: &str,
+        cookie: &str,
+        content_type: &str,
+        body: Vec<u8>,
+    ) -> Result<Kept> {
+        let request =
+            Request::builder().method(method.as_str()).uri(format!("http://127.0.0.1:{}{path}", self.port));
         let request = request.header("Cookie", cookie).header("Content-Type", content_type);
-        let mut response =
-            if method == Method::GET { self.agent.run(request.body(())?)? } else { self.agent.run(request.body(body)?)? };
+        let mut response = if method == Method::GET {
+            self.agent.run(request.body(())?)?
+        } else {
+            self.agent.run(request.body(body)?)?
+        };
         let mut headers = Vec::new();
         for name in ["location", "content-type", "set-cookie"] {
             for value in response.headers().get_all(name) {
@@ -167,7 +192,9 @@ impl Proxy {
         if let Some((_, location)) = location
             && let Ok(id) = location.trim_start_matches("/events/").parse::<u64>()
         {
-            let _ = std::fs::remove_file(self.uploads.join(format!("media/eventThumbs/{}/E{id}t.jpg", folder(id))));
+            let _ = std::fs::remove_file(
+                self.uploads.join(format!("media/eventThumbs/{}/E{id}t.jpg", folder(id))),
+            );
         }
     }
 }

@@ -72,7 +72,8 @@ impl Client {
             Body::None => self.agent.run(builder.method("GET").body(())?),
             Body::Form(fields) => {
                 let body = self.encoded(fields);
-                let builder = builder.method("POST").header("Content-Type", "application/x-www-form-urlencoded");
+                let builder =
+                    builder.method("POST").header("Content-Type", "application/x-www-form-urlencoded");
                 self.agent.run(builder.body(body)?)
             }
             Body::Multipart(fields, files) => {
@@ -105,7 +106,8 @@ impl Client {
     /// Takes the token from a page.
     pub fn find_token(&mut self) -> Result<()> {
         let page = self.send(&Ask::get("/persons/new"))?.body;
-        let (_, rest) = page.split_once("name=\"token\" value=\"").context("no token in the frame of a visitor")?;
+        let (_, rest) =
+            page.split_once("name=\"token\" value=\"").context("no token in the frame of a visitor")?;
         self.token = rest.split('"').next().unwrap_or_default().to_owned();
         Ok(())
     }
@@ -116,9 +118,11 @@ impl Client {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let is_end = value.is_empty() || value == "deleted";
         self.cookie = (!is_end).then(|| pair.to_owned());
-        let mut attributes: Vec<String> = attributes.split(';').map(|text| text.trim().to_lowercase()).collect();
+        let mut attributes: Vec<String> =
+            attributes.split(';').map(|text| text.trim().to_lowercase()).collect();
         // The end of a cookie has several forms.
-        attributes.retain(|attribute| !attribute.starts_with("expires=") && !attribute.starts_with("max-age="));
+        attributes
+            .retain(|attribute| !attribute.starts_with("expires=") && !attribute.starts_with("max-age="));
         attributes.sort();
         format!("{name}{} {}", if is_end { " ended" } else { "" }, attributes.join(" "))
     }
@@ -138,7 +142,8 @@ impl Client {
         for (name, value) in fields {
             let value = value.replace("{token}", &self.token);
             body.extend(
-                format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n").bytes(),
+                format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+                    .bytes(),
             );
         }
         for (name, file, bytes) in files {

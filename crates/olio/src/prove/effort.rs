@@ -30,29 +30,104 @@ struct Operation {
 }
 
 const OPERATIONS: &[Operation] = &[
-    Operation { name: "home, cached, anonymous", by: By::Nobody, ask: |_, _| Ask::get("/"), budget: [0, 0, 0, 2, 0, 0] },
+    Operation {
+        name: "home, cached, anonymous",
+        by: By::Nobody,
+        ask: |_, _| Ask::get("/"),
+        budget: [0, 0, 0, 2, 0, 0],
+    },
     Operation { name: "home, cached", by: By::User, ask: |_, _| Ask::get("/"), budget: [1, 0, 0, 3, 0, 0] },
-    Operation { name: "home, filtered", by: By::User, ask: |_, _| Ask::get("/?order=created&page=2"), budget: [4, 0, 0, 1, 0, 0] },
+    Operation {
+        name: "home, filtered",
+        by: By::User,
+        ask: |_, _| Ask::get("/?order=created&page=2"),
+        budget: [4, 0, 0, 1, 0, 0],
+    },
     Operation { name: "event, anonymous", by: By::Nobody, ask: event, budget: [5, 0, 0, 0, 0, 0] },
     Operation { name: "event", by: By::User, ask: event, budget: [6, 0, 0, 1, 0, 0] },
-    Operation { name: "attend", by: By::User, ask: |subjects, _| on_event(subjects, "attend"), budget: [2, 1, 1, 1, 0, 0] },
-    Operation { name: "unattend", by: By::User, ask: |subjects, _| on_event(subjects, "unattend"), budget: [2, 1, 1, 1, 0, 0] },
-    Operation { name: "comment", by: By::User, ask: |subjects, _| on_event(subjects, "comments"), budget: [0, 1, 0, 1, 0, 0] },
-    Operation { name: "rating", by: By::User, ask: |subjects, _| on_event(subjects, "rating"), budget: [0, 0, 0, 1, 1, 0] },
-    Operation { name: "event form", by: By::User, ask: |_, _| Ask::get("/events/new"), budget: [1, 0, 0, 1, 0, 0] },
-    Operation { name: "tag search", by: By::User, ask: |_, _| Ask::post("/tags", vec![("tag", "topic3".to_owned())]), budget: [3, 0, 0, 1, 0, 0] },
-    Operation { name: "tag, page 2", by: By::Nobody, ask: |_, _| Ask::get("/tags/topic3?page=2"), budget: [2, 0, 0, 0, 0, 0] },
+    Operation {
+        name: "attend",
+        by: By::User,
+        ask: |subjects, _| on_event(subjects, "attend"),
+        budget: [2, 1, 1, 1, 0, 0],
+    },
+    Operation {
+        name: "unattend",
+        by: By::User,
+        ask: |subjects, _| on_event(subjects, "unattend"),
+        budget: [2, 1, 1, 1, 0, 0],
+    },
+    Operation {
+        name: "comment",
+        by: By::User,
+        ask: |subjects, _| on_event(subjects, "comments"),
+        budget: [0, 1, 0, 1, 0, 0],
+    },
+    Operation {
+        name: "rating",
+        by: By::User,
+        ask: |subjects, _| on_event(subjects, "rating"),
+        budget: [0, 0, 0, 1, 1, 0],
+    },
+    Operation {
+        name: "event form",
+        by: By::User,
+        ask: |_, _| Ask::get("/events/new"),
+        budget: [1, 0, 0, 1, 0, 0],
+    },
+    Operation {
+        name: "tag search",
+        by: By::User,
+        ask: |_, _| Ask::post("/tags", vec![("tag", "topic3".to_owned())]),
+        budget: [3, 0, 0, 1, 0, 0],
+    },
+    Operation {
+        name: "tag, page 2",
+        by: By::Nobody,
+        ask: |_, _| Ask::get("/tags/topic3?page=2"),
+        budget: [2, 0, 0, 0, 0, 0],
+    },
     Operation { name: "person, anonymous", by: By::Nobody, ask: person, budget: [3, 0, 0, 0, 0, 0] },
     Operation { name: "person", by: By::User, ask: person, budget: [5, 0, 0, 1, 0, 0] },
-    Operation { name: "own page", by: By::User, ask: |subjects, _| Ask::get(format!("/persons/person{}", subjects.user)), budget: [6, 0, 0, 1, 0, 0] },
-    Operation { name: "request friendship", by: By::User, ask: |_, _| friends("request"), budget: [0, 1, 0, 1, 0, 0] },
-    Operation { name: "approve friendship", by: By::User, ask: |_, _| friends("approve"), budget: [1, 1, 0, 1, 1, 0] },
+    Operation {
+        name: "own page",
+        by: By::User,
+        ask: |subjects, _| Ask::get(format!("/persons/person{}", subjects.user)),
+        budget: [6, 0, 0, 1, 0, 0],
+    },
+    Operation {
+        name: "request friendship",
+        by: By::User,
+        ask: |_, _| friends("request"),
+        budget: [0, 1, 0, 1, 0, 0],
+    },
+    Operation {
+        name: "approve friendship",
+        by: By::User,
+        ask: |_, _| friends("approve"),
+        budget: [1, 1, 0, 1, 1, 0],
+    },
     Operation { name: "log in", by: By::Nobody, ask: log_in, budget: [2, 0, 0, 0, 1, 0] },
-    Operation { name: "log out", by: By::User, ask: |_, _| confirmed("/logout", vec![]), budget: [0, 0, 0, 1, 0, 1] },
+    Operation {
+        name: "log out",
+        by: By::User,
+        ask: |_, _| confirmed("/logout", vec![]),
+        budget: [0, 0, 0, 1, 0, 1],
+    },
     // The address, the event, three tags and their relations, the attendance, the places of the files.
-    Operation { name: "add event", by: By::User, ask: |_, changes| with_three_tags(changes.event()), budget: [0, 10, 1, 1, 0, 0] },
+    Operation {
+        name: "add event",
+        by: By::User,
+        ask: |_, changes| with_three_tags(changes.event()),
+        budget: [0, 10, 1, 1, 0, 0],
+    },
     // The address, the person, the places of the files.
-    Operation { name: "add person", by: By::Nobody, ask: |_, changes| changes.person(), budget: [0, 3, 1, 0, 0, 0] },
+    Operation {
+        name: "add person",
+        by: By::Nobody,
+        ask: |_, changes| changes.person(),
+        budget: [0, 3, 1, 0, 0, 0],
+    },
 ];
 
 /// Reads of the cache above the budget, with the reason.
@@ -77,14 +152,20 @@ pub fn prove(reference: &mut Site, candidate: &mut Site, request: &Request) -> R
             let budget = allowed(operation, implementation);
             if cost != budget {
                 let mut counts = Vec::new();
-                for (index, counter) in COUNTERS.into_iter().enumerate().filter(|(index, _)| cost[*index] != budget[*index]) {
+                for (index, counter) in
+                    COUNTERS.into_iter().enumerate().filter(|(index, _)| cost[*index] != budget[*index])
+                {
                     counts.push(format!("{counter} {} instead of {}", cost[index], budget[index]));
                 }
                 differences.push(format!("{implementation:?}, {}: {}", operation.name, counts.join(", ")));
             }
         }
     }
-    Ok(Proof { name: "effort", compared: format!("statements and cache calls of {} operations", OPERATIONS.len()), differences })
+    Ok(Proof {
+        name: "effort",
+        compared: format!("statements and cache calls of {} operations", OPERATIONS.len()),
+        differences,
+    })
 }
 
 fn allowed(operation: &Operation, implementation: Implementation) -> Cost {
@@ -125,7 +206,8 @@ fn person(subjects: &Subjects, _: &mut Changes) -> Ask {
 }
 
 fn log_in(subjects: &Subjects, _: &mut Changes) -> Ask {
-    let fields = vec![("username", crate::data::username(subjects.user)), ("password", subjects.user.to_string())];
+    let fields =
+        vec![("username", crate::data::username(subjects.user)), ("password", subjects.user.to_string())];
     Ask::post("/login", fields)
 }
 

@@ -89,7 +89,13 @@ pub fn run(request: &Request) -> Result<()> {
         let begin = Instant::now();
         let proof = proof(&mut reference, &mut candidate, request)?;
         let verdict = if proof.differences.is_empty() { "equal" } else { "DIFFERENT" };
-        println!("{:<12} {:<9} {} ({:.1} s)", proof.name, verdict, proof.compared, begin.elapsed().as_secs_f64());
+        println!(
+            "{:<12} {:<9} {} ({:.1} s)",
+            proof.name,
+            verdict,
+            proof.compared,
+            begin.elapsed().as_secs_f64()
+        );
         for difference in proof.differences.iter().take(MOST_PRINTED) {
             println!("    {difference}");
         }

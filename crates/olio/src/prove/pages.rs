@@ -21,7 +21,11 @@ pub fn prove(reference: &mut Site, candidate: &mut Site, request: &Request) -> R
             }
         }
     }
-    Ok(Proof { name: "pages", compared: format!("{compared} replies on 17 routes for 3 kinds of visitors"), differences })
+    Ok(Proof {
+        name: "pages",
+        compared: format!("{compared} replies on 17 routes for 3 kinds of visitors"),
+        differences,
+    })
 }
 
 fn client_of(site: &Site, role: Role, subjects: &Subjects) -> Result<Client> {

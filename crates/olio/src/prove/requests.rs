@@ -40,7 +40,8 @@ impl Subjects {
         let owner = tables.one(&format!("SELECT submitter_id FROM event WHERE id = {event}"))?;
         let user = owner % scale.persons + 1;
         let other = rng.random_range(1..=scale.events);
-        let date = tables.one(&format!("SELECT DATE_FORMAT(starts_at, '%Y-%m-%d') FROM event WHERE id = {other}"))?;
+        let date = tables
+            .one(&format!("SELECT DATE_FORMAT(starts_at, '%Y-%m-%d') FROM event WHERE id = {other}"))?;
         let zip = tables.one(&format!(
             "SELECT zip FROM address JOIN event ON address.id = address_id WHERE event.id = {other}"
         ))?;
@@ -112,7 +113,10 @@ impl Subjects {
         asks.push(Ask::post("/events/999999999/attend", vec![right()]));
         asks.push(Ask::post("/events/999999999/comments", vec![right(), text("comment", "x")]));
         asks.push(Ask::post(format!("/events/{event}/comments"), vec![right(), text("comment", "  ")]));
-        asks.push(Ask::post(format!("/events/{event}/comments"), vec![right(), text("comment", &"x".repeat(2_501))]));
+        asks.push(Ask::post(
+            format!("/events/{event}/comments"),
+            vec![right(), text("comment", &"x".repeat(2_501))],
+        ));
         asks.push(Ask::post(format!("/events/{event}/rating"), vec![right(), text("rating", "6")]));
         asks.push(Ask::post("/friends", vec![wrong(), text("action", "request"), text("person", "person9")]));
         asks.push(Ask::post("/friends", vec![right(), text("action", "marry"), text("person", "person9")]));
@@ -130,16 +134,34 @@ fn bad_forms() -> Vec<Ask> {
         let mut fields: Vec<(&'static str, String)> =
             fields.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
         fields.push(("token", "{token}".to_owned()));
-        Ask { path: "/events".to_owned(), body: Body::Multipart(fields, vec![("image", "a.jpg", image.to_vec())]) }
+        Ask {
+            path: "/events".to_owned(),
+            body: Body::Multipart(fields, vec![("image", "a.jpg", image.to_vec())]),
+        }
     };
     let markup = "<b title=\"x\">&amp; 'quoted'</b>";
     let mut asks = vec![
         event(vec![], b""),
-        event(vec![("title", markup), ("date", "2026-13-01"), ("hour", "24"), ("minute", "-1"), ("tags", "a b c d e f g h")], b"GIF89a"),
-        event(vec![("title", "x"), ("summary", "y"), ("tags", "not_allowed"), ("zip", "123456")], b"\xFF\xD8\xFFbroken"),
+        event(
+            vec![
+                ("title", markup),
+                ("date", "2026-13-01"),
+                ("hour", "24"),
+                ("minute", "-1"),
+                ("tags", "a b c d e f g h"),
+            ],
+            b"GIF89a",
+        ),
+        event(
+            vec![("title", "x"), ("summary", "y"), ("tags", "not_allowed"), ("zip", "123456")],
+            b"\xFF\xD8\xFFbroken",
+        ),
     ];
     let long = "ä".repeat(101);
-    asks.push(event(vec![("title", long.as_str()), ("telephone", "12 34-56+7"), ("date", "2028-02-29")], b""));
+    asks.push(event(
+        vec![("title", long.as_str()), ("telephone", "12 34-56+7"), ("date", "2028-02-29")],
+        b"",
+    ));
     for name in ["short", "person1", "CAPITALS", "with blank"] {
         let fields = vec![
             ("username", name.to_owned()),

@@ -10,17 +10,25 @@ use super::{Proof, Request, Site};
 pub fn prove_fresh_pages(reference: &mut Site, candidate: &mut Site, _: &Request) -> Result<Proof> {
     let mut differences = Vec::new();
     // The first event of the home page, with a tag and a page of its own, all asked for before the change.
-    let event: u32 = reference.tables.one("SELECT id FROM event WHERE starts_at >= '2026-01-01' ORDER BY starts_at, id LIMIT 1")?;
+    let event: u32 = reference
+        .tables
+        .one("SELECT id FROM event WHERE starts_at >= '2026-01-01' ORDER BY starts_at, id LIMIT 1")?;
     let tag: String = reference
         .tables
         .one(&format!("SELECT name FROM tag JOIN event_tag ON tag.id = tag_id WHERE event_id = {event} ORDER BY name LIMIT 1"))?;
-    let pages = [format!("/events/{event}"), format!("/tags/{tag}"), "/?page=1&order=date".to_owned(), "/".to_owned()];
+    let pages = [
+        format!("/events/{event}"),
+        format!("/tags/{tag}"),
+        "/?page=1&order=date".to_owned(),
+        "/".to_owned(),
+    ];
     for round in 0..3 {
         for site in [&mut *reference, &mut *candidate] {
             for page in &pages {
                 site.client.send(&Ask::get(page))?;
             }
-            site.tables.execute(&format!("UPDATE event SET title = 'Fresh title {round}' WHERE id = {event}"))?;
+            site.tables
+                .execute(&format!("UPDATE event SET title = 'Fresh title {round}' WHERE id = {event}"))?;
         }
         for page in &pages {
             compare(reference, candidate, page, &mut differences)?;
@@ -34,7 +42,11 @@ pub fn prove_fresh_pages(reference: &mut Site, candidate: &mut Site, _: &Request
             differences.push("GET /: the home page is old although its time is over".to_owned());
         }
     }
-    Ok(Proof { name: "staleness", compared: format!("{} pages after each of 3 changes of a table", pages.len() + 1), differences })
+    Ok(Proof {
+        name: "staleness",
+        compared: format!("{} pages after each of 3 changes of a table", pages.len() + 1),
+        differences,
+    })
 }
 
 /// The cache's machine is gone.
@@ -46,10 +58,19 @@ pub fn prove_without_cache(reference: &mut Site, candidate: &mut Site, _: &Reque
     for page in pages {
         compare(reference, candidate, page, &mut differences)?;
     }
-    Ok(Proof { name: "no cache", compared: format!("{} pages after memcached has ended", pages.len()), differences })
+    Ok(Proof {
+        name: "no cache",
+        compared: format!("{} pages after memcached has ended", pages.len()),
+        differences,
+    })
 }
 
-fn compare(reference: &mut Site, candidate: &mut Site, page: &str, differences: &mut Vec<String>) -> Result<()> {
+fn compare(
+    reference: &mut Site,
+    candidate: &mut Site,
+    page: &str,
+    differences: &mut Vec<String>,
+) -> Result<()> {
     let ask = Ask::get(page);
     if let Some(difference) = difference(&reference.client.send(&ask)?, &candidate.client.send(&ask)?) {
         differences.push(format!("{}: {difference}", ask.name()));

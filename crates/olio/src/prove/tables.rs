@@ -157,7 +157,8 @@ impl Tables {
             rows.into_iter().map(|(name, count)| (name, count.parse().unwrap_or(0))).collect();
         let mut counters = BTreeMap::new();
         for (name, statements) in STATEMENTS {
-            counters.insert(name, statements.iter().map(|name| status.get(*name).copied().unwrap_or(0)).sum());
+            counters
+                .insert(name, statements.iter().map(|name| status.get(*name).copied().unwrap_or(0)).sum());
         }
         let cache = self.cache_statistics()?;
         for name in CACHE {

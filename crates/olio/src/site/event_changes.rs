@@ -28,7 +28,12 @@ struct Page {
 pub async fn form(State(site): Shared, headers: HeaderMap) -> Reply {
     let visitor = visitor(&site, &headers).await;
     if visitor.is_none() {
-        return page(&Page { frame: Frame::anonymous(), token: String::new(), form: Form::default(), errors: Vec::new() });
+        return page(&Page {
+            frame: Frame::anonymous(),
+            token: String::new(),
+            form: Form::default(),
+            errors: Vec::new(),
+        });
     }
     let frame = Frame::of(&site, &mut site.connection().await?, visitor).await?;
     page(&Page { token: frame.token(), frame, form: Form::default(), errors: Vec::new() })
@@ -62,7 +67,9 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
         let tag_id = transaction.last_insert_id().unwrap_or(0);
         transaction.exec_drop("INSERT INTO event_tag (tag_id, event_id) VALUES (?, ?)", (tag_id, id)).await?;
     }
-    transaction.exec_drop("INSERT INTO attendance (person_id, event_id) VALUES (?, ?)", (visitor.id, id)).await?;
+    transaction
+        .exec_drop("INSERT INTO attendance (person_id, event_id) VALUES (?, ?)", (visitor.id, id))
+        .await?;
     store_files(&site, &mut transaction, &form, id, thumb).await?;
     transaction.commit().await?;
     redirect(&format!("/events/{id}"))

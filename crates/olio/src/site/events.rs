@@ -135,7 +135,8 @@ pub async fn attend(
     Path(id): Path<String>,
     Form(form): Form<Confirmation>,
 ) -> Reply {
-    let statement = "INSERT IGNORE INTO attendance (person_id, event_id) SELECT ?, id FROM event WHERE id = ?";
+    let statement =
+        "INSERT IGNORE INTO attendance (person_id, event_id) SELECT ?, id FROM event WHERE id = ?";
     change_attendance(site, headers, &id, &form, statement).await
 }
 

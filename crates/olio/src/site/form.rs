@@ -98,8 +98,7 @@ impl<'f> Checks<'f> {
 
     pub fn username(&mut self) {
         let name = self.form.get("username");
-        let holds = (6..=25).contains(&name.len())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let holds = (6..=25).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
         self.require(holds, "username: 6 to 25 letters and digits".to_owned());
     }
 
@@ -147,7 +146,8 @@ fn is_number(text: &str, most: u32) -> bool {
 pub fn is_date(text: &str) -> bool {
     let [year, month, day] = text.split('-').collect::<Vec<_>>()[..] else { return false };
     let is_form = year.len() == 4 && month.len() == 2 && day.len() == 2;
-    let (Ok(year), Ok(month), Ok(day)) = (year.parse::<u32>(), month.parse::<u32>(), day.parse::<u32>()) else {
+    let (Ok(year), Ok(month), Ok(day)) = (year.parse::<u32>(), month.parse::<u32>(), day.parse::<u32>())
+    else {
         return false;
     };
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));

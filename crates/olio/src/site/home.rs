@@ -59,12 +59,17 @@ struct CloudTag {
     size: u64,
 }
 
-pub async fn show(State(site): Shared, headers: HeaderMap, Query(query): Query<HashMap<String, String>>) -> Reply {
+pub async fn show(
+    State(site): Shared,
+    headers: HeaderMap,
+    Query(query): Query<HashMap<String, String>>,
+) -> Reply {
     let visitor = visitor(&site, &headers).await;
     let filter = Filter::of(&query);
     let is_plain = filter == Filter { page: 1, ..Filter::default() };
     if visitor.is_none() {
-        let whole = if is_plain { cached(&site, WHOLE).await? } else { whole(content(&site, filter).await?)? };
+        let whole =
+            if is_plain { cached(&site, WHOLE).await? } else { whole(content(&site, filter).await?)? };
         return Ok(Html(whole).into_response());
     }
     let content = if is_plain { cached(&site, CONTENT).await? } else { content(&site, filter).await? };

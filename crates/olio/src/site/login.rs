@@ -36,7 +36,9 @@ pub async fn log_in(State(site): Shared, Form(fields): Form<HashMap<String, Stri
         let visitor = Visitor::new(id, field("username").to_owned(), requests);
         visitor.save(&site).await;
         let cookie = format!("{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Lax", visitor.session);
-        return Ok((StatusCode::SEE_OTHER, [(LOCATION, "/".to_owned()), (SET_COOKIE, cookie)]).into_response());
+        return Ok(
+            (StatusCode::SEE_OTHER, [(LOCATION, "/".to_owned()), (SET_COOKIE, cookie)]).into_response()
+        );
     }
     let page = Page { frame: Frame::anonymous() }.render()?;
     Ok((StatusCode::UNAUTHORIZED, Html(page)).into_response())

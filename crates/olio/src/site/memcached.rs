@@ -47,7 +47,11 @@ impl Memcached {
         let _ = self.ask(format!("delete {key}\r\n").into_bytes(), false).await;
     }
 
-    async fn ask(&self, request: Vec<u8>, has_values: bool) -> io::Result<(String, HashMap<String, Vec<u8>>)> {
+    async fn ask(
+        &self,
+        request: Vec<u8>,
+        has_values: bool,
+    ) -> io::Result<(String, HashMap<String, Vec<u8>>)> {
         let free = self.free.lock().expect("no holder panics").pop();
         let exchange = async {
             let mut stream = match free {
@@ -56,7 +60,11 @@ impl Memcached {
             };
             stream.write_all(&request).await?;
             stream.flush().await?;
-            let reply = if has_values { read_values(&mut stream).await? } else { (read_line(&mut stream).await?, HashMap::new()) };
+            let reply = if has_values {
+                read_values(&mut stream).await?
+            } else {
+                (read_line(&mut stream).await?, HashMap::new())
+            };
             Ok::<_, io::Error>((stream, reply))
         };
         let (stream, reply) = timeout(TIMEOUT, exchange).await.map_err(io::Error::other)??;

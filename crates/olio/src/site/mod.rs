@@ -71,8 +71,8 @@ pub fn serve(socket: &Path, workers: usize) -> Result<()> {
         });
         // A socket that an earlier process left is in the way.
         let _ = std::fs::remove_file(socket);
-        let listener =
-            UnixListener::bind(socket).with_context(|| format!("{} cannot be listened on", socket.display()))?;
+        let listener = UnixListener::bind(socket)
+            .with_context(|| format!("{} cannot be listened on", socket.display()))?;
         open_to_the_web_server(socket)?;
         Ok(axum::serve(listener, routes(site)).await?)
     })

@@ -58,7 +58,11 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
             Some(id) => {
                 let image = place("persons", id, &format!("P{id}.jpg"));
                 let thumb_place = place("personThumbs", id, &format!("P{id}t.jpg"));
-                store(&site, vec![(image.clone(), form.file("image").to_vec()), (thumb_place.clone(), thumb)]).await?;
+                store(
+                    &site,
+                    vec![(image.clone(), form.file("image").to_vec()), (thumb_place.clone(), thumb)],
+                )
+                .await?;
                 let statement = "UPDATE person SET image = ?, thumb = ? WHERE id = ?";
                 transaction.exec_drop(statement, (image, thumb_place, id)).await?;
                 transaction.commit().await?;

@@ -81,7 +81,17 @@ pub async fn show(State(site): Shared, headers: HeaderMap, Path(name): Path<Stri
     );
     let events = connection.exec(statement, (person.id, &site.settings.now)).await?;
     let frame = Frame::of(&site, &mut connection, visitor).await?;
-    page(&Page { token: frame.token(), frame, is_owner, person, relation, friends, incoming, outgoing, events })
+    page(&Page {
+        token: frame.token(),
+        frame,
+        is_owner,
+        person,
+        relation,
+        friends,
+        incoming,
+        outgoing,
+        events,
+    })
 }
 
 /// The first six.
@@ -95,7 +105,12 @@ async fn friends(connection: &mut Conn, person: u32) -> Result<Vec<Friend>, Prob
 }
 
 /// The other sides of the requests that wait; `side` is the column of the person.
-async fn requests(connection: &mut Conn, person: u32, other: &str, side: &str) -> Result<Vec<String>, Problem> {
+async fn requests(
+    connection: &mut Conn,
+    person: u32,
+    other: &str,
+    side: &str,
+) -> Result<Vec<String>, Problem> {
     let statement = format!(
         "SELECT p.username FROM friendship f JOIN person p ON p.id = f.{other} WHERE f.{side} = ? AND f.accepted = 0 \
          ORDER BY p.id LIMIT 50"

@@ -36,7 +36,8 @@ impl Settings {
 
     /// One connection a worker, as all implementations have.
     pub fn database(&self, workers: usize) -> Opts {
-        let constraints = PoolConstraints::new(1, workers.max(1)).expect("one is at most the number of workers");
+        let constraints =
+            PoolConstraints::new(1, workers.max(1)).expect("one is at most the number of workers");
         OptsBuilder::default()
             .ip_or_hostname(&self.database.0)
             .tcp_port(self.database.1)

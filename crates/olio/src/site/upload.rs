@@ -39,9 +39,11 @@ pub fn place(kind: &str, id: u64, name: &str) -> String {
 /// Writes files, given with their places.
 pub async fn store(site: &Site, files: Vec<(String, Vec<u8>)>) -> Result<(), Problem> {
     let media = site.settings.uploads.join("media");
-    tokio::task::spawn_blocking(move || files.iter().try_for_each(|(place, bytes)| write(&media.join(place), bytes)))
-        .await
-        .map_err(Error::other)??;
+    tokio::task::spawn_blocking(move || {
+        files.iter().try_for_each(|(place, bytes)| write(&media.join(place), bytes))
+    })
+    .await
+    .map_err(Error::other)??;
     Ok(())
 }
 
@@ -63,7 +65,9 @@ pub async fn geocode(site: &Site, form: &Form) -> Result<(String, String), Probl
     for (name, field) in [("street", "street1"), ("city", "city"), ("state", "state"), ("zip", "zip")] {
         query.push((name, form.get(field).to_owned()));
     }
-    let answer = tokio::task::spawn_blocking(move || ureq::get(&url).query_pairs(query).call()?.body_mut().read_to_string());
+    let answer = tokio::task::spawn_blocking(move || {
+        ureq::get(&url).query_pairs(query).call()?.body_mut().read_to_string()
+    });
     let answer = answer.await.map_err(Error::other)?.map_err(|error| Problem::Geocoder(error.to_string()))?;
     let found = |name: &str| between(&answer, &format!("<{name}>"), &format!("</{name}>"));
     match (found("Latitude"), found("Longitude")) {
@@ -77,7 +81,11 @@ fn between(text: &str, begin: &str, end: &str) -> Option<String> {
 }
 
 /// Inserts the form's address and returns its id.
-pub async fn insert_address(transaction: &mut Transaction<'_>, form: &Form, place: (String, String)) -> Result<u64, Problem> {
+pub async fn insert_address(
+    transaction: &mut Transaction<'_>,
+    form: &Form,
+    place: (String, String),
+) -> Result<u64, Problem> {
     let statement = "INSERT INTO address (street1, street2, city, state, zip, country, latitude, longitude) \
                      VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
     let values = (

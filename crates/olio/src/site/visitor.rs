@@ -7,9 +7,9 @@ use mysql_async::prelude::Queryable;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
+use super::Site;
 use super::listing::{EVENT_LINE, EventLine};
 use super::problem::Problem;
-use super::Site;
 use crate::data::hexadecimal;
 
 /// The cookie's name.
@@ -68,7 +68,8 @@ pub async fn changing_visitor(site: &Site, headers: &HeaderMap, token: &str) -> 
 
 /// Compares in a time that does not depend on where the texts differ.
 fn equal(left: &[u8], right: &[u8]) -> bool {
-    left.len() == right.len() && left.iter().zip(right).fold(0, |sum, (left, right)| sum | (left ^ right)) == 0
+    left.len() == right.len()
+        && left.iter().zip(right).fold(0, |sum, (left, right)| sum | (left ^ right)) == 0
 }
 
 pub async fn end(site: &Site, visitor: &Visitor) {
