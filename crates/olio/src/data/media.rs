@@ -138,23 +138,23 @@ fn static_file(workload: &Path, name: &str, length: usize) -> Result<Vec<u8>> {
 /// A transparent pixel, and a text chunk that fills it up.
 fn png(length: usize) -> Vec<u8> {
     const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
-    let header = chunk(b"IHDR", &[0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0]);
+    let header = chunk(*b"IHDR", &[0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0]);
     // Stored, not compressed: a filter byte and four zeros, with the sum of Adler 32.
     let data =
-        chunk(b"IDAT", &[0x78, 0x01, 0x01, 0x05, 0x00, 0xFA, 0xFF, 0, 0, 0, 0, 0, 0x00, 0x05, 0x00, 0x01]);
-    let end = chunk(b"IEND", &[]);
+        chunk(*b"IDAT", &[0x78, 0x01, 0x01, 0x05, 0x00, 0xFA, 0xFF, 0, 0, 0, 0, 0, 0x00, 0x05, 0x00, 0x01]);
+    let end = chunk(*b"IEND", &[]);
     let taken = SIGNATURE.len() + header.len() + data.len() + end.len();
     let mut bytes = [SIGNATURE, &header, &data].concat();
     if let Some(filling) = length.checked_sub(taken + 12 + 8) {
         let mut text = b"Comment\0".to_vec();
         text.resize(8 + filling, b'.');
-        bytes.extend(chunk(b"tEXt", &text));
+        bytes.extend(chunk(*b"tEXt", &text));
     }
     bytes.extend(end);
     bytes
 }
 
-fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
     let mut chunk = (data.len() as u32).to_be_bytes().to_vec();
     chunk.extend(kind);
     chunk.extend(data);

@@ -103,18 +103,18 @@ impl DataRequest {
 
     /// The directory with `database` and `assets`, which is made if it is not there. A directory has its name only when it is complete.
     fn kept(&self, workload: &Path) -> Result<PathBuf> {
-        let cache =
-            self.cache.clone().unwrap_or_else(|| PathBuf::from(format!("/var/tmp/olio-{}", this_user())));
+        let name = format!("v{FORMAT}-{}-{}", self.rows, self.seed);
+        let cache = self.cache.clone().unwrap_or_else(|| cache_of(this_user()));
         std::fs::create_dir_all(&cache)
             .with_context(|| format!("{}: choose another --cache", cache.display()))?;
-        let owner = std::fs::metadata(&cache)?;
-        let is_own = owner.uid() == this_user() && owner.mode() & 0o022 == 0;
-        ensure!(
-            is_own,
-            "{} belongs to others, or they may write to it: choose another --cache",
-            cache.display()
-        );
-        let kept = cache.join(format!("v{FORMAT}-{}-{}", self.rows, self.seed));
+        is_of(&cache, this_user())?;
+        // What root has made is good for everybody: servers run as another user.
+        let of_root = cache_of(0);
+        if self.cache.is_none() && of_root.join(&name).is_dir() {
+            is_of(&of_root, 0)?;
+            return Ok(of_root.join(name));
+        }
+        let kept = cache.join(name);
         if kept.is_dir() {
             return Ok(kept);
         }
@@ -131,6 +131,19 @@ impl DataRequest {
         }
         Ok(kept)
     }
+}
+
+/// Where a user's data are kept.
+fn cache_of(user: u32) -> PathBuf {
+    PathBuf::from(format!("/var/tmp/olio-{user}"))
+}
+
+/// Everybody may make directories beside it: it must be that of the user, who alone writes to it.
+fn is_of(cache: &Path, user: u32) -> Result<()> {
+    let owner = std::fs::metadata(cache)?;
+    let is_own = owner.uid() == user && owner.mode() & 0o022 == 0;
+    ensure!(is_own, "{} belongs to others, or they may write to it: choose another --cache", cache.display());
+    Ok(())
 }
 
 /// nginx and the database may run as another user than the one who makes the data. They hold no secret.

@@ -24,7 +24,7 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
             "--auth-root-authentication-method=socket",
         ])
         .arg(datadir(database))
-        .arg(user())
+        .args(user())
         .stdin(Stdio::null()))?;
     let statements = files.path().join("statements.sql");
     std::fs::write(&statements, script(&schema, files.path()))?;
@@ -42,7 +42,7 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
             "--innodb-fast-shutdown=0",
         ])
         .arg(datadir(database))
-        .arg(user())
+        .args(user())
         .stdin(std::fs::File::open(statements)?))
 }
 
@@ -59,8 +59,8 @@ fn datadir(database: &Path) -> String {
 }
 
 /// MariaDB refuses to run as root unless it is told so.
-fn user() -> String {
-    if super::this_user() == 0 { "--user=root".to_owned() } else { String::new() }
+fn user() -> Option<&'static str> {
+    if super::this_user() == 0 { Some("--user=root") } else { None }
 }
 
 fn script(schema: &str, files: &Path) -> String {

@@ -1,6 +1,8 @@
 //! Changes by a seed, as a visitor makes them. Those of different visitors touch different rows or only add up, so that tables are the
 //! same in whatever order the visitors come.
 
+use std::fmt::Write as _;
+
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -70,7 +72,7 @@ impl Changes {
         for _ in 0..tags {
             // One in ten is new.
             let number = self.rng.random_range(1..=self.scale.tags * 11 / 10);
-            names.push_str(&format!("topic{number} "));
+            let _ = write!(names, "topic{number} ");
         }
         let mut fields = vec![
             ("token", "{token}".to_owned()),

@@ -1,5 +1,7 @@
 //! A browser without eyes: requests with the cookie and the token of a session, and replies as they came.
 
+use std::fmt::Write as _;
+
 use anyhow::{Context, Result, ensure};
 use ureq::Agent;
 use ureq::http::Request;
@@ -108,7 +110,7 @@ impl Client {
         let page = self.send(&Ask::get("/persons/new"))?.body;
         let (_, rest) =
             page.split_once("name=\"token\" value=\"").context("no token in the frame of a visitor")?;
-        self.token = rest.split('"').next().unwrap_or_default().to_owned();
+        rest.split('"').next().unwrap_or_default().clone_into(&mut self.token);
         Ok(())
     }
 
@@ -132,7 +134,7 @@ impl Client {
         for (name, value) in fields {
             let value = value.replace("{token}", &self.token);
             let value = percent_encoding::utf8_percent_encode(&value, percent_encoding::NON_ALPHANUMERIC);
-            body.push_str(&format!("{}{name}={value}", if body.is_empty() { "" } else { "&" }));
+            let _ = write!(body, "{}{name}={value}", if body.is_empty() { "" } else { "&" });
         }
         body
     }

@@ -190,7 +190,7 @@ fn with_three_tags(mut ask: Ask) -> Ask {
     if let Body::Multipart(fields, _) = &mut ask.body {
         for (name, value) in fields {
             if *name == "tags" {
-                *value = "topic5 topic4 new-topic".to_owned();
+                "topic5 topic4 new-topic".clone_into(value);
             }
         }
     }

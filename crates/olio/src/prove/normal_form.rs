@@ -2,10 +2,13 @@
 //! and texts. Blanks around texts, the order of attributes, and the values of tokens are not.
 
 use std::cell::RefCell;
+use std::fmt::Write as _;
 
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::states::{RawKind, Rcdata, Rawtext};
-use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use html5ever::tokenizer::states::{RawKind, Rawtext, Rcdata};
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
 
 use super::client::Reply;
 
@@ -61,7 +64,9 @@ impl TokenSink for Lines {
     fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
         match token {
             Token::CharacterTokens(text) => self.text.borrow_mut().push_str(&text),
-            Token::DoctypeToken(doctype) => self.add(format!("<!doctype {}>", doctype.name.unwrap_or_default())),
+            Token::DoctypeToken(doctype) => {
+                self.add(format!("<!doctype {}>", doctype.name.unwrap_or_default()))
+            }
             Token::TagToken(tag) => {
                 self.add(line_of(&tag));
                 if let (TagKind::StartTag, Some(raw)) = (tag.kind, raw_kind(&tag.name)) {
@@ -78,13 +83,15 @@ fn line_of(tag: &Tag) -> String {
     if tag.kind == TagKind::EndTag {
         return format!("</{}>", tag.name);
     }
-    let is_token = tag.attrs.iter().any(|attribute| &*attribute.name.local == "name" && &*attribute.value == "token");
+    let is_token =
+        tag.attrs.iter().any(|attribute| &*attribute.name.local == "name" && &*attribute.value == "token");
     let mut attributes = String::new();
-    let mut sorted: Vec<_> = tag.attrs.iter().map(|attribute| (&*attribute.name.local, &*attribute.value)).collect();
+    let mut sorted: Vec<_> =
+        tag.attrs.iter().map(|attribute| (&*attribute.name.local, &*attribute.value)).collect();
     sorted.sort_unstable();
     for (name, value) in sorted {
         let value = if is_token && name == "value" && value.len() == 32 { "TOKEN" } else { value };
-        attributes.push_str(&format!(" {name}={value:?}"));
+        let _ = write!(attributes, " {name}={value:?}");
     }
     format!("<{}{attributes}>", tag.name)
 }

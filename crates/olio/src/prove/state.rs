@@ -92,12 +92,12 @@ fn change_at_once(site: &Site, request: &Request) -> Result<()> {
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for person in 1..=VISITORS {
-            let mut changer = Changer::log_in(site, person)?;
+            let mut visitor = Changer::log_in(site, person)?;
             let seed = request.data.seed.wrapping_add(1_000 + u64::from(person));
             let mut changes = Changes::new(scale, seed, &format!("many{person:02}"));
             threads.push(scope.spawn(move || -> Result<()> {
                 for _ in 0..request.changes / VISITORS {
-                    changer.make(&changes.next())?;
+                    visitor.make(&changes.next())?;
                 }
                 Ok(())
             }));

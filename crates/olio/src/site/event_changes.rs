@@ -72,7 +72,7 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
         .await?;
     store_files(&site, &mut transaction, &form, id, thumb).await?;
     transaction.commit().await?;
-    redirect(&format!("/events/{id}"))
+    Ok(redirect(&format!("/events/{id}")))
 }
 
 fn errors(form: &Form) -> Vec<String> {
@@ -156,7 +156,7 @@ pub async fn comment(
     if connection.affected_rows() == 0 {
         return Err(Problem::NotFound);
     }
-    redirect(&format!("/events/{id}"))
+    Ok(redirect(&format!("/events/{id}")))
 }
 
 /// The rating stays in the session until the visitor comments.
@@ -178,7 +178,7 @@ pub async fn rate(
         _ => return Err(Problem::BadRequest),
     };
     visitor.save(&site).await;
-    redirect(&format!("/events/{id}"))
+    Ok(redirect(&format!("/events/{id}")))
 }
 
 pub async fn delete(
@@ -206,5 +206,5 @@ pub async fn delete(
     transaction.exec_drop("DELETE FROM event WHERE id = ?", (id,)).await?;
     transaction.exec_drop("DELETE FROM address WHERE id = ?", (address,)).await?;
     transaction.commit().await?;
-    redirect("/")
+    Ok(redirect("/"))
 }

@@ -2,6 +2,7 @@
 //! it anew while the others send the old one.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -168,13 +169,13 @@ impl Filter {
     fn base(&self) -> String {
         let mut base = String::from("/?");
         if !self.zip.is_empty() {
-            base.push_str(&format!("zip={}&", self.zip));
+            let _ = write!(base, "zip={}&", self.zip);
         }
         if self.by_creation {
             base.push_str("order=created&");
         }
         if !self.date.is_empty() {
-            base.push_str(&format!("date={}&", self.date));
+            let _ = write!(base, "date={}&", self.date);
         }
         base
     }

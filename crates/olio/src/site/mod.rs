@@ -114,6 +114,6 @@ fn page(template: &impl askama::Template) -> Reply {
 }
 
 /// Where the browser goes after a change.
-fn redirect(place: &str) -> Reply {
-    Ok(Redirect::to(place).into_response())
+fn redirect(place: &str) -> Response {
+    Redirect::to(place).into_response()
 }

@@ -66,7 +66,7 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
                 let statement = "UPDATE person SET image = ?, thumb = ? WHERE id = ?";
                 transaction.exec_drop(statement, (image, thumb_place, id)).await?;
                 transaction.commit().await?;
-                return redirect(&format!("/persons/{}", form.get("username")));
+                return Ok(redirect(&format!("/persons/{}", form.get("username"))));
             }
             None => transaction.rollback().await?,
         }
@@ -153,5 +153,5 @@ pub async fn friendship(
         visitor.requests = count_requests(&mut connection, visitor.id).await?;
         visitor.save(&site).await;
     }
-    redirect(&format!("/persons/{}", visitor.name))
+    Ok(redirect(&format!("/persons/{}", visitor.name)))
 }
