@@ -43,7 +43,9 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
         ])
         .arg(datadir(database))
         .args(user())
-        .stdin(std::fs::File::open(statements)?))
+        .stdin(std::fs::File::open(statements)?))?;
+    // There is no secret in it: accounts get their password at each start. Other users make copies of it.
+    run(Command::new("chmod").args(["--recursive", "a+rX"]).arg(database))
 }
 
 /// Copies a database's directory: without copying its blocks where the file system can share them.

@@ -65,7 +65,7 @@ impl TokenSink for Lines {
         match token {
             Token::CharacterTokens(text) => self.text.borrow_mut().push_str(&text),
             Token::DoctypeToken(doctype) => {
-                self.add(format!("<!doctype {}>", doctype.name.unwrap_or_default()))
+                self.add(format!("<!doctype {}>", doctype.name.unwrap_or_default()));
             }
             Token::TagToken(tag) => {
                 self.add(line_of(&tag));
