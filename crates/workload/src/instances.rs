@@ -73,11 +73,11 @@ impl ServerFiles {
         let mut files = Self { configuration: Vec::new(), logs: Vec::new() };
         for (of_part, process) in companions.chain([own]) {
             let templates = process.config.iter().map(|template| template.name.as_str());
-            let names: Vec<&str> = [COMMAND].into_iter().chain(templates).collect();
+            let written: Vec<&str> = [COMMAND].into_iter().chain(templates).collect();
             for of_instance in prefixes().take(variant.instances().into()) {
-                let named = |name: &str| format!("{of_instance}{of_part}{name}");
-                files.configuration.extend(names.iter().map(|name| named(name)));
-                files.logs.push(named(SERVER_LOG));
+                let all = written.iter().map(|name| format!("{of_instance}{of_part}{name}"));
+                files.configuration.extend(all);
+                files.logs.push(format!("{of_instance}{of_part}{SERVER_LOG}"));
             }
         }
         files

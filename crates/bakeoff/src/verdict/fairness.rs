@@ -62,15 +62,14 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
             let distinct: BTreeSet<&String> = values.values().collect();
             let differs = distinct.len() > 1 || (values.len() < sides.len() && servers.len() == 1);
             let values = without_common_lines(&values);
-            let (class, remark) = match knob_that_explains(&values, &plan.variants) {
-                Some(knob) => (DifferenceClass::TheVariantItself, format!("it follows from {knob}")),
-                None => {
-                    let (fact, are_other_programs) = match of_companion(key) {
-                        None => (key.as_str(), servers.len() > 1),
-                        Some((companion, fact)) => (fact, are_other_programs(companion, &sides)),
-                    };
-                    classify(fact, are_other_programs, &varied)
-                }
+            let (class, remark) = if let Some(knob) = knob_that_explains(&values, &plan.variants) {
+                (DifferenceClass::TheVariantItself, format!("it follows from {knob}"))
+            } else {
+                let (fact, are_other_programs) = match of_companion(key) {
+                    None => (key.as_str(), servers.len() > 1),
+                    Some((companion, fact)) => (fact, are_other_programs(companion, &sides)),
+                };
+                classify(fact, are_other_programs, &varied)
             };
             differs.then(|| Difference { key: key.clone(), values, class, remark })
         })

@@ -2,7 +2,7 @@
 //! the server's. Its keys are those of a server that have a meaning for it; its templates have the server's knobs, and the addresses of
 //! the companions before it. Starting them is left to `instance`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use load::drivers::RegisteredProtocol;
 use load::drivers::protocol::UrlPath;
@@ -163,8 +163,8 @@ fn check_one(
         build,
         statistics: None,
         observe,
-        concurrency: Default::default(),
-        knobs: Default::default(),
+        concurrency: BTreeMap::new(),
+        knobs: BTreeMap::new(),
         part: None,
         companion: Vec::new(),
     };

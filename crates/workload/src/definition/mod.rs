@@ -8,6 +8,7 @@
 mod account;
 mod companion;
 mod external;
+mod external_check;
 mod knobs;
 mod load;
 mod metrics;

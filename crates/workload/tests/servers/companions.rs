@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libtest_mimic::Failed;
+use libtest_mimic::{Failed, Trial};
 use load::engine::{self, RunContext};
 use rustix::process::{Pid, Signal, kill_process};
 use workload::{Catalogue, Instance, InstanceError, Instances, Workload};
@@ -29,6 +29,16 @@ start = ["memcached", "-l", "{{ host }}", "-p", "{{ port }}", "-U", "0", "{{ '--
 version = { run = ["memcached", "--version"], after = "memcached " }
 "#;
 
+pub fn trials() -> Vec<Trial> {
+    vec![
+        Trial::test("the example of several processes runs unchanged", scaffold),
+        Trial::test("a database may be a companion, with the password of the start", database),
+        Trial::test("companions start in order and stop in reverse order", order),
+        Trial::test("a companion that does not start is reported in one line", mistakes),
+        Trial::test("the end of a companion is noticed with its name", ends_meanwhile),
+    ]
+}
+
 fn workload(directory: &TestDirectory, companions: &str) -> Result<Workload, Failed> {
     Ok(one_file(directory, &SERVER.replace("COMPANIONS", companions), OPERATIONS)?)
 }
@@ -41,7 +51,7 @@ fn refused(directory: &TestDirectory, companions: &str) -> Result<String, Failed
 }
 
 /// The example of `workloads new --companions`: started, checked, loaded and stopped, with and without its cache.
-pub fn scaffold() -> Result<(), Failed> {
+fn scaffold() -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
     let (_, variants) = workload::scaffold::create_with_companions(directory.path(), "shop")?;
     let (workload, variants) = Catalogue::with(directory.path()).resolve(None, &variants)?;
@@ -80,7 +90,7 @@ pub fn scaffold() -> Result<(), Failed> {
 }
 
 /// A database with the password of the start, which the server reads, too.
-pub fn database() -> Result<(), Failed> {
+fn database() -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/scaffold/mysql");
     for file in ["server.cnf", "account.sql"] {
@@ -128,7 +138,7 @@ observe = [{ sql = "SHOW GLOBAL STATUS LIKE 'Questions'", values = { questions =
 }
 
 /// Each is ready before the next one starts, and the last one is stopped first.
-pub fn order() -> Result<(), Failed> {
+fn order() -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
     let diary = directory.path().join("diary");
     let script = directory.path().join("part.sh");
@@ -162,7 +172,7 @@ pub fn order() -> Result<(), Failed> {
     Ok(())
 }
 
-pub fn mistakes() -> Result<(), Failed> {
+fn mistakes() -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
     let companion = |keys: &str| format!("[[server.test.companion]]\nname = \"cache\"\n{keys}\n");
     let never = companion("start = [\"sleep\", \"60\"]\nready = { within = \"300ms\" }");
@@ -194,7 +204,7 @@ pub fn mistakes() -> Result<(), Failed> {
 }
 
 /// The end of a companion is the end of the server, with the companion's name.
-pub fn ends_meanwhile() -> Result<(), Failed> {
+fn ends_meanwhile() -> Result<(), Failed> {
     let directory = TestDirectory::new()?;
     let workload = workload(&directory, MEMCACHED)?;
     let server: Instance = directory.start(&workload, "test")?;

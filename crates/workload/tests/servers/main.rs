@@ -97,13 +97,9 @@ fn test() -> ExitCode {
         let name = "a server that replaces its files by links or pipes misleads nobody";
         trials.push(Trial::test(name, hostile::traps));
     }
+    trials.extend(companions::trials());
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
     named("the example for a scenario runs unchanged", cycles::scenario);
-    named("the example of several processes runs unchanged", companions::scaffold);
-    named("a database may be a companion, with the password of the start", companions::database);
-    named("companions start in order and stop in reverse order", companions::order);
-    named("a companion that does not start is reported in one line", companions::mistakes);
-    named("the end of a companion is noticed with its name", companions::ends_meanwhile);
     named("a command may probe whether a server is ready", cycles::ready_by_command);
     named("tools have the limit of open files that showdown was started with", cycles::tools_have_own_limit);
     named("servers and tools have a temporary directory of their own", cycles::own_temporary_directory);

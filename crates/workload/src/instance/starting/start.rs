@@ -92,12 +92,7 @@ impl Instance {
         variables.set("dir", directories.server.to_string_lossy());
         variables.set("data", data.to_string_lossy());
         variables.set("here", working_directory.to_string_lossy());
-        variables.set("cpus", options.cpus.len());
-        variables.set("cpu_list", options.cpus.to_string());
-        variables.set("showdown", this_program());
-        variables.set("https", ());
-        variables.set("user", service_user.as_ref().map(|service| service.user.clone()));
-        variables.set("group", service_user.as_ref().map(|service| service.group.clone()));
+        set_means(&mut variables, options, service_user.as_ref());
         // A companion's templates have the knobs of its server. What showdown itself does with them, it does with the server.
         let knobs = match role {
             Role::Server(variant) => knob_values(&server, variant, &variables).map_err(wrong)?,
@@ -110,13 +105,7 @@ impl Instance {
 
         // The user of the server's processes; none for this program's.
         let run_as = if server.is_unprivileged { service_user.map(|service| service.run_as) } else { None };
-        let own_tools = Tools {
-            host: options.host.clone(),
-            working_directory: directories.private.clone(),
-            temporary: directories.private.clone(),
-            private: directories.private.clone(),
-            run_as: None,
-        };
+        let own_tools = private_tools(options, &directories.private);
         let temporary = directories.temporary.clone();
         let tools = Tools { working_directory, temporary, run_as, ..own_tools.clone() };
         let key_type = knobs.get(CERTIFICATE).map(ToString::to_string);
@@ -215,6 +204,27 @@ fn set_address(variables: &mut TemplateVariables, address: SocketAddr) {
     // An IPv6 address stands in brackets before a port.
     variables.set("address", address.to_string());
     variables.set("remote", !address.ip().is_loopback());
+}
+
+/// The variables of what a server runs with: CPUs, this program, and the user of its workers. It has no certificate yet.
+fn set_means(variables: &mut TemplateVariables, options: &StartOptions, service_user: Option<&ServiceUser>) {
+    variables.set("cpus", options.cpus.len());
+    variables.set("cpu_list", options.cpus.to_string());
+    variables.set("showdown", this_program());
+    variables.set("https", ());
+    variables.set("user", service_user.map(|service| service.user.clone()));
+    variables.set("group", service_user.map(|service| service.group.clone()));
+}
+
+/// Runs programs as this program's user, in the private directory of the start.
+fn private_tools(options: &StartOptions, directory: &Path) -> Tools {
+    Tools {
+        host: options.host.clone(),
+        working_directory: directory.to_owned(),
+        temporary: directory.to_owned(),
+        private: directory.to_owned(),
+        run_as: None,
+    }
 }
 
 /// What stops a server.
