@@ -23,6 +23,9 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// A part that is asked to end and does not is killed.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
+/// Requests that an application answers at the same time.
+const WORKERS: u32 = 8;
+
 /// Which code answers the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Implementation {
@@ -30,6 +33,8 @@ pub enum Implementation {
     Rust,
     /// PHP-FPM
     Php,
+    /// Rails on puma
+    Rails,
 }
 
 /// What to start.
@@ -89,7 +94,7 @@ impl Stack {
             ..data.clone()
         };
         from.make()?;
-        data::DataRequest { php: Some(stack.path("php")), ..from }.make()?;
+        data::DataRequest { sources: Some(stack.path("sources")), ..from }.make()?;
         fs::create_dir(stack.path("uploads"))?;
         stack.render(&workload.path, implementation)?;
         stack.start_parts(implementation)?;
@@ -133,6 +138,13 @@ impl Stack {
                 command.args(as_root("--allow-to-run-as-root"));
                 command
             }
+            Implementation::Rails => {
+                let rails = self.path("sources/rails");
+                let mut command = Command::new("puma");
+                command.arg("--config").arg(rails.join("config/puma.rb")).arg(rails.join("config.ru"));
+                command.env("OLIO_SOCKET", &socket).env("OLIO_WORKERS", WORKERS.to_string());
+                command
+            }
         };
         application
             .env("OLIO_DATABASE", format!("127.0.0.1:{database}"))
@@ -143,16 +155,12 @@ impl Stack {
             .env("OLIO_NOW", data::NOW);
         self.spawn("application", &mut application)?;
         self.wait(|| UnixStream::connect(&socket).is_ok())?;
-        let (configuration, prefix) = (self.path("nginx.conf"), self.path(""));
-        self.spawn(
-            "nginx",
-            Command::new("nginx")
-                .arg("-c")
-                .arg(configuration)
-                .arg("-p")
-                .arg(prefix)
-                .args(["-e", "/dev/stderr"]),
-        )?;
+        let mut nginx = Command::new("nginx");
+        nginx.arg("-c").arg(self.path("nginx.conf")).arg("-p").arg(self.path("")).args(["-e", "/dev/stderr"]);
+        if is_root() {
+            nginx.args(["-g", "user root;"]);
+        }
+        self.spawn("nginx", &mut nginx)?;
         self.wait(|| is_listening(web))
     }
 
@@ -160,7 +168,7 @@ impl Stack {
     fn render(&self, workload: &Path, implementation: Implementation) -> Result<()> {
         let environment = Environment::new();
         let application = match implementation {
-            Implementation::Rust => "http.application.conf",
+            Implementation::Rust | Implementation::Rails => "http.application.conf",
             Implementation::Php => "fastcgi.application.conf",
         };
         for name in ["nginx.conf", application, "mariadb.cnf", "account.sql", "php-fpm.conf"] {
@@ -173,8 +181,8 @@ impl Stack {
                 application => context! { dir => dir.clone() }, cache => context! { port => self.cache_port },
             };
             let values = context! {
-                host => "127.0.0.1", port, dir, user, group => "root", companion,
-                application_workers => 8, worker_processes => 1, buffer_pool => 256, flush_at_commit => "0",
+                host => "127.0.0.1", port, dir, user, companion,
+                application_workers => WORKERS, worker_processes => 1, buffer_pool => 256, flush_at_commit => "0",
                 password => self.password.clone(),
             };
             fs::write(self.path(name), environment.render_str(&template, values)?)?;

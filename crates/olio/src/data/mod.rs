@@ -53,9 +53,9 @@ pub struct DataRequest {
     /// A symbolic link to make: to the directory with statics and media
     #[arg(long)]
     pub assets: Option<PathBuf>,
-    /// A directory that does not exist: it becomes a copy of the PHP application
+    /// A directory that does not exist: it becomes a copy of the workload, with the applications that are no programs
     #[arg(long)]
-    pub php: Option<PathBuf>,
+    pub sources: Option<PathBuf>,
 }
 
 /// The workload's folder, as this program was built with it.
@@ -73,9 +73,8 @@ impl DataRequest {
     pub fn make(&self) -> Result<()> {
         let begin = Instant::now();
         let workload = self.workload_folder()?;
-        if let Some(php) = &self.php {
-            template::copy(&workload.path.join("php"), php)?;
-            return Ok(());
+        if let Some(sources) = &self.sources {
+            return template::copy(&workload.path, sources);
         }
         let kept = self.kept(&workload.path)?;
         if let Some(database) = &self.database {

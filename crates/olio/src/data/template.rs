@@ -48,7 +48,7 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
     run(Command::new("chmod").args(["--recursive", "a+rX"]).arg(database))
 }
 
-/// Copies a database's directory: without copying its blocks where the file system can share them.
+/// Copies a directory: without copying its blocks where the file system can share them.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         bail!("{} exists already: give a directory that does not", to.display());
