@@ -34,8 +34,8 @@ use load::validity::MAX_ERROR_SHARE;
 
 pub use exposure::Exposure;
 pub use host::{MAX_OTHERS, MAX_STEAL, OTHERS, STEAL};
-pub use input::{DirectionUse, GateInput, NetworkUse, SeenMachine, WatchedMachine};
-use input::{gate, not_applicable, percent};
+pub use input::{GateInput, SeenMachine, WatchedMachine};
+use input::{gate, measured_percent, not_applicable};
 pub use network::NETWORK;
 pub use refusals::refusals;
 
@@ -198,8 +198,8 @@ fn errors(input: &GateInput<'_>) -> Gate {
     gate(
         ERRORS,
         share <= MAX_ERROR_SHARE,
-        percent(share),
-        format!("at most {}", percent(MAX_ERROR_SHARE)),
+        measured_percent(share),
+        format!("at most {}", measured_percent(MAX_ERROR_SHARE)),
         message.to_owned(),
     )
 }
@@ -234,7 +234,13 @@ fn counts(input: &GateInput<'_>) -> Gate {
     } else {
         format!("{counted}: check whether anything else used the server, and see its log")
     };
-    gate(COUNTS, is_equal, percent(difference), format!("at most {}", percent(MAX_COUNT_DIFFERENCE)), message)
+    gate(
+        COUNTS,
+        is_equal,
+        measured_percent(difference),
+        format!("at most {}", measured_percent(MAX_COUNT_DIFFERENCE)),
+        message,
+    )
 }
 
 fn restarts(input: &GateInput<'_>) -> Gate {

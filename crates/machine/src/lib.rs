@@ -38,7 +38,7 @@ mod hosts;
 mod interface;
 pub mod load_client;
 mod local;
-mod lock;
+mod mutex;
 mod network;
 pub mod program;
 pub mod protocol;

@@ -30,7 +30,7 @@ use crate::interface::machine::{
 };
 use crate::interface::probing::{Probing, Sampling, ServerSqueeze};
 use crate::interface::system_under_test::SystemUnderTest;
-use crate::lock::lock;
+use crate::mutex::locked;
 
 /// The processes of a part of a server, with its name.
 type PartTrees = (String, Vec<ProcessTree>);
@@ -86,7 +86,7 @@ impl LocalMachine {
     }
 
     fn parts(&self, trial: u32) -> Result<Vec<PartTrees>, LocalError> {
-        lock(&self.servers).get(&trial).cloned().ok_or(LocalError::NoServer { trial })
+        locked(&self.servers).get(&trial).cloned().ok_or(LocalError::NoServer { trial })
     }
 
     /// The processes of all parts, those of the server itself first.
@@ -102,7 +102,7 @@ impl LocalMachine {
 
     /// Applies the variant's kernel settings; returns the values of all settings that some variant has.
     fn apply(&self, variant: &ServerVariant) -> Result<Vec<(String, String)>, LocalError> {
-        let mut settings = lock(&self.kernel_settings);
+        let mut settings = locked(&self.kernel_settings);
         let Some(settings) = settings.as_mut() else { return Ok(Vec::new()) };
         settings.apply(&variant.kernel)?;
         Ok(settings.values()?)
@@ -134,7 +134,7 @@ impl LocalMachine {
         for (_, trees) in &parts {
             meters.push(trees.iter().cloned().map(CpuUsedMeter::new).collect());
         }
-        lock(&self.servers).insert(order.trial, parts);
+        locked(&self.servers).insert(order.trial, parts);
         Ok(RunningServer {
             instances,
             meters: meters.into(),
@@ -156,26 +156,26 @@ impl Machine for LocalMachine {
     fn open_kernel_settings(&self, variants: &[KnobValues]) -> Result<LeftSettings, MachineError> {
         let opened = KernelSettings::open(&self.host, knobs::default_journal_dir(), variants);
         let (settings, left) = opened.map_err(LocalError::from)?;
-        *lock(&self.kernel_settings) = Some(settings);
+        *locked(&self.kernel_settings) = Some(settings);
         Ok(left)
     }
 
     fn try_kernel_settings(&self, variants: &[KnobValues]) -> Result<(), MachineError> {
-        match lock(&self.kernel_settings).as_mut() {
+        match locked(&self.kernel_settings).as_mut() {
             Some(settings) => Ok(settings.try_all(variants).map_err(LocalError::from)?),
             None => Ok(()),
         }
     }
 
     fn set_kernel_settings(&self, settings: &KnobValues) -> Result<(), MachineError> {
-        match lock(&self.kernel_settings).as_mut() {
+        match locked(&self.kernel_settings).as_mut() {
             Some(kernel) => Ok(kernel.apply(settings).map_err(LocalError::from)?),
             None => Ok(()),
         }
     }
 
     fn close_kernel_settings(&self) -> Vec<String> {
-        lock(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
+        locked(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
     }
 
     fn ensure_servers(&self, workload: &Workload, variants: &[ServerVariant]) -> Result<(), MachineError> {
@@ -234,7 +234,7 @@ impl Machine for LocalMachine {
     }
 
     fn remove_data(&self, trial: u32) {
-        lock(&self.servers).remove(&trial);
+        locked(&self.servers).remove(&trial);
         let _ = fs::remove_dir_all(self.directory(trial));
     }
 }
