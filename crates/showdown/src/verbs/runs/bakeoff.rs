@@ -14,7 +14,7 @@ use super::explain::{self, ExplainArgs};
 use crate::answer::execute::{end, execute};
 use crate::answer::of_run::{AnswerForm, print_answer};
 use crate::args::meters::{MeterArgs, PlanUse, RunMeters};
-use crate::args::options::{AnswerFormat, ProgressOption, RunsDir};
+use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
 use crate::args::plan_trust;
 use crate::exit::{CommandStatus, usage};
 use crate::fail_if::Worse;
@@ -28,9 +28,8 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value = "text")]
     pub format: AnswerFormat,
 
-    /// Show progress on standard error in this form
-    #[arg(long, value_enum, default_value = "auto")]
-    pub progress: ProgressOption,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 
     /// Allow the plan to set this kernel setting, which is not one of the usual ones of a comparison; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -230,7 +229,7 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
     let permissions =
         Permissions { target_is_mine: args.target_is_mine, ..how.permissions(RunMeters::default()) };
     let request = RunRequest::Plan(Box::new(plan));
-    let answer = execute(&request, &permissions, &how.runs, how.progress, &interrupt::context()?)?;
+    let answer = execute(&request, &permissions, &how.runs, &how.progress, &interrupt::context()?)?;
     print_answer(&answer, AnswerForm::Plain(how.format))?;
     end(answer)
 }
@@ -302,7 +301,7 @@ pub fn run_trials(
     args: &RunArgs,
     fail_if: Option<Worse>,
 ) -> anyhow::Result<CommandStatus> {
-    let answer = execute(request, permissions, &args.runs, args.progress, &interrupt::context()?)?;
+    let answer = execute(request, permissions, &args.runs, &args.progress, &interrupt::context()?)?;
     print_answer(&answer, AnswerForm::Plain(args.format))?;
     end_trials(answer, fail_if)
 }
