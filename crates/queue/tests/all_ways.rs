@@ -9,7 +9,7 @@ use queue::{
 };
 
 /// How many tokens a way has at most: each claim takes one.
-const MOST_TOKENS: u64 = 4;
+const MOST_TOKENS: u64 = 3;
 
 fn controller(which: usize) -> NewController {
     NewController {

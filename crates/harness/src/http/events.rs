@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
@@ -40,16 +40,24 @@ const MOST_LINES: u32 = 20_000;
 /// The ticks that a new reader or a slow one gets: two minutes of four a second.
 const MOST_TICKS: usize = 480;
 
+/// Where a page goes on that opens a stream itself: only the browser can send the header.
+#[derive(serde::Deserialize)]
+pub struct StreamQuery {
+    last: Option<String>,
+}
+
 /// `GET entries/ID/events`
 pub async fn stream(
     State(site): State<Shared>,
     Path(id): Path<EntryId>,
+    Query(query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ServiceError> {
     // Before the first look, so that nothing comes between.
     let changes = site.harness.watch();
     site.harness.entry(id).await?;
-    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(place_of);
+    let of_header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let last = of_header.or(query.last.as_deref()).and_then(place_of);
     let mut waiting = VecDeque::new();
     if last.is_none() {
         waiting.push_back(event("reset"));

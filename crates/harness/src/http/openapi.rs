@@ -37,7 +37,7 @@ const ROUTES: &[ApiRoute] = &[
     route("post", "/entries/{id}/move", "Give it another place", Some("Move"), Some("Entry"), &[]),
     route("post", "/entries/{id}/kill", "Stop it", None, Some("Entry"), &[]),
     route("post", "/entries/{id}/resume", "Let a lost run go on", None, Some("Entry"), &[]),
-    route("get", "/entries/{id}/events", "Its progress as server-sent events", None, None, &[]),
+    route("get", "/entries/{id}/events", "Its progress as server-sent events", None, None, &["last"]),
     route("post", "/controllers", "A controller has started", Some("NewController"), None, &[]),
     route("post", "/claims", "A controller asks for work", Some("ClaimCall"), Some("ClaimAnswer"), &[]),
     route("post", "/attempts/{id}", "News of an attempt", Some("AttemptCall"), Some("AttemptAnswer"), &[]),

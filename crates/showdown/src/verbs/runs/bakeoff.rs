@@ -236,6 +236,16 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
 
 /// `showdown plan`.
 pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
+    let plan = plan_of(verb)?;
+    if plan.has_workload() {
+        plan_trust::note_workload_on_disk(&plan)?;
+    }
+    print(&toml::to_string(&plan)?)?;
+    Ok(CommandStatus::Success)
+}
+
+/// The plan of a question.
+pub fn plan_of(verb: &PlanVerb) -> anyhow::Result<Plan> {
     let plan = match verb {
         PlanVerb::Compare(args) => plan_of_comparison(args)?,
         PlanVerb::Sweep(args) => plan_of_sweep(args)?,
@@ -247,12 +257,7 @@ pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
         PlanVerb::Sweep(args) => args.question.load_levels,
         PlanVerb::Explain(_) | PlanVerb::Concurrency(_) => false,
     };
-    let plan = if load_levels { measuring_power(&plan, true).map_err(usage)? } else { plan };
-    if plan.has_workload() {
-        plan_trust::note_workload_on_disk(&plan)?;
-    }
-    print(&toml::to_string(&plan)?)?;
-    Ok(CommandStatus::Success)
+    Ok(if load_levels { measuring_power(&plan, true).map_err(usage)? } else { plan })
 }
 
 fn plan_of_comparison(args: &CompareArgs) -> anyhow::Result<Plan> {
