@@ -34,8 +34,8 @@ release: packages-release ## Build the program that any Linux of the last ten ye
 dist: packages-dist ## Make the packages that people get, in target/dist: tar, .deb, Python wheel (DIST_OPTIONS='--architecture aarch64')
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m dist --target $(abspath $(target)) $(DIST_OPTIONS)
 
-install: ## Install the binary, completions and manual pages (PREFIX=/usr/local DESTDIR=)
-	$(if $(BINARY),,cargo build --release --locked -p showdown)
+install: ## Install both programs, completions and manual pages (PREFIX=/usr/local DESTDIR=)
+	$(if $(BINARY),,cargo build --release --locked -p showdown -p harness)
 	scripts/install-showdown $(or $(BINARY),$(target)/release/showdown) $(PREFIX) $(DESTDIR)
 
 uninstall: ## Remove what `make install` has installed, with the same PREFIX and DESTDIR
@@ -85,7 +85,7 @@ test-python:
 test-web:
 	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \
 	    { echo "test-web: Node 20 or newer is needed, here is $$(node --version): see https://nodejs.org" >&2; exit 1; }
-	cd web && npm ci --no-audit --no-fund && npm test
+	cd web && npm ci --no-audit --no-fund && PROGRAMS=$(abspath $(target))/debug npm test
 
 FUZZ_SECONDS ?= 600
 fuzz: ## Fuzz each codec, dialogue, file format and the import (FUZZ_SECONDS=600 for each; FUZZ_TARGETS=plan)

@@ -8,7 +8,7 @@ pub mod sqlite;
 mod sqlite_rows;
 
 use queue::api::Note;
-use queue::{EntryId, QueueError, Rows, Token};
+use queue::{EntryId, Rows, Token};
 
 /// Why the store has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +28,6 @@ pub enum StoreError {
         known: u32,
     },
 }
-
-/// Why a verb of the queue has no answer from a store.
-pub type StoreQueueError = QueueError<StoreError>;
 
 /// What a secret is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

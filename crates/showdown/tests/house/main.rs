@@ -31,6 +31,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cost", &["power", "archive", "stats"]),
     ("report", &["archive", "cost", "stats"]),
     ("runners", &[]),
+    ("queue", &[]),
+    ("harness", &["runs", "report", "archive", "queue", "host"]),
     (
         "runs",
         &[
@@ -53,6 +55,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "showdown",
         &[
+            "queue",
             "runs",
             "report",
             "cost",

@@ -1,0 +1,74 @@
+//! Small real runs from the queue to the archive.
+
+use std::fs;
+
+use queue::EntryState;
+use serde_json::json;
+
+use crate::home::Home;
+
+#[test]
+fn a_plan_is_queued_watched_stored_and_compared() {
+    let home = Home::start();
+    let plan = home.plan(3);
+    let id = home.submit(&plan);
+    let watched = home.run(&["watch", &id.to_string()]);
+    assert!(watched.status.success(), "{watched:?}");
+    let text = String::from_utf8_lossy(&watched.stdout);
+    let run = text.lines().last().expect("the id of the run").to_owned();
+    assert!(home.runs().join(&run).join("verdict.json").is_file(), "{text}");
+    assert!(text.contains(" begins: "), "what happened is told: {text}");
+
+    let entry = home.entry(id);
+    assert_eq!((entry.state, entry.attempt, entry.run.as_deref()), (EntryState::Done, 1, Some(run.as_str())));
+    assert_eq!(home.call("GET", "hosts", &json!(null)).1["hosts"][0]["state"], "free");
+
+    // The same question again has an estimate, and its lines are those of its own attempt.
+    let again = home.call("POST", "entries", &json!({ "plan": fs::read_to_string(&plan).expect("a plan"), "parent": id, "paused": true }));
+    assert_eq!(again.0, 201, "{again:?}");
+    let second = again.1["id"].as_u64().expect("a number");
+    assert_eq!(home.call("POST", &format!("entries/{second}/release"), &json!({})).0, 200);
+    let entry = home.until(second, "it is done", |entry| entry.state.is_ended());
+    let (other, listed) = (entry.run.expect("a run"), home.run(&["queue", "--all"]));
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains(&run) && listed.contains(&other), "{listed}");
+
+    let compared = home.call("GET", &format!("compare?runs={other},{run}&reference={run}/apache"), &json!(null)).1;
+    assert_eq!(compared["runs"], json!([other, run]), "the order is kept");
+    assert_eq!(compared["rows"][3]["variant"], "apache");
+    assert_eq!(compared["reference"], 3);
+
+    let pulled = home.run(&["pull", &id.to_string()]);
+    assert_eq!(String::from_utf8_lossy(&pulled.stdout).trim(), run);
+}
+
+#[test]
+fn a_run_is_stopped_by_a_person_and_keeps_what_it_has_measured() {
+    let home = Home::start();
+    let id = home.submit(&home.plan(50));
+    home.until(id, "it has a run", |entry| entry.run.is_some());
+    let killed = home.run(&["kill", &id.to_string()]);
+    assert!(killed.status.success(), "{killed:?}");
+    let entry = home.until(id, "it is stopped", |entry| entry.state.is_ended());
+    assert_eq!(entry.state, EntryState::Cancelled);
+    assert_eq!(entry.reason.as_deref(), Some("stopped by a person"));
+    assert!(home.runs().join(entry.run.expect("a run")).join("plan.toml").is_file());
+    let watched = home.run(&["watch", &id.to_string()]);
+    assert_eq!(watched.status.code(), Some(1), "{watched:?}");
+}
+
+#[test]
+fn a_plan_that_cannot_run_says_why_and_the_queue_goes_on() {
+    let home = Home::start();
+    let plan = home.plan(3);
+    let bad = fs::read_to_string(&plan).expect("a plan").replace("workload = \"static-web\"", "workload = \"nowhere\"");
+    let submitted = home.call("POST", "entries", &json!({ "plan": bad }));
+    let id = submitted.1["id"].as_u64().expect("a number");
+    let entry = home.until(id, "it has failed", |entry| entry.state.is_ended());
+    assert_eq!(entry.state, EntryState::Failed);
+    assert!(entry.reason.as_ref().is_some_and(|why| why.contains("nowhere")), "{entry:?}");
+    // The command line says it before it is queued.
+    fs::write(home.dir.path().join("bad.toml"), bad).expect("a plan");
+    let refused = home.run(&["submit", "bad.toml"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+}
