@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use queue::memory::MemoryRows;
 use queue::{
-    Attempt, ControllerCall, EntryState, HostState, NewController, NewEntry, Outcome, Rows,
+    Attempt, ControllerCall, ControllerRow, Entry, EntryState, HostRow, HostState, NewController, NewEntry, Outcome, Rows,
 };
 
 /// How many tokens a way has at most: each claim takes one.
-const MOST_TOKENS: u64 = 3;
+const MOST_TOKENS: u64 = 2;
 
 fn controller(which: usize) -> NewController {
     NewController {
@@ -46,7 +46,8 @@ fn start() -> MemoryRows {
 /// Every state that one step leads to.
 fn next_states(rows: &MemoryRows) -> Vec<MemoryRows> {
     let mut next = Vec::new();
-    let tokens = rows.clone().entries(&EntryState::ALL).unwrap().iter().map(|entry| entry.token).max();
+    let entries = rows.clone().entries(&EntryState::ALL).unwrap();
+    let tokens = entries.iter().map(|entry| entry.token).max();
     for which in 0..2 {
         let mut claimed = rows.clone();
         let call = ControllerCall { id: format!("c{which}"), boot: "b".to_owned() };
@@ -94,14 +95,26 @@ fn next_states(rows: &MemoryRows) -> Vec<MemoryRows> {
         let _ = queue::clean_host(&mut cleaned, host, "bob", "rebooted");
         next.push(cleaned);
     }
-    // Counters of calls that ask for work say nothing of the rest.
     for state in &mut next {
-        for mut row in state.controllers().unwrap() {
-            row.counter = 0;
-            state.put_controller(&row).unwrap();
-        }
+        without_words(state);
     }
     next
+}
+
+/// Leaves out what no rule looks at: counters of calls, reasons, what was said of a host.
+fn without_words(state: &mut MemoryRows) {
+    for row in state.controllers().unwrap() {
+        state.put_controller(&ControllerRow { counter: 0, ..row }).unwrap();
+    }
+    for entry in state.entries(&EntryState::ALL).unwrap() {
+        // The run of an entry that is at its end is not looked at.
+        let run = entry.run.clone().filter(|_| !entry.state.is_ended() || entry.state == EntryState::Lost);
+        let attempt = entry.attempt.min(1);
+        state.put_entry(&Entry { reason: None, counter: 0, run, attempt, ..entry }).unwrap();
+    }
+    for host in state.hosts().unwrap() {
+        state.put_host(&HostRow { cleaned: None, last_token: 0, ..host }).unwrap();
+    }
 }
 
 fn check(rows: &MemoryRows, before: &MemoryRows) {
@@ -135,5 +148,5 @@ fn every_state_that_can_be_reached_keeps_the_rules() {
             }
         }
     }
-    assert!(seen.len() > 1000, "{} states", seen.len());
+    assert!(seen.len() > 300, "{} states", seen.len());
 }

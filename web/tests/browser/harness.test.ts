@@ -97,6 +97,9 @@ async function claimed(): Promise<{ id: number; token: number }> {
   return { id, token: answer.work.attempt.token };
 }
 
+/** Tabs in the background draw no frames, by which a browser would look. */
+const SOON = { polling: 100 };
+
 let seq = 0;
 const line = (event: string, fields: object): string => JSON.stringify({ format: 1, seq: ++seq, at_ms: seq * 250, unix_ms: 0, event, ...fields });
 
@@ -139,7 +142,7 @@ test("a run is followed live in eight tabs with one stream, and a plan is run ag
   const precision = line("precision", { half_width: 0.041, elapsed_s: 70, within: 0.02, company: null, expected_half_width: 0.019, left_s: 240 });
   await tell([tick("apache", 47000), precision]);
   for (const page of pages) {
-    await page.waitForFunction(() => /±4.1 %; the aim is ±2 %/.test(document.querySelector("#live-run")?.textContent ?? ""));
+    await page.waitForFunction(() => /±4.1 %; the aim is ±2 %/.test(document.querySelector("#live-run")?.textContent ?? ""), null, SOON);
     assert.match((await page.textContent("#live-run")) ?? "", /47,000\/s/);
   }
   assert.equal(streams, 1, "the tabs share one stream");
@@ -151,9 +154,9 @@ test("a run is followed live in eight tabs with one stream, and a plan is run ag
   // The tab with the stream is closed: another one goes on, and nothing is lost or doubled.
   await leader.close();
   await tell([line("trial_ends", { number: 1, name: "nginx", status: "valid", value: 1, unit: "/s", reasons: [], failed_gates: [] })]);
-  await follower.waitForFunction(() => document.querySelector("#live-run")?.textContent?.includes("1 of 14"));
+  await follower.waitForFunction(() => document.querySelector("#live-run")?.textContent?.includes("1 of 14"), null, SOON);
   await tell([], { ends: { outcome: "failed", reason: "the test ends it" } });
-  await follower.waitForFunction(() => document.querySelector("#state")?.textContent?.includes("the test ends it"));
+  await follower.waitForFunction(() => document.querySelector("#state")?.textContent?.includes("the test ends it"), null, SOON);
   await follower.getByRole("link", { name: "Run again …" }).click();
   await follower.fill("#plan", plan.replace("blocks = ", "blocks = 1"));
   await follower.getByRole("button", { name: "Show the changed lines" }).click();

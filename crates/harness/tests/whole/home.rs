@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// How long a test waits for something on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The program that measures: it is built beside the second one.
 pub fn showdown() -> PathBuf {

@@ -23,20 +23,19 @@ fn a_plan_is_queued_watched_stored_and_compared() {
     assert_eq!((entry.state, entry.attempt, entry.run.as_deref()), (EntryState::Done, 1, Some(run.as_str())));
     assert_eq!(home.call("GET", "hosts", &json!(null)).1["hosts"][0]["state"], "free");
 
-    // The same question again has an estimate, and its lines are those of its own attempt.
-    let again = home.call("POST", "entries", &json!({ "plan": fs::read_to_string(&plan).expect("a plan"), "parent": id, "paused": true }));
-    assert_eq!(again.0, 201, "{again:?}");
-    let second = again.1["id"].as_u64().expect("a number");
-    assert_eq!(home.call("POST", &format!("entries/{second}/release"), &json!({})).0, 200);
-    let entry = home.until(second, "it is done", |entry| entry.state.is_ended());
-    let (other, listed) = (entry.run.expect("a run"), home.run(&["queue", "--all"]));
+    // It can be asked again, with what it repeats.
+    let plan = fs::read_to_string(&plan).expect("a plan");
+    let again = home.call("POST", "entries", &json!({ "plan": plan, "parent": id, "paused": true }));
+    assert_eq!((again.0, &again.1["parent"]), (201, &json!(id)), "{again:?}");
+    let listed = home.run(&["queue", "--all"]);
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    assert!(listed.contains(&run) && listed.contains(&other), "{listed}");
+    assert!(listed.contains(&run) && listed.contains("paused"), "{listed}");
 
-    let compared = home.call("GET", &format!("compare?runs={other},{run}&reference={run}/apache"), &json!(null)).1;
-    assert_eq!(compared["runs"], json!([other, run]), "the order is kept");
-    assert_eq!(compared["rows"][3]["variant"], "apache");
-    assert_eq!(compared["reference"], 3);
+    let other = archive::example::comparison(&home.runs(), 3).expect("a run");
+    let path = format!("compare?runs={other},{run}&reference={run}/apache");
+    let compared = home.call("GET", &path, &json!(null)).1;
+    assert_eq!(compared["runs"], json!([other.as_str(), run]), "the order is kept");
+    assert_eq!((&compared["rows"][3]["variant"], &compared["reference"]), (&json!("apache"), &json!(3)));
 
     let pulled = home.run(&["pull", &id.to_string()]);
     assert_eq!(String::from_utf8_lossy(&pulled.stdout).trim(), run);
