@@ -30,7 +30,7 @@
 //! | What do the files contain? | [`model`], [`telemetry`] |
 //! | What are the files called? | [`layout`] |
 //! | How is a run written and read? | [`RunWriter`], [`Run`] |
-//! | How are files of earlier formats read? | `upgrade` |
+//! | How are files of earlier formats read? | `model::upgrade` |
 //! | Which runs are there? | [`Archive`], [`Query`] |
 //! | Which runs are of one plan, and what is their answer together? | [`sessions`] |
 //!
@@ -59,7 +59,6 @@ pub mod printable;
 mod run;
 mod sessions;
 pub mod telemetry;
-mod upgrade;
 mod writer;
 
 pub use archive::Archive;

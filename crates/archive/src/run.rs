@@ -5,13 +5,13 @@ use crate::{
     files,
     id::RunId,
     layout,
+    model::upgrade::{FormatNumber, upgrade},
     model::{
         Concurrency, Explanation, Facts, Plan, PlanParseError, RunFile, RunKind, Sessions, Trial,
         TuningRecord, Verdict,
     },
     origin,
     telemetry::Telemetry,
-    upgrade::{FormatNumber, upgrade},
     writer,
 };
 use serde::{Deserialize, Serialize};

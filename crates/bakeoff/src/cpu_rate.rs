@@ -1,5 +1,6 @@
-//! The rate at which CPU time an operation is measured, where the plan leaves it open.
+//! The rate at which CPU time an operation is measured, where the plan leaves it open: by what the closed loops carried.
 
+use archive::model::{PhaseKind, Trial};
 use load::inputs::limits::is_rate;
 
 /// Share of the slowest server's throughput in the closed loop. Client and server carry that: where they have no CPU to spare,
@@ -19,6 +20,12 @@ pub fn for_closed_loops(per_s: impl IntoIterator<Item = f64>) -> Option<f64> {
     // A division by a power of ten gives the nearest number to a short decimal, a multiplication by 0.1 does not.
     let rounded = if digits > 0 { (rate * scale).floor() / scale } else { (rate / scale).floor() * scale };
     Some(rounded).filter(|rate| is_rate(*rate))
+}
+
+/// Throughput of the last closed loop of a trial, operations a second.
+pub fn closed_loop_per_s(trial: &Trial) -> Option<f64> {
+    let last = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::ClosedLoop);
+    last.map(|phase| phase.throughput_per_s)
 }
 
 #[cfg(test)]

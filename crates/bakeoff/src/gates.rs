@@ -1,9 +1,9 @@
 //! The gates: checks that a trial must pass to be valid. A trial that fails a gate is invalid, with the gate's message
 //! as the reason.
 //!
-//! What disturbs the machine scatters a ratio; it does not bias it where the servers of a block are loaded in turns of some 50 ms and
-//! meet it alike. There `steal`, `others` and `frequency` are notes, and so is `steady` where one of the first two is. The
-//! interval of the ratio has the scatter. The clock's gate is always a note.
+//! What disturbs the machine scatters a ratio; it does not bias it where the servers of one machine meet it alike ([`Exposure`]). There
+//! `steal`, `others` and `frequency` are notes, and so is `steady` where one of the first two is. The interval of the ratio has the
+//! scatter. The clock's gate is always a note.
 //!
 //! | gate | threshold | why |
 //! |---|---|---|
@@ -21,6 +21,7 @@
 //! | clock | none; a step of 10 ms plus 0.5 % of the trial is noted | times of day in the run are off; durations are those of the monotonic clock |
 //! | frequency | 5 % between lowest and highest CPU frequency | both sides must be measured at the same speed |
 
+mod exposure;
 mod host;
 mod input;
 mod network;
@@ -31,6 +32,7 @@ mod tests;
 use archive::model::{Gate, GateOutcome, Trial, TrialStatus, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
 
+pub use exposure::Exposure;
 pub use host::{MAX_OTHERS, MAX_STEAL, OTHERS, STEAL};
 pub use input::{DirectionUse, GateInput, NetworkUse, SeenMachine, WatchedMachine};
 use input::{gate, not_applicable, percent};
@@ -73,18 +75,17 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
         on_each_machine(input, host::clock),
         on_each_machine(input, host::frequency),
     ];
-    if input.is_in_turns {
-        note_what_meets_all_alike(&mut gates);
-    }
+    note_what_meets_all_alike(&mut gates, input.exposure);
     gates
 }
 
-/// Servers that are loaded in turns meet what disturbs the machine alike: the disturbance is noted, and the trial counts. Other programs
-/// can make a warm-up unsteady as a server can, so beside other programs an unsteady warm-up is a note, too.
-fn note_what_meets_all_alike(gates: &mut [Gate]) {
+/// Where servers meet what disturbs the machine alike, the disturbance is noted, and the trial counts. Other programs can make a warm-up
+/// unsteady as a server can, so beside other programs an unsteady warm-up is a note, too.
+fn note_what_meets_all_alike(gates: &mut [Gate], exposure: Exposure) {
+    let Some(why) = exposure.why_it_counts() else { return };
     for gate in gates.iter_mut() {
         if [STEAL, OTHERS, host::FREQUENCY].contains(&gate.id.as_str()) {
-            note(gate, "the servers of the block were loaded in turns and met it alike");
+            note(gate, why);
         }
     }
     if gates.iter().any(|gate| taken_share(gate).is_some()) {

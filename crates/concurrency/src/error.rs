@@ -4,7 +4,7 @@ use std::io;
 
 use archive::ArchiveError;
 use bakeoff::{PlanError, RunPlanError};
-use load::inputs::target::TargetError;
+use load::drivers::target::TargetError;
 use load::transfers::{TransferSpecError, TransfersError};
 use machine::MachineError;
 

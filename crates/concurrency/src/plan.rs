@@ -10,7 +10,7 @@ use bakeoff::plan_request::{self, DOWNLOAD, MeasureRequest, PlanRequest};
 use bakeoff::{PlanError, PlannedKind, RunCpus};
 use host::Host;
 use host::knobs::{Knob, usual_purpose};
-use load::inputs::target::Target;
+use load::drivers::target::Target;
 use machine::HostEntry;
 
 use crate::error::ConcurrencyError;

@@ -11,7 +11,7 @@ use host::knobs::{KnobValues, Knobs};
 use host::{CpuSet, Host};
 use load::drivers::ProtocolSpec;
 use load::drivers::http::{Expected, HttpOperation, HttpSpec, Statuses};
-use load::inputs::target::Target;
+use load::drivers::target::Target;
 use load::processes::connections_a_process;
 use load::sources;
 use load::spec::LoadSpec;

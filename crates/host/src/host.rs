@@ -12,9 +12,10 @@ use crate::facts::{self, HostFacts, ProcessFacts};
 use crate::knobs::{self, Knob, KnobChange, Knobs, Restoration};
 use crate::packages::{self, Dependency, PackageName};
 use crate::ports;
-use crate::process::{self, ServerCommand, ServerProcess};
+use crate::process::{self, ServerCommand};
 use crate::root::Root;
 use crate::squeeze::{self, Squeeze, SqueezeError, Squeezer};
+use crate::supervisor::{self, ServerProcess};
 use crate::telemetry::steal;
 use crate::telemetry::{self, SampledServer, Sampler};
 
@@ -48,7 +49,7 @@ impl Host {
 
     /// Starts a server.
     pub fn start(&self, command: &ServerCommand) -> Result<ServerProcess, process::Error> {
-        process::start(&self.supervisor, command)
+        supervisor::start(&self.supervisor, command)
     }
 
     /// Reads the facts of the machine.

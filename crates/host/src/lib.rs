@@ -7,7 +7,8 @@
 //! benchmarking. A host is always the machine of this process: another one is reached through an agent there, see the
 //! crate `machine`.
 //!
-//! - [`process`]: starts a [`ServerCommand`] as a [`ServerProcess`], checks it and stops it.
+//! - [`Host::start`]: starts a [`ServerCommand`] as a [`ServerProcess`], checks it and stops it. [`process`]: what the kernel says of
+//!   its processes.
 //! - [`ports`]: finds free ports, and the owner of a taken port.
 //! - [`affinity`]: CPUs and cores, and their division between server and client. [`cgroup`]: limits of CPU and memory.
 //! - [`squeeze`]: takes CPU time, memory or a disk's time beside a server.
@@ -81,10 +82,10 @@ mod files;
 mod host;
 pub mod knobs;
 mod locks;
-mod os_release;
 pub mod packages;
 pub mod ports;
 pub mod process;
+mod roles;
 mod root;
 mod scheduling;
 pub mod secrets;
@@ -98,6 +99,7 @@ pub use facts::{HostFacts, ProcessFacts};
 pub use files::{ownership, regular_file, scratch};
 pub use host::Host;
 pub use locks::{lock, lock_owner};
-pub use process::{Readiness, ServerCommand, ServerProcess};
+pub use process::{Readiness, ServerCommand};
+pub use roles::supervisor_main;
 pub use scheduling::batch::schedule_as_batch;
-pub use supervisor::supervisor_main;
+pub use supervisor::{ServerProcess, Stopped};

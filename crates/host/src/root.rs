@@ -1,5 +1,6 @@
 //! The directory that contains `/proc`, `/sys` and `/etc`: `/`, or a directory that a test filled.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -73,6 +74,16 @@ impl Root {
         }
         found.retain(|path| self.path(path).is_file());
         found
+    }
+
+    /// Reads os-release(5), the distribution's identification: values by name, without quotes. Empty if the file does not exist.
+    pub(crate) fn os_release(&self) -> BTreeMap<String, String> {
+        let text =
+            self.read("/etc/os-release").or_else(|| self.read("/usr/lib/os-release")).unwrap_or_default();
+        text.lines()
+            .filter_map(|line| line.split_once('='))
+            .map(|(key, value)| (key.to_owned(), value.trim_matches(['"', '\'']).to_owned()))
+            .collect()
     }
 
     /// Lists the names in a directory, sorted. Empty if there is no such directory.

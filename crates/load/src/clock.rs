@@ -1,7 +1,8 @@
 //! The engine's time: whole nanoseconds of the machine's monotonic clock.
 //!
 //! All workers and processes of a host share `CLOCK_MONOTONIC`, so a number is enough to agree on an instant. The
-//! conversion to the microseconds of the histograms is here too, so that times are rounded in one place.
+//! conversion to the microseconds of the histograms is here too, so that times are rounded in one place. Another machine has another
+//! clock: [`ClientClock`] converts its instants.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -71,6 +72,56 @@ impl From<Nanos> for Duration {
     }
 }
 
+/// How far the clock of a client is ahead of the one here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientClock {
+    /// Nanoseconds of `CLOCK_MONOTONIC`; mostly the difference of the machines' starts.
+    pub ahead_ns: i64,
+    /// That is wrong by this at most.
+    pub error_ns: u64,
+    /// How long an exchange with it takes.
+    pub round_trip_ns: u64,
+}
+
+impl ClientClock {
+    /// An instant of the clock here, on the client's.
+    #[must_use]
+    pub fn there(&self, here: Nanos) -> Nanos {
+        Nanos(here.0.saturating_add_signed(self.ahead_ns))
+    }
+
+    /// An instant of the client's clock, on the one here.
+    #[must_use]
+    pub fn here(&self, there: Nanos) -> Nanos {
+        Nanos(there.0.saturating_add_signed(self.ahead_ns.saturating_neg()))
+    }
+
+    /// How far the clock has drifted since this comparison, by a later one.
+    #[must_use]
+    pub fn drift_to(&self, later: &Self) -> ClockDrift {
+        ClockDrift {
+            ns: later.ahead_ns.saturating_sub(self.ahead_ns),
+            error_ns: self.error_ns.saturating_add(later.error_ns),
+        }
+    }
+}
+
+/// By how much a client's clock ran faster than the one here during a part of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockDrift {
+    /// Nanoseconds; negative where it ran slower.
+    pub ns: i64,
+    /// That is wrong by this at most.
+    pub error_ns: u64,
+}
+
+impl ClockDrift {
+    /// The least drift that the two comparisons leave possible, nanoseconds.
+    pub fn certain_ns(&self) -> u64 {
+        self.ns.unsigned_abs().saturating_sub(self.error_ns)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +135,21 @@ mod tests {
     #[test]
     fn never_stays_never() {
         assert_eq!(Nanos::NEVER.after(Duration::from_secs(1)), Nanos::NEVER);
+    }
+
+    #[test]
+    fn instants_are_converted_both_ways() {
+        let clock = |ahead_ns| ClientClock { ahead_ns, ..ClientClock::default() };
+        assert_eq!(clock(-50).there(Nanos(70)), Nanos(20));
+        assert_eq!(clock(-50).here(Nanos(20)), Nanos(70));
+        assert_eq!(clock(i64::MAX).here(clock(i64::MAX).there(Nanos(7))), Nanos(7));
+    }
+
+    #[test]
+    fn what_the_comparisons_may_be_wrong_by_is_no_drift() {
+        let clock = |ahead_ns, error_ns| ClientClock { ahead_ns, error_ns, ..ClientClock::default() };
+        let drift = clock(1_000, 30).drift_to(&clock(900, 50));
+        assert_eq!((drift, drift.certain_ns()), (ClockDrift { ns: -100, error_ns: 80 }, 20));
+        assert_eq!(clock(1_000, 60).drift_to(&clock(900, 50)).certain_ns(), 0);
     }
 }

@@ -6,15 +6,18 @@ pub(crate) mod example;
 pub mod hlog;
 pub mod spans;
 pub mod summary;
+pub mod user_summary;
+pub mod validity;
 
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
+use crate::clock::{ClientClock, ClockDrift};
 use crate::record::{CompactInterval, DRAIN, ErrorKind, Errors, Interval, SingleOperation};
 use crate::spec::LoadSpec;
-use crate::worker_groups::client::{ClientClock, ClockDrift, LoadClient};
+use crate::worker_groups::client::LoadClient;
 use crate::worker_groups::threads::WorkerThreadsError;
 
 pub use crate::worker::WorkerFailure;
@@ -154,7 +157,7 @@ pub struct RunContext {
     /// Set to end the run early; what was measured is kept.
     pub interrupted: Arc<AtomicBool>,
     /// Makes the command of a further load process, one that calls
-    /// [`load_process_main`](crate::worker_groups::processes::load_process_main). None: one process must suffice.
+    /// [`load_process_main`](crate::load_process_main). None: one process must suffice.
     pub load_process: Option<Arc<dyn Fn() -> Command + Send + Sync>>,
     /// Machines that make the load, each an equal part. Empty: this machine makes it.
     pub clients: Vec<Arc<dyn LoadClient>>,

@@ -9,6 +9,7 @@ mod clocks;
 mod collector;
 mod collectors;
 pub mod engine;
+pub mod outside_load;
 mod processes;
 pub mod slices;
 mod spec_for_clients;
@@ -23,7 +24,9 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 
+use crate::clock::ClientClock;
 use crate::clock::Nanos;
+use crate::inputs::worker_share::share;
 use crate::outcome::{
     ClientOutcome, LoadEvent, LoadObserver, LoadOutcome, RunContext, RunError, TimedInterval, of_client,
 };
@@ -35,10 +38,9 @@ use crate::session::processes::SessionProcesses;
 use crate::session::spec_for_clients::{check_for_clients, for_clients};
 use crate::spec::{LoadPart, LoadSpec};
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
-use crate::worker_groups::client::{ClientClock, LoadClient};
+use crate::worker_groups::client::LoadClient;
 use crate::worker_groups::processes::{connections_a_process, distribute};
 use crate::worker_groups::threads::WorkerThreadsError;
-use crate::worker_share::share;
 
 /// From the order to begin to the begin, so that every worker receives the order in time: of threads, and of processes.
 const LEAD: Duration = Duration::from_millis(2);

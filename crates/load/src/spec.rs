@@ -3,7 +3,6 @@
 //! Plain data. Serde carries it from process to process, and so is in no public format: what users read is
 //! [`crate::output`].
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -11,31 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::connecting::UnixSocket;
 use crate::drivers::ProtocolSpec;
+pub use crate::inputs::rate::Arrivals;
 use crate::inputs::rate::RateProfile;
+use crate::inputs::worker_share::{mix_seed, share};
 use crate::record::SingleLimits;
+use crate::tls::TlsSpec;
 use crate::users::UserPlan;
 use crate::users::outside_spec::{Outside, OutsideSpec};
-use crate::worker_share::{mix_seed, share};
-
-/// Gaps between the operations of an open loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrivals {
-    /// Independent, with exponential gaps: the requests of many users.
-    #[default]
-    Poisson,
-    /// Even gaps.
-    Constant,
-}
-
-impl fmt::Display for Arrivals {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Poisson => "Poisson",
-            Self::Constant => "constant",
-        })
-    }
-}
 
 /// When operations begin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,94 +49,6 @@ impl Shape {
     }
 }
 
-/// TLS on the connections.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TlsSpec {
-    /// The server's name: sent as SNI, and checked against the certificate.
-    pub server_name: String,
-    /// May a connection resume an earlier one's session?
-    pub resumption: bool,
-    /// Which certificates are accepted.
-    pub trust: Trust,
-    /// Which full handshakes prove that the server has its certificate's key.
-    pub proof: KeyProof,
-    /// The client's own certificate, if it has one.
-    #[serde(default)]
-    pub identity: Option<ClientIdentity>,
-}
-
-/// A certificate of the client and its key, for servers that ask for one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientIdentity {
-    /// The certificate, with those of its issuers if the server needs them.
-    pub certificate: PemSource,
-    /// Its key.
-    pub key: PemSource,
-}
-
-/// Where PEM text is.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PemSource {
-    /// In this file.
-    File(String),
-    /// Here, for other machines.
-    Text {
-        /// The file that it is from.
-        from: String,
-        /// The text.
-        text: String,
-    },
-}
-
-impl PemSource {
-    /// The file.
-    pub fn path(&self) -> &str {
-        match self {
-            Self::File(path) | Self::Text { from: path, .. } => path,
-        }
-    }
-}
-
-/// Without the text, which may be a key.
-impl fmt::Debug for PemSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PemSource").field(&self.path()).finish()
-    }
-}
-
-/// Which full handshakes prove that the server has its certificate's key: the client verifies a signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeyProof {
-    /// Each.
-    Always,
-    /// The first with a certificate, for each worker. For a server that this program started, and where anyone is
-    /// trusted: there the proof protects nothing. In every handshake it costs a client that only does handshakes 10 % of
-    /// its CPU with RSA and 17 % with ECDSA, where it costs more than the server's signature. The client would be the
-    /// limit.
-    Once,
-}
-
-/// Which certificates are accepted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trust {
-    /// All: the address identifies the server under test. Summaries mention this.
-    Anyone,
-    /// Those that the system's authorities signed.
-    System,
-    /// Those that the authorities in this PEM file signed.
-    File(String),
-    /// The same for other machines, with what is in the file.
-    Text {
-        /// The file.
-        from: String,
-        /// The PEM text.
-        text: String,
-    },
-}
-
 /// One run of the engine.
 ///
 /// [`LoadSpec::closed`] and [`LoadSpec::open`] make one; the `with_` methods change it.
@@ -185,7 +78,7 @@ pub struct LoadSpec {
     /// Users, one a connection, who make the closed loops of this load; none where each operation is independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<UserPlan>,
-    /// What users do outside their mix. The engine leaves it to [`outside_load`](crate::users::outside_load).
+    /// What users do outside their mix. The engine leaves it to [`outside_load`](crate::outside_load).
     #[serde(skip)]
     pub outside: Outside<OutsideSpec>,
     /// The whole load as one part; a session runs others on the same connections.

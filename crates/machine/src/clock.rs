@@ -6,7 +6,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use load::client::ClientClock;
+use load::clock::ClientClock;
 use load::clock::Nanos;
 use serde::{Deserialize, Serialize};
 

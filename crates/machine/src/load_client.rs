@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use host::CpuSet;
 use host::lock_owner::LockOwner;
-use load::client::{ClientClock, ClientError, LoadClient, ProcessPipes};
+use load::client::{ClientError, LoadClient, ProcessPipes};
+use load::clock::ClientClock;
 use load::engine::RunContext;
 
 use crate::connection::Connection;

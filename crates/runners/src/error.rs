@@ -1,11 +1,9 @@
-//! Errors of runners and of their operations, each in one line.
+//! Errors of runners and of their operations, each in one line. What a store or a file says is left to `kv` and `block`.
 
+use std::error::Error;
 use std::io;
 
 use rand::distr::weighted;
-
-use crate::block::error::BlockError;
-use crate::kv::error::{KvError, StoreError};
 
 /// Why a runner cannot start or continue.
 #[derive(Debug, thiserror::Error)]
@@ -47,12 +45,9 @@ pub enum BuiltinRunnerError {
     /// A thread panicked.
     #[error("a thread panicked")]
     ThreadPanicked,
-    /// An error of the block runner.
+    /// The store or the file that it uses is not there, or cannot be used.
     #[error(transparent)]
-    Block(#[from] BlockError),
-    /// An error of a key-value runner.
-    #[error(transparent)]
-    Kv(#[from] KvError),
+    Target(Box<dyn Error + Send + Sync>),
 }
 
 /// Why an operation failed. Failed operations are counted by this message.
@@ -66,5 +61,5 @@ pub enum OperationFailure {
     EndOfFile,
     /// A store failed or returned a wrong record.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(Box<dyn Error + Send + Sync>),
 }

@@ -10,7 +10,8 @@ use load::connecting::UnixSocket;
 use load::drivers::ProtocolSpec;
 use load::drivers::password::PasswordSource;
 use load::drivers::protocol::ServerAccess;
-use load::spec::{KeyProof, LoadSpec, Shape, TlsSpec, Trust};
+use load::spec::{LoadSpec, Shape};
+use load::tls::{KeyProof, TlsSpec, Trust};
 use load::users::outside_spec::Outside;
 
 use crate::definition::{CERTIFICATE, DatabaseAccount, ServerDefinition, Workload};

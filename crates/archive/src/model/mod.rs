@@ -30,6 +30,7 @@ mod statistics;
 mod trial;
 mod tuning;
 mod unit;
+pub(crate) mod upgrade;
 mod verdict;
 mod waits;
 
@@ -80,7 +81,7 @@ pub use verdict::{
 pub use waits::{WaitKindTime, WaitPlace, WaitProfile, WaitWaker};
 
 /// Version of the run directory's formats. It rises when an older reader would read a file wrongly;
-/// `crate::upgrade` reads files of earlier formats.
+/// `upgrade` reads files of earlier formats.
 pub const FORMAT: u32 = 2;
 
 /// A distribution of times as a curve over the percentile axis, from a merged histogram: percentiles are never averaged.

@@ -3,8 +3,8 @@
 //! Users write and edit the same file, so unknown keys are refused with their line and name. The crates that run the
 //! plan define what the names of workloads, servers, knobs and objectives mean.
 
+use super::upgrade::{Document, FormatNumber, upgrade};
 use super::{KnobValue, OneSidedTuning};
-use crate::upgrade::{Document, FormatNumber, upgrade};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, str::FromStr};
 use thiserror::Error;

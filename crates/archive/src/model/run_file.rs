@@ -1,7 +1,7 @@
 //! The JSON files of a run directory that have a format number.
 
+use super::upgrade::Document;
 use super::{Concurrency, Explanation, Facts, Trial, TuningRecord, Verdict};
-use crate::upgrade::Document;
 
 /// A JSON file of a run directory with a format number.
 pub(crate) trait RunFile: serde::de::DeserializeOwned {

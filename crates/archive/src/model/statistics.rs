@@ -179,6 +179,13 @@ pub enum InconclusiveReason {
         /// The variants whose servers failed.
         variants: Vec<String>,
     },
+    /// Other programs and the hypervisor took more from one side than from the other.
+    UnequalDisturbance {
+        /// Mean share of the CPUs that they took in trials of `a`, 0 to 1.
+        a_share: f64,
+        /// The same in trials of `b`.
+        b_share: f64,
+    },
     /// The run was interrupted before it may look at its verdict.
     NoVerdictYet {
         /// Complete blocks.

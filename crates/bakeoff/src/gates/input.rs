@@ -4,6 +4,8 @@ use archive::model::{CountCheck, Gate, GateOutcome, TrialPhase};
 use host::CpuSet;
 use host::telemetry::Recording;
 
+use super::exposure::Exposure;
+
 /// The input of the gates, collected by the trial.
 pub struct GateInput<'a> {
     /// The engine's rules that the client broke, one line each; none where the program under test generates the load.
@@ -26,8 +28,8 @@ pub struct GateInput<'a> {
     pub network: &'a [NetworkUse],
     /// The machines of the trial: the server's, and the client's where that is another one.
     pub machines: &'a [&'a WatchedMachine<'a>],
-    /// Whether the servers of the block were up together and loaded in turns.
-    pub is_in_turns: bool,
+    /// How the servers of the run meet what disturbs the machine.
+    pub exposure: Exposure,
     /// Why the process that was started no longer runs; none if it does.
     pub died: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! What makes a trial invalid, and why: a row for each gate. Whether a gate refuses where servers are loaded in turns follows from what
+//! What makes a trial invalid, and why: a row for each gate. Whether a gate refuses where servers meet a disturbance alike follows from what
 //! [`check`](super::check) does with it, so that the table cannot say something else.
 
 use archive::model::{Gate, GateOutcome, Refusal, RefusedWhen};
 use load::validity::MAX_ERROR_SHARE;
 
 use super::input::gate;
-use super::{CLIENT, ERRORS, RESTARTS, STEADY, USERS, host, network, note_what_meets_all_alike};
+use super::{CLIENT, ERRORS, Exposure, RESTARTS, STEADY, USERS, host, network, note_what_meets_all_alike};
 use super::{MAX_COUNT_DIFFERENCE, MAX_OTHERS, MAX_STEAL, NETWORK, OTHERS, STEAL};
 
 /// A gate that can refuse a trial. The gate `clock` never does.
@@ -70,12 +70,12 @@ fn grounds() -> Vec<Ground> {
         Ground::new(
             STEAL,
             format!("more than {} of the CPUs are stolen", percent(MAX_STEAL)),
-            "a server alone meets it and the next one does not",
+            "a machine of its own meets it and the other does not",
         ),
         Ground::new(
             OTHERS,
             format!("other programs use more than {} of the CPUs", percent(MAX_OTHERS)),
-            "a server alone meets them and the next one does not",
+            "a machine of its own meets them and the other does not",
         ),
         Ground::new(
             host::SWAP,
@@ -95,20 +95,21 @@ fn grounds() -> Vec<Ground> {
     ]
 }
 
-/// What makes a trial invalid where servers are loaded in turns on one machine, or where they are not.
-pub fn refusals(is_in_turns: bool) -> Vec<Refusal> {
+/// What makes a trial invalid, where servers meet what disturbs the machine like this.
+pub fn refusals(exposure: Exposure) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     for Ground { gate, limit, why } in grounds() {
-        let when = if is_in_turns { in_turns(gate) } else { RefusedWhen::Always };
+        let when = refused_when(gate, exposure);
         refusals.push(Refusal { when, gate: gate.to_owned(), limit, why: why.to_owned() });
     }
     refusals
 }
 
-/// When this gate refuses a trial of servers in turns.
-fn in_turns(id: &str) -> RefusedWhen {
+/// When this gate refuses a trial.
+fn refused_when(id: &str, exposure: Exposure) -> RefusedWhen {
     let stolen = Gate { share: Some(1.0), ..failed(STEAL) };
-    match (is_refused(vec![failed(id)]), is_refused(vec![failed(id), stolen])) {
+    let (alone, beside) = (vec![failed(id)], vec![failed(id), stolen]);
+    match (is_refused(alone, exposure), is_refused(beside, exposure)) {
         (true, true) => RefusedWhen::Always,
         (true, false) => RefusedWhen::UnlessDisturbed,
         (false, _) => RefusedWhen::Never,
@@ -119,9 +120,9 @@ fn failed(id: &str) -> Gate {
     gate(id, false, String::new(), String::new(), String::new())
 }
 
-/// Whether the first of these gates refuses a trial of servers in turns.
-fn is_refused(mut gates: Vec<Gate>) -> bool {
-    note_what_meets_all_alike(&mut gates);
+/// Whether the first of these gates refuses a trial.
+fn is_refused(mut gates: Vec<Gate>, exposure: Exposure) -> bool {
+    note_what_meets_all_alike(&mut gates, exposure);
     gates[0].outcome == GateOutcome::Failed
 }
 
@@ -132,18 +133,21 @@ mod tests {
 
     #[test]
     fn every_gate_but_the_clock_is_in_the_table() {
-        let listed: Vec<String> = refusals(true).into_iter().map(|refusal| refusal.gate).collect();
+        let listed: Vec<String> = refusals(Exposure::InTurns).into_iter().map(|refusal| refusal.gate).collect();
         let gates: Vec<String> =
             every_gate().into_iter().map(|gate| gate.id).filter(|id| id != "clock").collect();
         assert_eq!(listed, gates);
     }
 
     #[test]
-    fn what_meets_all_alike_refuses_nothing_in_turns_and_everything_alone() {
-        assert_eq!([STEAL, OTHERS, host::FREQUENCY].map(in_turns), [RefusedWhen::Never; 3]);
-        assert_eq!(in_turns(STEADY), RefusedWhen::UnlessDisturbed);
-        assert_eq!([CLIENT, host::SWAP, RESTARTS].map(in_turns), [RefusedWhen::Always; 3]);
-        assert!(refusals(false).iter().all(|refusal| refusal.when == RefusedWhen::Always));
+    fn what_meets_all_alike_refuses_nothing_on_one_machine_and_everything_on_machines_of_their_own() {
+        for exposure in [Exposure::InTurns, Exposure::InRandomOrder] {
+            let when = |id| refused_when(id, exposure);
+            assert_eq!([STEAL, OTHERS, host::FREQUENCY].map(when), [RefusedWhen::Never; 3]);
+            assert_eq!(when(STEADY), RefusedWhen::UnlessDisturbed);
+            assert_eq!([CLIENT, host::SWAP, RESTARTS].map(when), [RefusedWhen::Always; 3]);
+        }
+        assert!(refusals(Exposure::OfItsOwn).iter().all(|refusal| refusal.when == RefusedWhen::Always));
     }
 
     #[test]
@@ -156,6 +160,6 @@ mod tests {
             let Refusal { gate, limit, why, when } = refusal;
             format!("| `{gate}` | {limit} | {why} | {} |", when.in_words())
         };
-        assert_eq!(found, refusals(true).into_iter().map(row).collect::<Vec<_>>());
+        assert_eq!(found, refusals(Exposure::InTurns).into_iter().map(row).collect::<Vec<_>>());
     }
 }

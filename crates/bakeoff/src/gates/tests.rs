@@ -6,7 +6,7 @@ use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySampl
 use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 
 use super::{
-    CLIENT, ERRORS, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken, is_disturbed,
+    CLIENT, ERRORS, Exposure, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken, is_disturbed,
 };
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::variant_points;
@@ -71,7 +71,7 @@ fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
         counts: &[],
         network: &[],
         machines,
-        is_in_turns: false,
+        exposure: Exposure::OfItsOwn,
         died: None,
     }
 }
@@ -139,7 +139,7 @@ fn what_meets_all_servers_of_a_block_alike_is_noted_and_the_trial_counts() {
     let in_turns = |telemetry: &Recording, unsteady: Option<&str>| {
         let machine = machine(telemetry);
         let unsteady = unsteady.map(str::to_owned);
-        let gates = check(&GateInput { is_in_turns: true, unsteady, ..undisturbed(&[&machine]) });
+        let gates = check(&GateInput { exposure: Exposure::InTurns, unsteady, ..undisturbed(&[&machine]) });
         let of = |outcome| -> Vec<String> {
             let gates = gates.iter().filter(|gate| gate.outcome == outcome);
             gates.map(|gate| gate.id.clone()).collect()
@@ -148,7 +148,7 @@ fn what_meets_all_servers_of_a_block_alike_is_noted_and_the_trial_counts() {
     };
     let none = Vec::<String>::new;
     let stolen = steal(&[0.1, 0.1]);
-    let gates = check(&GateInput { is_in_turns: true, ..undisturbed(&[&machine(&stolen)]) });
+    let gates = check(&GateInput { exposure: Exposure::InTurns, ..undisturbed(&[&machine(&stolen)]) });
     let stolen_gate = gates.iter().find(|gate| gate.id == STEAL).expect("a gate");
     assert_eq!(
         (stolen_gate.message.as_str(), stolen_gate.measured.as_str()),

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use load::engine::RunContext;
 use machine::load_client;
-use machine::{AgentAccess, HostClient, HostEntry};
+use machine::{AgentAccess, HostClient, HostEntry, MachineError};
 
+use crate::event::{Event, Observer};
 use crate::machines::open::OtherMachines;
 use crate::plan::cpus::RunCpus;
 use crate::plan::hosts::CheckedHosts;
-use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
 
 /// The clients of a run; none where this machine makes the load. Dropping it ends their agents.
 pub struct LoadClients(Vec<Arc<HostClient>>);
@@ -24,7 +23,7 @@ impl LoadClients {
         reach: &AgentAccess,
         context: &RunContext,
         observe: &mut Observer<'_>,
-    ) -> Result<Self, RunPlanError> {
+    ) -> Result<Self, MachineError> {
         let mut clients: Vec<HostEntry> = hosts.clients().cloned().collect();
         if clients.is_empty() {
             return Ok(Self(Vec::new()));

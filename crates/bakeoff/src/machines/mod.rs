@@ -2,9 +2,6 @@
 //! an answer. What can be asked of a machine is left to the crate `machine`.
 
 pub mod differences;
-pub mod hosts;
-pub mod kind_assignment;
-pub mod lab;
 pub mod load_clients;
 pub mod network_paths;
 pub mod network_survey;

@@ -8,13 +8,12 @@ use archive::model::{Measure, Plan};
 use load::inputs::slo::Slo;
 use machine::{HostEntry, MachineError, measure_path, measure_together};
 
-use crate::machines;
+use crate::event::{Event, Observer};
 use crate::machines::network_paths::{Ends, HostName, NetworkPaths, between, between_all, named_host};
 use crate::machines::open::OtherMachines;
 use crate::plan::check::CheckedPlan;
 use crate::plan::hosts::CheckedHosts;
-use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
+use crate::plan::kind_assignment;
 
 /// How long the bytes of one throughput are counted. On a far network it is longer.
 const EACH: Duration = Duration::from_millis(200);
@@ -24,14 +23,32 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Throughputs of a measurement.
 const THROUGHPUTS: u32 = 4;
 
+/// The network takes longer than the objective permits.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a round trip between client {client} and {server} takes {round_trip_ms:.1} ms, so no rate can meet {slo}: take a nearer \
+     client, or an objective for this network, such as --slo 'p99<{enough_ms}ms'"
+)]
+pub struct TooFar {
+    /// The client.
+    client: String,
+    /// The host of the server.
+    server: String,
+    /// A round trip between them.
+    round_trip_ms: f64,
+    /// The objective.
+    slo: String,
+    /// An objective that leaves the server as much time.
+    enough_ms: f64,
+}
+
 /// Measures the networks of a run: each client's path to each server, one after the other, and then all paths to a server at the
-/// same time. What cannot be measured is told and left out: the trials need other ports. An error if the objective of the plan cannot
-/// be met over them.
+/// same time. What cannot be measured is told and left out: the trials need other ports.
 pub fn measure_networks(
     checked: &CheckedPlan<'_>,
     others: &OtherMachines,
     observe: &mut Observer<'_>,
-) -> Result<NetworkPaths, RunPlanError> {
+) -> Result<NetworkPaths, MachineError> {
     let ends = ends(checked.plan, &checked.hosts);
     let shared = shared(&ends);
     let measurements = (ends.len() + shared.len()) as u32;
@@ -51,7 +68,6 @@ pub fn measure_networks(
         let measured = told(between, observe, measure)?;
         paths.of_servers.extend(measured.map(|throughput| (server, throughput)));
     }
-    check_objective(&checked.plan.measure, checked.objective.as_ref(), &paths)?;
     Ok(paths)
 }
 
@@ -67,11 +83,11 @@ fn told<T>(
     between: String,
     observe: &mut Observer<'_>,
     measure: impl FnOnce() -> Result<T, MachineError>,
-) -> Result<Option<T>, RunPlanError> {
+) -> Result<Option<T>, MachineError> {
     observe(Event::Doing { what: format!("measuring the network between {between}") });
     match measure() {
         Ok(measured) => Ok(Some(measured)),
-        Err(MachineError::Interrupted) => Err(MachineError::Interrupted.into()),
+        Err(MachineError::Interrupted) => Err(MachineError::Interrupted),
         Err(error) => {
             observe(Event::NetworkNotMeasured { between, why: error.to_string() });
             Ok(None)
@@ -80,16 +96,16 @@ fn told<T>(
 }
 
 /// An objective that the round trip alone exceeds is met at no rate: it is better to say so than to try rates for minutes.
-fn check_objective(
+pub fn check_objective(
     measure: &Measure,
     objective: Option<&Slo>,
     paths: &NetworkPaths,
-) -> Result<(), RunPlanError> {
+) -> Result<(), TooFar> {
     let Measure::Capacity { slo } = measure else { return Ok(()) };
     let Some(limit_us) = objective.and_then(Slo::latency_limit_us) else { return Ok(()) };
     let farthest = paths.of_pairs.iter().max_by(|(_, a), (_, b)| a.round_trip_us.total_cmp(&b.round_trip_us));
     match farthest {
-        Some(((client, server), path)) if path.round_trip_us >= limit_us => Err(RunPlanError::TooFar {
+        Some(((client, server), path)) if path.round_trip_us >= limit_us => Err(TooFar {
             client: named_host(client.as_deref()).to_owned(),
             server: named_host(server.as_deref()).to_owned(),
             round_trip_ms: path.round_trip_us / 1e3,
@@ -109,7 +125,7 @@ fn ends(plan: &Plan, hosts: &CheckedHosts) -> Vec<Ends> {
     }
     let mut servers: Vec<HostName> = Vec::new();
     for variant in &plan.variants {
-        let machines = machines::kind_assignment::machines(plan, variant);
+        let machines = kind_assignment::machines(plan, variant);
         let names = machines.iter().map(|host| host.ssh.is_some().then(|| host.name.clone()));
         servers.extend(names.chain(machines.is_empty().then_some(None)));
     }

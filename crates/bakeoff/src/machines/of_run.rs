@@ -9,10 +9,10 @@ use archive::model::{Facts, FlatFacts, Plan, PlannedHost, Variant};
 use host::CpuSet;
 use machine::{Machine, MachineError};
 
-use crate::machines;
 use crate::machines::network_paths::NetworkPaths;
 use crate::machines::shared_kernel;
 use crate::plan::hosts::CheckedHosts;
+use crate::plan::kind_assignment;
 
 /// Index of this machine.
 pub const HERE: usize = 0;
@@ -71,7 +71,7 @@ impl<'m> RunMachines<'m> {
         };
         let places_of = |variant: &Variant| {
             let places: Vec<Place> =
-                machines::kind_assignment::machines(plan, variant).into_iter().filter_map(place).collect();
+                kind_assignment::machines(plan, variant).into_iter().filter_map(place).collect();
             let here = Place { machine: HERE, address: Ipv4Addr::LOCALHOST.into() };
             if places.is_empty() { vec![here] } else { places }
         };
@@ -120,7 +120,7 @@ impl<'m> RunMachines<'m> {
     /// Where a variant of the plan runs in a block.
     pub fn place_of(&self, variant: usize, block: u32) -> Place {
         let places = &self.places[variant];
-        places[machines::kind_assignment::set_of(block, places.len() as u32) as usize]
+        places[kind_assignment::set_of(block, places.len() as u32) as usize]
     }
 
     /// Whether a variant of the plan runs on a machine in some block.

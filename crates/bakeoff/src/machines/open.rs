@@ -7,10 +7,9 @@ use archive::model::Plan;
 use load::engine::RunContext;
 use machine::{AgentAccess, HostEntry, MachineError, RemoteMachine, end_all};
 
-use crate::machines;
+use crate::event::{Event, Observer};
 use crate::plan::hosts::CheckedHosts;
-use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
+use crate::plan::kind_assignment;
 
 /// The machines of a run that are reached by ssh. Dropping it ends their agents, all at the same time.
 pub struct OtherMachines(pub Vec<(String, RemoteMachine)>);
@@ -23,13 +22,11 @@ impl OtherMachines {
         reach: &AgentAccess,
         context: &RunContext,
         observe: &mut Observer<'_>,
-    ) -> Result<Self, RunPlanError> {
+    ) -> Result<Self, MachineError> {
         let is_used = |host: &&HostEntry| {
             plan.clients.contains(&host.name)
                 || plan.variants.iter().any(|variant| {
-                    machines::kind_assignment::machines(plan, variant)
-                        .iter()
-                        .any(|drawn| drawn.name == host.name)
+                    kind_assignment::machines(plan, variant).iter().any(|drawn| drawn.name == host.name)
                 })
         };
         let is_elsewhere = |host: &&HostEntry| host.ssh.is_some();
@@ -47,7 +44,7 @@ impl OtherMachines {
         let (opened, failed): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
         let opened = Self(opened.into_iter().flatten().collect());
         match failed.into_iter().find_map(Result::err) {
-            Some(error) => Err(error.into()),
+            Some(error) => Err(error),
             None => Ok(opened),
         }
     }

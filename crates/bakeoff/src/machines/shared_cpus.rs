@@ -4,8 +4,8 @@
 use archive::model::{Facts, Plan, PlannedHost, Variant};
 use host::CpuSet;
 
-use crate::machines;
 use crate::plan::cpus::cpu_list;
+use crate::plan::kind_assignment;
 
 /// Whether a client and a server of the plan share CPUs.
 pub fn client_and_server_share_cpus(plan: &Plan, facts: &Facts) -> bool {
@@ -19,7 +19,7 @@ pub fn clients_on_cpus_of<'p>(plan: &'p Plan, facts: &Facts, variant: &Variant) 
         let hosts = here.into_iter().chain(hosts.into_iter().map(Some));
         hosts.map(|host| Site::of(host, cpus_here, facts)).collect()
     };
-    let servers = sites(machines::kind_assignment::machines(plan, variant), &plan.cpus.server);
+    let servers = sites(kind_assignment::machines(plan, variant), &plan.cpus.server);
     let clients = plan.hosts.iter().filter(|host| plan.clients.contains(&host.name));
     let mut clients = sites(clients.collect(), &plan.cpus.client);
     clients.retain(|client| servers.iter().any(|server| client.shares_cpus(server)));

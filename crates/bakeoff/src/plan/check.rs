@@ -8,11 +8,11 @@ use workload::{Catalogue, ServerVariant, Workload};
 use crate::plan;
 use crate::plan::cpus::RunCpus;
 use crate::plan::error::PlanError;
+use crate::plan::fallback::may_fall_back;
 use crate::plan::hosts::CheckedHosts;
 use crate::plan::kind::PlannedKind;
 use crate::plan::variant::server_variant;
 use crate::plan::variant_point::{VariantPoint, variant_points};
-use crate::run::first_block::may_fall_back;
 
 /// A plan that can be run, with what its texts mean. [`check`] alone makes one, so nothing after it reads a text of the plan again.
 #[derive(Clone, Debug)]

@@ -10,18 +10,18 @@ use host::Host;
 use machine::HostEntry;
 use workload::{Catalogue, Workload};
 
-use crate::machines;
 use crate::plan;
 use crate::plan::check::{check, moves_bytes, objective, own_load, why_one_at_a_time};
 use crate::plan::error::PlanError;
+use crate::plan::fallback;
+use crate::plan::fallback::may_fall_back;
+use crate::plan::kind_assignment;
 use crate::plan::label;
+use crate::plan::looks;
 use crate::plan::preset::{self, Preset, long_enough_for};
-use crate::plan::quick_measure;
 use crate::plan::sweep_axis;
 use crate::plan::variant::plan_variants;
 use crate::plan::variant_point::variant_points;
-use crate::run::first_block::may_fall_back;
-use crate::verdict::interim_looks;
 
 /// Which measure a request asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -177,13 +177,13 @@ impl RunBlocks {
             (None, None) if breaks => (BREAKS, preset.turns),
             (None, Some(time)) => preset.blocks_for(time, number(points)),
             (None, None) if preset.goes_on => {
-                let first = interim_looks::early(preset.blocks, variants);
+                let first = looks::early(preset.blocks, variants);
                 let (looks, spending) = (vec![first], LookSpending::Early);
                 return Self { expected: first, most: 2 * first, looks, spending, turns: preset.turns };
             }
             (None, None) => (preset.blocks, preset.turns),
         };
-        let (looks, spending) = interim_looks::planned(kind, blocks);
+        let (looks, spending) = looks::planned(kind, blocks);
         Self { expected: blocks, most: blocks, looks, spending, turns }
     }
 }
@@ -223,7 +223,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let is_default = matches!(request.measure, MeasureRequest::Default | MeasureRequest::DefaultInClosedLoop);
     let is_free = is_default && request.slo.is_none();
     let is_short = is_free && request.time.is_none();
-    let quicker = if is_short { quick_measure::in_place_of(&measure, length) } else { None };
+    let quicker = if is_short { fallback::in_place_of(&measure, length) } else { None };
     let (measure, replaced) = quicker.map_or((measure, None), |(measure, before)| (measure, Some(before)));
     check_time(request, &measure)?;
     let preset =
@@ -271,7 +271,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         variants,
         sweep,
     };
-    if let Some(sets) = machines::kind_assignment::sets(&plan) {
+    if let Some(sets) = kind_assignment::sets(&plan) {
         // Each set of machines has as many blocks, which no look may cut off.
         plan.blocks = expected.next_multiple_of(sets);
         plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);

@@ -1,4 +1,4 @@
-//! Why a plan could not be run.
+//! Why a plan could not be run, and why a server of a study cannot be loaded any more: each in one line.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use host::lock::LockError;
 use machine::program::ProgramError;
 use machine::{LocalError, MachineError};
 
+use crate::machines::network_survey::TooFar;
 use crate::plan::error::PlanError;
 use crate::run::interrupted::ResumeError;
-use crate::study::breaking_point::BreakingPointError;
-use crate::study::error::StudyError;
+use crate::trial::{BreakingPointError, TrialError};
 use power::MeterError;
 
 /// Why a plan could not be run.
@@ -51,22 +51,8 @@ pub enum RunPlanError {
     #[error(transparent)]
     Meter(#[from] MeterError),
     /// The network takes longer than the objective permits.
-    #[error(
-        "a round trip between client {client} and {server} takes {round_trip_ms:.1} ms, so no rate can meet {slo}: take a nearer \
-         client, or an objective for this network, such as --slo 'p99<{enough_ms}ms'"
-    )]
-    TooFar {
-        /// The client.
-        client: String,
-        /// The host of the server.
-        server: String,
-        /// A round trip between them.
-        round_trip_ms: f64,
-        /// The objective.
-        slo: String,
-        /// An objective that leaves the server as much time.
-        enough_ms: f64,
-    },
+    #[error(transparent)]
+    TooFar(#[from] TooFar),
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {
@@ -74,6 +60,30 @@ pub enum RunPlanError {
         what: &'static str,
         /// The system's error.
         source: io::Error,
+    },
+}
+
+/// Why a server of a study cannot be loaded any more.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// The server has ended.
+    #[error("{name} ended while it was loaded: {source}")]
+    Ended {
+        /// The variant.
+        name: String,
+        /// How.
+        source: Box<MachineError>,
+    },
+    /// Its machine or its load failed.
+    #[error("{name}: {source}")]
+    Failed {
+        /// The variant.
+        name: String,
+        /// Why.
+        source: TrialError,
     },
 }
 

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use archive::RunWriter;
 use archive::model::{FORMAT, Facts, Plan, Resumption};
 
+use crate::event::Observer;
 use crate::plan::variant_point::variant_points;
 use crate::run::changes;
 use crate::run::error::RunPlanError;
-use crate::run::event::Observer;
 use crate::run::first_block;
 use crate::run::interrupted::FactCheck;
 use crate::run::interrupted::InterruptedRun;

@@ -3,17 +3,16 @@
 //! resumed run decides alike. What follows for the run is left to `run_progress`.
 
 use archive::model::{
-    Facts, FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, RunKind, Trial,
-    TrialStatus, TrialTurns, Vary, thousands,
+    Facts, FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, Trial, TrialStatus,
+    TrialTurns, Vary, thousands,
 };
 use load::validity::MAX_UTILISATION;
-use workload::Workload;
 
-use crate::cpu_rate;
+use crate::cpu_rate::{self, closed_loop_per_s};
 use crate::gates;
 use crate::machines::shared_cpus::client_and_server_share_cpus;
+use crate::plan::measure_names::wording;
 use crate::verdict::company;
-use crate::verdict::measure_names::wording;
 
 /// A client that needs more of its cores than this for servers as they are leaves no room for faster ones: with a gain of a
 /// fifth it would need [`MAX_UTILISATION`]. 0 to 1.
@@ -30,9 +29,10 @@ const MAX_UTILISATION_AT_CAPACITY: f64 = 0.8;
 
 /// Other programs make response times longer whenever they run, so a capacity under an objective of milliseconds is theirs from the
 /// least on that the gate `others` notes. A throughput scatters: beside two programs that use 40 % of a CPU each, ratios of blocks by 4 to
-/// 11 %, and CPU time an operation by 1 to 3 %. 0 to 1.
+/// 11 %, and CPU time an operation by 1 to 3 %. The programs also keep the client from its CPU: a twentieth of two CPUs is a tenth of one
+/// CPU, and the gate `client` refuses a client that waits for half as much. 0 to 1.
 const MOST_TAKEN_OF_CAPACITY: f64 = gates::MAX_OTHERS;
-const MOST_TAKEN_OF_CLOSED_LOOP: f64 = 0.1;
+const MOST_TAKEN_OF_CLOSED_LOOP: f64 = 0.05;
 
 /// Least closed loop of a server as a multiple of the rate at which its CPU time is measured. Servers that are up together get a rate
 /// with a multiple of three. One that is up alone gets the rate of the server before it, which may be too much for it.
@@ -141,24 +141,27 @@ fn nearly_the_limit(measure: &Measure, trial: &Trial) -> Option<f64> {
 }
 
 /// The share of the CPUs, 0 to 1, that was taken from a trial, where it is so large that this measure says more of the other programs
-/// than of the server.
+/// than of the server, or where the client was kept from its own CPUs: later trials would be refused, too.
 fn disturbed(measure: &Measure, trial: &Trial) -> Option<f64> {
     let most = match measure {
         Measure::Capacity { .. } => MOST_TAKEN_OF_CAPACITY,
         measure if measure.is_closed_loop() => MOST_TAKEN_OF_CLOSED_LOOP,
         _ => return None,
     };
-    company::taken(trial).filter(|share| *share > most)
+    company::taken(trial).filter(|share| *share > most || is_refused_for_its_client(trial))
 }
 
 /// Whether the client refused a trial because it had no CPU left. A client that other programs kept from its CPUs used less
 /// of them: that is no reason to measure something else.
 fn client_was_the_limit(trial: &Trial, shares_cpus: bool) -> bool {
-    let is_refused =
+    is_refused_for_its_client(trial) && (client_utilisation(trial) > MAX_UTILISATION || shares_cpus)
+}
+
+/// Whether a trial is invalid, and the gate `client` is a reason for that.
+fn is_refused_for_its_client(trial: &Trial) -> bool {
+    let has_failed =
         trial.gates.iter().any(|gate| gate.id == gates::CLIENT && gate.outcome == GateOutcome::Failed);
-    trial.status == TrialStatus::Invalid
-        && is_refused
-        && (client_utilisation(trial) > MAX_UTILISATION || shares_cpus)
+    trial.status == TrialStatus::Invalid && has_failed
 }
 
 /// The largest use of the client's cores in a phase, 0 to 1.
@@ -170,12 +173,6 @@ fn client_utilisation(trial: &Trial) -> f64 {
 fn utilisation_in(trial: &Trial, is_asked: impl Fn(PhaseKind) -> bool) -> f64 {
     let asked = trial.phases.iter().filter(|phase| is_asked(phase.kind));
     asked.map(|phase| phase.client.utilisation).fold(0.0, f64::max)
-}
-
-/// Throughput of the last closed loop of a trial, operations a second.
-pub fn closed_loop_per_s(trial: &Trial) -> Option<f64> {
-    let last = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::ClosedLoop);
-    last.map(|phase| phase.throughput_per_s)
 }
 
 /// Why the servers of these trials ran one at a time, although the plan has turns; none where they did not.
@@ -194,19 +191,6 @@ pub fn mixes_turns(trials: &[&Trial]) -> bool {
     trials.iter().all(|trial| trial.block == 1)
         && trials.iter().any(is_in_turns)
         && one_at_a_time(trials.iter().copied()).is_some()
-}
-
-/// Whether the measure may be replaced by CPU time an operation: not where there is no load of this program, where a second
-/// load has operations of its own, or where the question is about time.
-pub fn may_fall_back(plan: &Plan, workload: &Workload) -> bool {
-    let has_users = workload.load.has_users(plan.on_op.as_deref());
-    plan.kind == RunKind::Compare && !workload.load.is_runner() && !has_users && has_alternative(plan)
-}
-
-/// Whether CPU time an operation answers a similar question as this measure, of a load that this program makes.
-pub fn has_alternative(plan: &Plan) -> bool {
-    let is_of_amount = matches!(plan.measure, Measure::Capacity { .. }) || plan.measure.is_closed_loop();
-    is_of_amount && plan.background.is_none()
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use archive::model::{Facts, Plan, Verdict};
 use archive::{ArchiveError, TrialWriter};
 
+use crate::event::Observer;
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::VariantPoint;
 use crate::run::error::RunPlanError;
-use crate::run::event::Observer;
 use crate::search_start::SearchStart;
 use crate::trial::FinishedTrial;
 

@@ -4,11 +4,12 @@
 pub mod another_session;
 pub mod changes;
 pub mod error;
-pub mod event;
 pub mod execute;
 pub mod first_block;
+pub mod hosts;
 pub mod interrupted;
 pub mod lab;
+pub mod machine_lab;
 pub mod of_plan;
 pub mod progress;
 pub mod so_far;

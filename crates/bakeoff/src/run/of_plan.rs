@@ -8,9 +8,9 @@ use load::engine::RunContext;
 use machine::{AgentAccess, LocalMachine, MachineError};
 use workload::{ServerVariant, Workload};
 
-use crate::machines::lab::MachineLab;
+use crate::event::{Event, Observer};
 use crate::machines::load_clients::LoadClients;
-use crate::machines::network_survey::measure_networks;
+use crate::machines::network_survey::{check_objective, measure_networks};
 use crate::machines::of_run::{RunMachine, RunMachines};
 use crate::machines::open::OtherMachines;
 use crate::machines::power::{RunMeter, RunPower};
@@ -21,11 +21,11 @@ use crate::plan::kind::PlannedKind;
 use crate::plan::preset::telemetry_period;
 use crate::plan::variant_point::VariantPoint;
 use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
 use crate::run::execute::{resume_blocks, run_blocks};
 use crate::run::interrupted::InterruptedRun;
 use crate::run::lab::FinishedRun;
-use crate::study::breaking_point::BreakingPoint;
+use crate::run::machine_lab::MachineLab;
+use crate::trial::BreakingPoint;
 
 /// What a user allows a plan, and gives it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +95,7 @@ pub fn on_its_machines<T>(
     let context = &clients.context(context);
     let mut machines = machines(&checked, &here, &others);
     machines.paths = measure_networks(&checked, &others, observe)?;
+    check_objective(&plan.measure, checked.objective.as_ref(), &machines.paths)?;
     let mut prepared = PreparedMachines::default();
     let result = on_prepared(&mut prepared, checked, machines, permissions, context, observe, run);
     let unrestored = prepared.close();

@@ -11,13 +11,13 @@ use archive::model::{
 use archive::{ArchiveError, RunWriter, TrialWriter};
 use load::record::Micros;
 
+use crate::event::{Event, Observer};
 use crate::gates;
 use crate::machines::differences::unlike;
 use crate::plan::trial_order::{ScheduledTrial, up_together};
 use crate::plan::variant_point::VariantPoint;
 use crate::run::changes;
 use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
 use crate::run::interrupted::FactCheck;
 use crate::run::interrupted::ResumeError;
 use crate::run::lab::{FinishedRun, Lab, TrialSlot};

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use archive::TrialRecord;
 use archive::model::{Plan, Trial, TrialStatus};
 
+use crate::plan::measure_names::wording;
 use crate::plan::trial_order::{ScheduledTrial, TrialOrder};
 use crate::plan::variant_point::VariantPoint;
 use crate::run::stopping::{FailureCounts, due};
 use crate::verdict::input::FinishedTrials;
-use crate::verdict::measure_names::wording;
 
 /// The part of a run that has ended.
 pub struct RunSoFar {

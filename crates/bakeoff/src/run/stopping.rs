@@ -10,7 +10,7 @@ use archive::model::{Plan, TrialStatus};
 
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::{VariantPoint, at_point};
-use crate::verdict::input::FinishedTrials;
+use crate::verdict::input::{FinishedTrials, is_valid};
 
 /// Where fewer than one block in this many is valid, the cause is systematic: a spare block would fail too.
 const SYSTEMATIC_FAILURE: usize = 3;
@@ -55,26 +55,6 @@ fn compared_blocks(index: usize, variant_points: &[VariantPoint], trials: &Finis
         is_valid(block, index, trials) && valid >= needed
     };
     trials.blocks().filter(is_compared).count()
-}
-
-/// Number of blocks in which all variants at this point have a valid trial.
-pub fn complete_blocks(index: usize, variant_points: &[VariantPoint], trials: &FinishedTrials) -> usize {
-    trials.blocks().filter(|&block| is_complete(block, index, variant_points, trials)).count()
-}
-
-/// Whether all variants at this point have a valid trial in this block.
-pub fn is_complete(
-    block: u32,
-    index: usize,
-    variant_points: &[VariantPoint],
-    trials: &FinishedTrials,
-) -> bool {
-    let here = at_point(variant_points, &variant_points[index].point);
-    here.into_iter().all(|index| is_valid(block, index, trials))
-}
-
-fn is_valid(block: u32, index: usize, trials: &FinishedTrials) -> bool {
-    trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
 }
 
 /// How many trials in a row failed, of each variant at each point.

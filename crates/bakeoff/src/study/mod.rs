@@ -1,6 +1,4 @@
-//! Servers that another crate loads: one that is up for experiments, its slices, and the seam for a measure that is made elsewhere.
+//! Servers that another crate loads: one that is up for experiments, and its slices.
 
-pub mod breaking_point;
-pub mod error;
 pub mod server;
 pub mod slice;

@@ -26,12 +26,12 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use workload::{TypedValue, Workload};
 
+use crate::event::{Event, Observer};
 use crate::plan::variant_point::variant_points;
 use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
+use crate::run::error::StudyError;
 use crate::run::lab::Lab;
 use crate::run::of_plan::{RunPermissions, on_its_machines};
-use crate::study::error::StudyError;
 use crate::study::slice::{SingledSlice, StudySlice};
 use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up, with_connections};
 use crate::warm_up_loop::planned_loop;

@@ -10,14 +10,14 @@ use archive::model::{
 };
 
 use crate::cpu_rate;
+use crate::event::{Event, Observer};
 use crate::gates::OTHERS;
+use crate::plan::measure_names::wording;
 use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
 use crate::run::first_block::tests::{client_gate, closed_loop};
 use crate::run::lab::{Lab, TrialSlot};
 use crate::trial::{FinishedTrial, blank};
 use crate::verdict::company::tests::gate_of_share;
-use crate::verdict::measure_names::wording;
 
 /// Trials with these numbers end with these statuses; all others are valid. Apache is twice as fast as nginx.
 pub struct ScriptedLab {

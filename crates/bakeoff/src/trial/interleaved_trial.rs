@@ -10,7 +10,7 @@ use machine::Machine;
 use super::load_phases::LoadPhases;
 use super::measurement::TrialMeasurement;
 use super::setup::TrialError;
-use crate::run::event::Observer;
+use crate::event::Observer;
 use crate::search_start::SearchStart;
 
 /// The kernel settings of a server, which servers that are up together have in turns.

@@ -15,8 +15,8 @@ use machine::{CpuMeter, MachineError};
 use super::cpu_account::{CpuAccount, SliceCpu};
 use super::record::phases::{ClientCounts, operations, phase, spent_budget, time_line};
 use super::setup::TrialError;
+use crate::event::{Event, Observer};
 use crate::plan::preset::interval_of;
-use crate::run::event::{Event, Observer};
 
 /// Interval at which operations that last seconds are recorded.
 const LONG_OPERATION_INTERVAL: Duration = Duration::from_millis(100);

@@ -9,15 +9,15 @@ use load::record::{Interval, Micros, RecordedTimes};
 use load::slices::Slice;
 use load::spec::Shape;
 use load::summary::Summary;
-use load::users::outside_load::{self, OutsideOperation};
-use load::validity::{BrokenRule, MAX_STARVATION};
+use load::user_summary::OutsideOperation;
+use load::validity::{BrokenRule, MAX_STARVATION, broken_outside};
 
 use super::drains::Drains;
 use super::load_phases::MeasuredRun;
 use super::record::phases::{outside_operation, user_walk};
 use super::steadiness::SteadyQuantity;
 use super::warm_up::WarmedUp;
-use crate::verdict::measure_names::wording;
+use crate::plan::measure_names::wording;
 
 const MEGABYTE: f64 = 1e6;
 /// A p99 that the client's late sends make longer than this many times is the client's.
@@ -230,7 +230,7 @@ impl TrialMeasurement {
     pub fn add_outside(&mut self, operations: &[OutsideOperation]) {
         let Some(walk) = &mut self.users else { return };
         walk.outside.extend(operations.iter().map(outside_operation));
-        let broken = outside_load::broken_rules(operations);
+        let broken = broken_outside(operations);
         self.user_reasons.get_or_insert_default().extend(broken.iter().map(ToString::to_string));
     }
 }

@@ -8,7 +8,7 @@
 //! | [`turns`] | servers that are up together and loaded in turns |
 //! | [`disturbance`] | whether they leave each other alone |
 //! | [`one_server`] | what is measured of a server that is up alone |
-//! | [`breaking`] | a server that is to break |
+//! | [`breaking_point`] | the seam for a measure that another crate makes: when a server breaks |
 //! | [`warm_up`] | the load before |
 //! | [`rounds`] | what is measured in slices |
 //! | [`cpu_account`] | the CPU time of the server in its slices |
@@ -24,7 +24,7 @@
 //! | [`background`] | the load beside it |
 
 mod background;
-mod breaking;
+mod breaking_point;
 mod cpu_account;
 mod disturbance;
 mod drains;
@@ -48,11 +48,12 @@ use std::sync::Arc;
 use archive::ArchiveError;
 use host::telemetry::Recording;
 
+use crate::event::Observer;
 use crate::plan::preset::telemetry_period;
-use crate::run::event::Observer;
 use record::recorders::{RecordedLoad, Recorders};
 use server_trial::{LoadEnd, ServerTrial};
 
+pub use breaking_point::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
 pub use load_phases::{LoadPhases, with_connections};
 pub use record::phases::{add_times, curve};
 pub use record::server_usage::WATCH;

@@ -1,11 +1,12 @@
-//! The measurement of a server that is up alone: its closed loop, operations one at a time, or [`rounds`](super::rounds) of
-//! its own.
+//! The measurement of a server that is up alone: its closed loop, operations one at a time, [`rounds`](super::rounds) of its
+//! own, or its breaking point, by what the run has been given for it.
 
-use archive::model::{Measure, PhaseKind, Plan, plural};
+use archive::model::{Concurrency, Measure, MeasuredValue, PhaseKind, Plan, plural};
 use load::engine::{LoadOutcome, RunError};
 use load::record::Interval;
 use rand_pcg::Pcg64Mcg;
 
+use super::breaking_point::{BreakingPoint, BreakingServer};
 use super::interleaved_trial::InterleavedTrial;
 use super::load_phases::LoadPhases;
 use super::measurement::{TrialMeasurement, amount_of};
@@ -13,7 +14,8 @@ use super::rounds::Rounds;
 use super::setup::{TrialError, TrialSetup};
 use super::steadiness::WarmUpGoal;
 use super::warm_up::warm_up;
-use crate::run::event::{Event, Observer};
+use crate::event::{Event, Observer};
+use crate::plan::measure_names::wording;
 use crate::search_start::SearchStart;
 use crate::warm_up_loop::planned_loop;
 
@@ -88,4 +90,27 @@ fn one_by_one(
     }
     result.take(&plan.measure, HOUR_US / times.value_at_quantile(0.5).max(1) as f64, run);
     Ok(result)
+}
+
+/// Breaks the server; returns what was measured, and the steps.
+pub fn measure_break(
+    breaking_point: Option<&dyn BreakingPoint>,
+    server: &BreakingServer<'_>,
+    observe: &mut Observer<'_>,
+) -> Result<(TrialMeasurement, Option<Concurrency>), TrialError> {
+    let Some(breaking_point) = breaking_point else { return Err(TrialError::NoBreakingPoint) };
+    let found = breaking_point.find(server, observe)?;
+    let wording = wording(&server.plan.measure);
+    let mut result = TrialMeasurement::without_warm_up();
+    result.measured = found.value.map(|value| MeasuredValue {
+        metric: wording.what,
+        value,
+        unit: wording.unit.to_owned(),
+        higher_is_better: wording.higher_is_better,
+    });
+    result.client_reasons = found.client_reasons;
+    result.reasons = found.reasons;
+    let cores = found.record.steps.iter().map(|step| step.client_cpu_cores).fold(0.0, f64::max);
+    result.client_utilisation = cores / server.client_cpus.max(1) as f64;
+    Ok((result, Some(found.record)))
 }

@@ -11,27 +11,26 @@ use archive::model::{Concurrency, Measure, Trial, TrialStatus, TrialTurns, Varia
 use archive::{ArchiveError, TrialWriter};
 use host::secrets;
 use load::drivers::ProtocolSpec;
+use load::outside_load::{self, OutsideLoads};
 use load::spec::LoadSpec;
-use load::users::outside_load::{self, OutsideLoads};
 use machine::{CpuMeter, MachineError, RecordedServer, SystemUnderTest};
 use workload::{OperationCount, ServerVariant};
 
 use super::background;
-use super::breaking::measure_break;
+use super::breaking_point::BreakingServer;
 use super::interleaved_trial::KernelTurn;
 use super::load_phases::{LoadPhases, with_connections};
 use super::measurement::TrialMeasurement;
 use super::neighbours;
-use super::one_server::measure_alone;
+use super::one_server::{measure_alone, measure_break};
 use super::record::phases::ClientCounts;
 use super::record::recorders::RecordedLoad;
 use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
 use super::watts::power_levels::{FullLoad, LevelRun, LevelsOf};
+use crate::event::{Event, Observer};
 use crate::machines::power::RunPower;
 use crate::plan::variant_point::VariantPoint;
-use crate::run::event::{Event, Observer};
 use crate::search_start::SearchStart;
-use crate::study::breaking_point::BreakingServer;
 
 /// A server that has been started for a trial.
 pub struct ServerTrial<'a> {

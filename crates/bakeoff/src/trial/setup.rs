@@ -13,12 +13,12 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use workload::Workload;
 
+use super::breaking_point::{BreakingPoint, BreakingPointError};
 use crate::machines::of_run::RunMachines;
 use crate::machines::power::RunPower;
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::VariantPoint;
 use crate::search_start::SearchStart;
-use crate::study::breaking_point::{BreakingPoint, BreakingPointError};
 
 /// A trial that has ended.
 pub struct FinishedTrial {

@@ -25,8 +25,8 @@ use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart};
 use super::steadiness::WarmUpGoal;
 use super::warm_up::{WarmedUp, warm_up};
 use crate::cpu_rate;
+use crate::event::{Event, Observer};
 use crate::plan::preset::telemetry_period;
-use crate::run::event::{Event, Observer};
 
 /// How the trials of a block in turns ended.
 pub enum TurnsEnd {

@@ -9,8 +9,8 @@ use load::slices::LoopPace;
 
 use super::load_phases::LoadPhases;
 use super::steadiness::{SteadyQuantity, WarmUpGoal, check_loop};
+use crate::event::{Event, Observer};
 use crate::plan::preset::interval_of;
-use crate::run::event::{Event, Observer};
 
 /// The result of a warm-up.
 pub struct WarmedUp {

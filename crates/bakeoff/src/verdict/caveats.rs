@@ -4,11 +4,11 @@
 use archive::model::{Caveat, Facts, Measure, Plan, Variant};
 use workload::{BINARY, is_kernel_setting};
 
-use crate::machines;
 use crate::machines::shared_cpus::client_and_server_share_cpus;
 use crate::machines::shared_kernel::{self, are_on_different_machines, is_on_this_machine};
 use crate::machines::text::fewest_server_cpus;
 use crate::plan::cpus::RunCpus;
+use crate::plan::kind_assignment;
 use crate::verdict::company::{self, stolen_time};
 use crate::verdict::input::FinishedTrials;
 
@@ -91,7 +91,7 @@ const RULES: &[CaveatRule] = &[
         id: "these-machines",
         text: "The variants run on different machines, fewer than six of each kind. Machines of one type differ from each other, so the ratio is about these machines and not about their types.",
         applies: |plan, facts, _| {
-            are_on_different_machines(plan, facts) && machines::kind_assignment::sets_of_kinds(plan).is_none()
+            are_on_different_machines(plan, facts) && kind_assignment::sets_of_kinds(plan).is_none()
         },
     },
     CaveatRule {
@@ -147,7 +147,7 @@ const RULES: &[CaveatRule] = &[
     },
     CaveatRule {
         id: "others",
-        text: "Other programs or the hypervisor used CPU time during trials that count. The servers of a block were loaded in turns and met it alike: the interval of the ratio has the scatter. What one server carries is that of a disturbed machine.",
+        text: "Other programs or the hypervisor used CPU time during trials that count. The servers met it alike, in turns or in an order that a coin decided: the interval of the ratio has the scatter. What one server carries is that of a disturbed machine.",
         applies: |_, _, trials| trials.all().any(|trial| company::taken(trial).is_some()),
     },
     CaveatRule {

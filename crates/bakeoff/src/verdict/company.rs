@@ -1,21 +1,23 @@
 //! What other programs and the hypervisor took from trials that count, in words. Which trials count nevertheless is left to
 //! [`gates`](crate::gates).
 
+pub mod between_sides;
 pub mod stolen_time;
 
 use archive::model::{Gate, Plan, Trial, TrialStatus, TrialTurns};
 
-use crate::gates::{OTHERS, STEAL, taken_share};
-use crate::machines::shared_kernel::have_one_host;
+use crate::gates::{Exposure, OTHERS, STEAL, taken_share};
 
 /// The largest share of its CPUs, 0 to 1, that was taken from a trial; none where the limits were kept.
 pub fn taken(trial: &Trial) -> Option<f64> {
     trial.gates.iter().filter_map(taken_share).max_by(f64::total_cmp)
 }
 
-/// Whether the servers of a block met what disturbed the machine alike: they were loaded in turns on one machine.
-pub fn met_alike<'t>(plan: &Plan, mut trials: impl Iterator<Item = &'t Trial>) -> bool {
-    have_one_host(plan) && trials.any(|trial| matches!(trial.turns, Some(TrialTurns::InTurns { .. })))
+/// How the servers of a run met what disturbed the machine.
+pub fn exposure<'t>(plan: &Plan, trials: impl Iterator<Item = &'t Trial>) -> Exposure {
+    let turns: Vec<&TrialTurns> = trials.filter_map(|trial| trial.turns.as_ref()).collect();
+    let in_turns = turns.iter().find(|turns| matches!(turns, TrialTurns::InTurns { .. }));
+    Exposure::of(plan, in_turns.or(turns.first()).copied())
 }
 
 /// `other programs used 45 % of the CPUs`: the mean over these trials; none where they kept the limits.

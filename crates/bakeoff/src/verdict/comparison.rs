@@ -20,9 +20,10 @@ use stats::ratio::{IntervalMethod, RatioEstimate};
 use stats::verdict::{RatioComparison, VerdictRule};
 
 use self::bounded_pair::{BoundedPair, Pair};
-use crate::machines;
+use crate::plan::kind_assignment;
 use crate::plan::variant_point::{VariantPoint, at_point};
-use crate::verdict::comparison_sentence::{no_verdict_yet, sentence};
+use crate::verdict::company::between_sides::{self, TakenShares};
+use crate::verdict::comparison_sentence::{no_verdict_yet, sentence, unequal_disturbance};
 use crate::verdict::drift::{self, drift_clause};
 use crate::verdict::estimand::{Beside, PairedStarts};
 use crate::verdict::input::VerdictInput;
@@ -110,7 +111,7 @@ fn comparisons_at(
                 let without_starts = near.unwrap_or(of_valid_sentence);
                 of_valid_sentence = beside.sentence(&plan.measure, names, estimate, of_valid, without_starts);
             }
-            let (estimate, verdict, mut sentence) =
+            let (estimate, mut verdict, mut sentence) =
                 if let Some(((blocks, needed), so_far)) = too_early.zip(measured.as_ref()) {
                     let reason = InconclusiveReason::NoVerdictYet { blocks, needed };
                     let sentence = no_verdict_yet(names, blocks, needed, so_far.ratio);
@@ -118,6 +119,14 @@ fn comparisons_at(
                 } else {
                     of_pair(input, of, pair.comparison, of_valid_sentence, bounded)
                 };
+            let unequal = between_sides::unequal(&plan.measure, input.trials, indices);
+            if let Some(TakenShares { a: a_share, b: b_share }) = unequal
+                && !verdict.is_inconclusive()
+            {
+                sentence = unequal_disturbance(names, a_share, b_share);
+                let reason = InconclusiveReason::UnequalDisturbance { a_share, b_share };
+                verdict = ComparisonVerdict::Inconclusive { reason };
+            }
             if !has_no_ratio(&verdict)
                 && let Some(of) = of_machines(input, indices.0, indices.1)
             {
@@ -144,7 +153,7 @@ fn comparisons_at(
 
 /// The starts of a pair in the blocks that are compared; none where machines of a kind are, because their values are of several starts.
 fn paired_starts(input: &VerdictInput<'_>, (a, b): (usize, usize)) -> Vec<PairedStarts> {
-    if machines::kind_assignment::sets_of_kinds(input.plan).is_some() {
+    if kind_assignment::sets_of_kinds(input.plan).is_some() {
         return Vec::new();
     }
     let start = |index: usize, block: u32| {
@@ -212,7 +221,7 @@ fn replicates(
     let in_block = |index: usize, block| input.trials.in_block(index, block).and_then(&value);
     let of_block = |block| variants.iter().map(|&index| in_block(index, block)).collect();
     let blocks: Vec<Vec<Option<f64>>> = input.trials.blocks().map(of_block).collect();
-    match machines::kind_assignment::sets_of_kinds(input.plan) {
+    match kind_assignment::sets_of_kinds(input.plan) {
         Some(sets) => of_sets(&blocks, sets),
         None => blocks,
     }
@@ -223,8 +232,7 @@ fn replicates(
 fn of_sets(blocks: &[Vec<Option<f64>>], sets: u32) -> Vec<Vec<Option<f64>>> {
     let variants = blocks.first().map_or(0, Vec::len);
     let of_set = |set: u32| {
-        let own =
-            (1..).zip(blocks).filter(|(block, _)| machines::kind_assignment::set_of(*block, sets) == set);
+        let own = (1..).zip(blocks).filter(|(block, _)| kind_assignment::set_of(*block, sets) == set);
         let complete: Vec<Vec<f64>> =
             own.filter_map(|(_, values)| values.iter().copied().collect::<Option<Vec<f64>>>()).collect();
         let mean = |variant: usize| {
@@ -241,7 +249,7 @@ fn of_machines(input: &VerdictInput<'_>, a: usize, b: usize) -> Option<String> {
     let plan = input.plan;
     let variant = |index: usize| &plan.variants[input.variant_points[index].variant];
     let has_kind = variant(a).kind().is_some() || variant(b).kind().is_some();
-    match machines::kind_assignment::sets(plan).filter(|_| has_kind) {
+    match kind_assignment::sets(plan).filter(|_| has_kind) {
         Some(sets) if sets >= FEWEST_OF_A_KIND => Some(format!("over {sets} machines of each kind")),
         Some(1) | None => {
             let machine = |index: usize| plan.host_of(variant(index)).and_then(|host| host.ssh.as_ref());

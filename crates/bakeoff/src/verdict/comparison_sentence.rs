@@ -1,11 +1,11 @@
 //! The sentence of a comparison: what its ratio says of two servers, with the interval, or why there is none. How a measure is named is
-//! left to [`measure_names`](super::measure_names).
+//! left to [`measure_names`](crate::plan::measure_names).
 
 use archive::model::{Measure, plural};
 use stats::ratio::RatioEstimate;
 use stats::verdict::{InconclusiveReason, RatioVerdict};
 
-use super::measure_names::{at_rate, spaced, wording};
+use crate::plan::measure_names::{at_rate, spaced, wording};
 
 /// The sentence of a comparison; `a` is the numerator of the ratio.
 pub fn sentence(
@@ -46,6 +46,16 @@ pub fn no_verdict_yet((a, b): (&str, &str), blocks: u32, needed: u32, so_far: f6
     let (blocks, so_far) = (plural(blocks.into(), "block"), ratio(so_far));
     format!(
         "no verdict yet on {a} against {b}: {blocks} {are} complete, and the run has none before {needed}; so far {a} / {b} is {so_far}"
+    )
+}
+
+/// The sentence where other programs and the hypervisor took more of the CPUs from one side than from the other: 0.3 and 0.1 for `a` and
+/// `b`.
+pub fn unequal_disturbance((a, b): (&str, &str), a_share: f64, b_share: f64) -> String {
+    let [of_a, of_b] = [a_share, b_share].map(|share| share * 100.0);
+    format!(
+        "inconclusive: other programs used {of_a:.0} % of the CPUs in trials of {a} and {of_b:.0} % in those of {b}: stop them, or \
+         compare CPU time an operation (--measure cpu)"
     )
 }
 

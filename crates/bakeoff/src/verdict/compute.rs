@@ -14,6 +14,7 @@ use stats::modes::{self, Modes};
 
 use crate::gates;
 use crate::machines::text::{machine_text, on_machine};
+use crate::plan::measure_names::{replaced, wording};
 use crate::plan::variant_point::VariantPoint;
 use crate::verdict::caveats::caveats;
 use crate::verdict::company;
@@ -23,7 +24,6 @@ use crate::verdict::curves::curves;
 use crate::verdict::fairness;
 use crate::verdict::headline::headline;
 use crate::verdict::input::VerdictInput;
-use crate::verdict::measure_names::{replaced, wording};
 use crate::verdict::method_budget::method_errors;
 use crate::verdict::sustained::{self, PooledCapacity};
 
@@ -64,7 +64,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         fairness: fairness::differences(plan, input.facts),
         caveats: caveats(plan, input.facts, input.trials),
         method: method_errors(plan, input.facts),
-        refusals: gates::refusals(company::met_alike(plan, input.trials.all())),
+        refusals: gates::refusals(company::exposure(plan, input.trials.all())),
     }
 }
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use archive::model::{CurvePoint, KnobValue, SweepCurve, SweepPoint, VariantSummary, Vary};
 use stats::usl;
 
+use crate::plan::measure_names::wording;
 use crate::verdict::input::VerdictInput;
-use crate::verdict::measure_names::wording;
 
 /// The curves of all variants.
 pub fn curves(input: &VerdictInput<'_>, summaries: &[VariantSummary]) -> Vec<SweepCurve> {

@@ -8,8 +8,8 @@ use stats::odd_starts::odd_starts;
 use stats::ratio::RatioEstimate;
 use stats::verdict::RatioVerdict;
 
+use crate::plan::measure_names::wording;
 use crate::verdict::comparison_sentence::{interval, ratio};
-use crate::verdict::measure_names::wording;
 
 /// The ratio of means is named where it is this far from 1, even if the interval of the typical ratio contains it.
 const MEANS_APART: f64 = 0.05;

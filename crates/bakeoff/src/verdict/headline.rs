@@ -2,9 +2,9 @@
 
 use archive::model::{Comparison, ComparisonVerdict, Measure, Plan, VariantSummary, plural};
 
+use crate::plan::measure_names::{MeasureWording, quantity};
 use crate::plan::variant_point::point_text;
 use crate::verdict::estimand::beside_no_difference;
-use crate::verdict::measure_names::{MeasureWording, quantity};
 
 /// The sentence states at most this many differences, and counts the others.
 const MOST_STATED: usize = 2;

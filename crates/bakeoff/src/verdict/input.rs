@@ -1,10 +1,10 @@
-//! The input of a verdict: the plan, the facts, and the finished trials.
+//! The input of a verdict: the plan, the facts, and the finished trials, with the blocks that are complete.
 
 use std::ops::RangeInclusive;
 
-use archive::model::{Facts, Plan, QuantileCurve, Trial};
+use archive::model::{Facts, Plan, QuantileCurve, Trial, TrialStatus};
 
-use crate::plan::variant_point::VariantPoint;
+use crate::plan::variant_point::{VariantPoint, at_point};
 
 /// The input of a verdict.
 pub struct VerdictInput<'a> {
@@ -58,4 +58,25 @@ impl FinishedTrials {
     pub fn blocks(&self) -> RangeInclusive<u32> {
         1..=self.all().map(|trial| trial.block).max().unwrap_or(0)
     }
+}
+
+/// Number of blocks in which all variants at this point have a valid trial.
+pub fn complete_blocks(index: usize, variant_points: &[VariantPoint], trials: &FinishedTrials) -> usize {
+    trials.blocks().filter(|&block| is_complete(block, index, variant_points, trials)).count()
+}
+
+/// Whether all variants at this point have a valid trial in this block.
+pub fn is_complete(
+    block: u32,
+    index: usize,
+    variant_points: &[VariantPoint],
+    trials: &FinishedTrials,
+) -> bool {
+    let here = at_point(variant_points, &variant_points[index].point);
+    here.into_iter().all(|index| is_valid(block, index, trials))
+}
+
+/// Whether a variant has a valid trial at its point in this block.
+pub fn is_valid(block: u32, index: usize, trials: &FinishedTrials) -> bool {
+    trials.in_block(index, block).is_some_and(|trial| trial.status == TrialStatus::Valid)
 }

@@ -1,67 +1,26 @@
 //! Looks at the verdict before the last block: a run ends at one that settles its question. [`stats::looks`] keeps the error
-//! rate over all of them.
+//! rate over all of them. Which looks a plan has is left to [`looks`](crate::plan::looks).
 //!
 //! A look is taken when a planned number of blocks is complete, whatever was measured. So a run with invalid trials looks as
 //! often as one without.
 
 use std::collections::BTreeSet;
 
-use archive::model::{Comparison, ComparisonVerdict, LookSpending, Plan, RunKind, TrialStatus};
+use archive::model::{Comparison, ComparisonVerdict, LookSpending, Plan, TrialStatus};
 use stats::confidence::Confidence;
-use stats::looks::{Spending, SpendingLook, significance, significance_of};
-use stats::ratio::IntervalMethod;
+use stats::looks::{Spending, SpendingLook, significance_of};
 
 use crate::limits::{FEWEST_BLOCKS, MOST_BLOCKS};
+use crate::plan::looks::{EARLY, earliest};
 use crate::plan::variant_point::{VariantPoint, at_point};
-use crate::run::stopping::{complete_blocks, is_complete};
-use crate::verdict::input::{FinishedTrials, VerdictInput};
+use crate::verdict::input::{FinishedTrials, VerdictInput, complete_blocks, is_complete};
 
-/// The first of several looks, in complete blocks. Its level is too strict for the ranks of so few, so its interval is Student's t.
-const FIRST: u32 = 8;
-/// From one look to the next, at least.
-const EVERY: u32 = 4;
-/// The most steps from one look to the next that a whole run has. A long run has no use for more: each look takes a part of the 5 %.
-const MOST_STEPS: u32 = 20;
-/// No look is taken before this share of the blocks. What O'Brien and Fleming spend until then is a millionth, so that no server
-/// is so much faster that a look could tell; and at a thirteenth of the blocks it is less than any level has.
-const EARLIEST: f64 = 0.2;
 /// A look that may spend less is not taken. Nothing can be shown with it, and smaller numbers have no level: 1 less them is 1.
 const LEAST_SPENT: f64 = 1e-9;
-
-/// What an early first look spends: at half of the blocks 3.15 % of the 5 %. That is the least with which the ranks of seven
-/// blocks have an interval that is narrower than their range: it leaves out the lowest and the highest of the 28 pair means,
-/// which four of the 128 outcomes of their coins reach by chance (decision 0002).
-const EARLY: Spending = Spending::Power(2.0 / 3.0);
 
 /// What the looks of a prolonged run spend, which has twice the blocks: at the first of them, a quarter of the blocks, as much as [`EARLY`]
 /// at half of them. So a run is prolonged after that look, and nothing of it changes.
 const PROLONGED: Spending = Spending::Power(1.0 / 3.0);
-
-/// The looks of a comparison of this many blocks before the last one, and what they spend. A short comparison has none.
-pub fn planned(kind: RunKind, blocks: u32) -> (Vec<u32>, LookSpending) {
-    let looks = match kind {
-        RunKind::Compare => {
-            let first = FIRST.max(earliest(blocks));
-            (first..blocks).step_by(EVERY.max(blocks.div_ceil(MOST_STEPS)) as usize).collect()
-        }
-        RunKind::Sweep | RunKind::Explain | RunKind::Concurrency => Vec::new(),
-    };
-    (looks, LookSpending::Late)
-}
-
-/// After how many blocks a comparison of so many variants takes an early look at half of its blocks: at least after `fewest`, and after
-/// as many as the ranks of each pair need to reach their level.
-pub fn early(fewest: u32, variants: usize) -> u32 {
-    let pairs = (variants * variants.saturating_sub(1) / 2).max(1) as f64;
-    let levels = significance(&[0.5, 1.0], Confidence::P95.alpha(), EARLY);
-    let level = levels.and_then(|levels| Confidence::of_alpha(levels.first()? / pairs).ok());
-    let has_ranks = |blocks: &u32| {
-        level.is_none_or(|level| {
-            IntervalMethod::for_blocks(*blocks as usize, level) == IntervalMethod::SignedRank
-        })
-    };
-    (fewest..MOST_BLOCKS).find(has_ranks).unwrap_or(fewest)
-}
 
 /// The plan of a run that goes on for longer than its early look and as many blocks again, with a look after each as many blocks as the
 /// first has. None where it is prolonged already, or an interruption has spent a part of the 5 % by the old plan.
@@ -75,11 +34,6 @@ pub fn prolonged(plan: &Plan) -> Option<Plan> {
         spending: LookSpending::Prolonged,
         ..plan.clone()
     })
-}
-
-/// The fewest complete blocks at which a run of this many may look.
-fn earliest(blocks: u32) -> u32 {
-    (f64::from(blocks) * EARLIEST).ceil() as u32
 }
 
 /// The level of the intervals at the end of a run.
@@ -172,9 +126,21 @@ pub fn level(input: &VerdictInput<'_>, here: &[usize]) -> Level {
     if look >= plan.blocks {
         return of_end;
     }
-    let needed = needed_for_interrupted(plan);
-    let level = if input.look.is_some() || look >= needed { confidence_at_look(plan, look) } else { None };
-    level.map_or(Level::TooEarly { blocks: look, needed }, Level::Of)
+    let earliest = needed_for_interrupted(plan);
+    if input.look.is_none() && look < earliest {
+        return Level::TooEarly { blocks: look, needed: earliest };
+    }
+    match confidence_at_look(plan, look) {
+        Some(confidence) => Level::Of(confidence),
+        // The looks before have spent all that a look may spend by now.
+        None => Level::TooEarly { blocks: look, needed: next_level_after(plan, look) },
+    }
+}
+
+/// The first look of a plan, or else its end, after so many complete blocks.
+fn next_level_after(plan: &Plan, blocks: u32) -> u32 {
+    let looks = plan.looks.iter().copied().filter(|look| *look > blocks);
+    looks.min().unwrap_or(plan.blocks)
 }
 
 /// The complete blocks of an interrupted run at a point, without the variants that were never valid there: they have no ratio, and
@@ -261,28 +227,15 @@ pub fn half_width(comparison: &Comparison) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{SweepPoint, Trial};
+    use archive::model::{RunKind, SweepPoint, Trial};
+    use stats::ratio::IntervalMethod;
 
     use super::*;
+    use crate::plan::looks::{EARLIEST, planned};
     use crate::plan::trial_order::ScheduledTrial;
     use crate::plan::variant_point::variant_points;
     use crate::testing::plan::PLAN;
     use crate::trial::blank;
-
-    #[test]
-    fn a_default_comparison_looks_three_times_before_its_end_and_a_short_one_never() {
-        let late = |looks: &[u32]| (looks.to_vec(), LookSpending::Late);
-        assert_eq!(planned(RunKind::Compare, 20), late(&[8, 12, 16]));
-        assert_eq!(planned(RunKind::Compare, 7), late(&[]));
-        assert_eq!(planned(RunKind::Sweep, 20), late(&[]));
-        assert_eq!(planned(RunKind::Compare, 100), late(&(20..100).step_by(5).collect::<Vec<_>>()));
-    }
-
-    #[test]
-    fn more_variants_need_more_blocks_for_an_early_look() {
-        assert_eq!([1, 2, 3, 4, 8].map(|variants| early(7, variants)), [7, 7, 8, 9, 11]);
-        assert_eq!(early(10, 2), 10);
-    }
 
     #[test]
     fn the_ranks_of_seven_blocks_reach_the_level_of_an_early_look() {

@@ -14,7 +14,6 @@ pub mod fairness;
 pub mod headline;
 pub mod input;
 pub mod interim_looks;
-pub mod measure_names;
 pub mod method_budget;
 pub mod near_limit;
 pub mod precision_forecast;

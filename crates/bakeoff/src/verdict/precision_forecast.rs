@@ -8,8 +8,8 @@ use stats::describe::Sample;
 use stats::expected_width::IntervalWidth;
 
 use crate::limits::MOST_BLOCKS;
-use crate::machines;
-use crate::run::stopping::complete_blocks;
+use crate::plan::kind_assignment;
+use crate::verdict::input::complete_blocks;
 use crate::verdict::input::{FinishedTrials, VerdictInput};
 use crate::verdict::interim_looks;
 
@@ -107,7 +107,7 @@ impl PrecisionForecast {
 
 /// Whether the verdict is about kinds of machines: further blocks on the same machines do not make its interval narrower.
 fn of_kinds(plan: &Plan) -> bool {
-    machines::kind_assignment::sets_of_kinds(plan).is_some()
+    kind_assignment::sets_of_kinds(plan).is_some()
 }
 
 /// The median time from the begin of one block to that of the next. A run that was interrupted has one gap that is no block.

@@ -5,7 +5,7 @@ use archive::model::{Measure, Plan, SpentBound, SpentBudget, Trial, TrialStatus}
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::error_budget::{BudgetCurve, Spending, by_bound};
 
-use crate::run::first_block::closed_loop_per_s;
+use crate::cpu_rate::closed_loop_per_s;
 
 /// Whether the values of a plan's trials are capacities.
 pub fn is_of_capacities(plan: &Plan) -> bool {

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::cpu::FirstCpu;
 use super::libc;
-use crate::os_release::os_release;
 use crate::root::Root;
 
 /// The machine.
@@ -57,7 +56,7 @@ impl MachineFacts {
     pub(super) fn read(root: &Root) -> Self {
         Self {
             hostname: root.read("/proc/sys/kernel/hostname"),
-            distribution: os_release(root).remove("PRETTY_NAME"),
+            distribution: root.os_release().remove("PRETTY_NAME"),
             architecture: std::env::consts::ARCH.to_owned(),
             libc: libc::of_the_system(root),
             virtualization: virtualization(root),

@@ -28,12 +28,11 @@ mod value;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 pub use at_once::takes_effect_at_once;
 pub use error::{Error, Unrestored};
 pub use knob::{InvalidKnob, Knob};
+pub(crate) use restorer::run_restorer;
 pub use usual::usual_purpose;
 pub use value::{KnobChange, Restoration};
 
@@ -46,11 +45,6 @@ use value::{read, write};
 
 /// Values of kernel settings.
 pub type KnobValues = BTreeMap<Knob, String>;
-
-/// How often, and how many times, the restorer tries to lock the journal: a killed process keeps its locks until the
-/// kernel has closed its files.
-const LOCK_RETRY: Duration = Duration::from_millis(10);
-const LOCK_RETRIES: u32 = 500;
 
 /// The directory of the journal: the same one on the machine for root, who may change settings; the state directory
 /// for other users, or a private one below the temporary directory if there is none.
@@ -211,17 +205,4 @@ pub(crate) fn recover(root: &Root, journal_dir: &Path) -> Result<Restoration, Er
         Err(Error::Busy { .. }) => Ok(Restoration::default()),
         Err(error) => Err(error),
     }
-}
-
-/// Restores the settings of an owner that just died and may still have the journal locked. If another process locks
-/// the journal first, that process restores the settings.
-pub(crate) fn recover_after_kill(root: &Root, journal_dir: &Path) -> Result<(), Error> {
-    for _ in 0..LOCK_RETRIES {
-        match Journal::lock(journal_dir) {
-            Ok(mut journal) => return restoring::restore(root, &mut journal, 0).map(drop),
-            Err(Error::Busy { .. }) => thread::sleep(LOCK_RETRY),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -2,7 +2,6 @@
 
 use super::dependency::Dependency;
 use super::name::PackageName;
-use crate::os_release::os_release;
 use crate::root::Root;
 
 /// A distribution, from os-release(5).
@@ -32,7 +31,7 @@ const MANAGERS: &[(&str, Manager)] = &[
 
 impl Distribution {
     pub(super) fn read(root: &Root) -> Self {
-        let mut release = os_release(root);
+        let mut release = root.os_release();
         let id = release.remove("ID").unwrap_or_default();
         let like = release.remove("ID_LIKE").unwrap_or_default();
         let ids = std::iter::once(id.as_str()).chain(like.split(' ')).filter(|id| !id.is_empty());

@@ -12,7 +12,7 @@ use crate::root::Root;
 
 /// How many processes the kernel has ended for lack of memory since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct MemoryKills {
+pub(crate) struct MemoryKills {
     /// In this process's control group, which its servers inherit. None without a memory controller.
     group: Option<u64>,
     /// On the whole machine.
@@ -39,7 +39,7 @@ enum Victim {
 }
 
 impl MemoryKills {
-    pub(super) fn read() -> Self {
+    pub(crate) fn read() -> Self {
         Self::read_in(&Root::new("/"))
     }
 
@@ -50,7 +50,7 @@ impl MemoryKills {
 
     /// What has happened since this was read to a server that ended in this way. `settings` are those that lower its need of
     /// memory.
-    pub(super) fn shortage(self, exit: ProcessExit, settings: &[String]) -> Option<MemoryShortage> {
+    pub(crate) fn shortage(self, exit: ProcessExit, settings: &[String]) -> Option<MemoryShortage> {
         let root = Root::new("/");
         let victim = self.victim(Self::read_in(&root), exit)?;
         let limit_bytes =

@@ -1,15 +1,12 @@
-//! A server as an ordinary process: start it, wait until it is ready, check it, stop it.
-//!
-//! [`ServerCommand`] describes the server to start, [`ServerProcess`] owns the started server. Dropping the
-//! [`ServerProcess`] stops the server, and so does the end of this process, see [`crate::supervisor_main`]. The caller
-//! provides configuration and data, and checks the server's answers.
+//! Processes: the order of a server ([`ServerCommand`]), the processes that belong to it, their CPU time and memory, its log, how it
+//! ended, and why. Who starts and stops a server is left to [`ServerProcess`](crate::ServerProcess); the caller provides
+//! configuration and data, and checks the server's answers.
 
 mod command;
 mod cpu_meter;
 mod cpu_used;
 pub(crate) mod descriptors;
 mod error;
-mod events;
 mod exit;
 mod external;
 mod list;
@@ -18,7 +15,7 @@ mod memory_shortage;
 mod namespaces;
 mod pipes;
 mod ready;
-mod server;
+pub(crate) mod role;
 mod tree;
 
 pub use command::{RunAs, ServerCommand, StopSignal, base_environment};
@@ -33,11 +30,11 @@ pub use memory_shortage::MemoryShortage;
 pub use namespaces::seen_namespaces;
 pub use pipes::{PipeEnds, Pipes};
 pub use ready::{Readiness, tcp_probe};
-pub use server::{ServerProcess, Stopped};
 pub use tree::ProcessTree;
 
 pub(crate) use cpu_used::ticks;
-pub(crate) use external::Listener;
+pub(crate) use external::listeners::addresses_of;
+pub(crate) use external::{External, Listener};
 pub(crate) use list::{Processes, cpu_ticks};
 pub(crate) use log::{KEPT_LOG_BYTES, OpenLogError, give_to, open_log};
-pub(crate) use server::start;
+pub(crate) use memory_shortage::MemoryKills;

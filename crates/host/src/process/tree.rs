@@ -12,11 +12,11 @@ use super::list::{ProcessId, Processes, cpu_clock, has_not_ended};
 /// The processes of a server: all descendants of its supervisor, with daemons, and those that another program has started for it.
 #[derive(Debug, Clone)]
 pub struct ProcessTree {
-    pub(super) guard: u32,
-    pub(super) supervisor: u32,
-    pub(super) external: Option<Arc<External>>,
+    pub(crate) guard: u32,
+    pub(crate) supervisor: u32,
+    pub(crate) external: Option<Arc<External>>,
     /// The oldest descendant that listens where the server should.
-    pub(super) listener: Option<ProcessId>,
+    pub(crate) listener: Option<ProcessId>,
 }
 
 impl ProcessTree {
@@ -72,7 +72,7 @@ impl ProcessTree {
     }
 
     /// The remaining processes for a message: "812 nginx (D), 813 nginx (D)".
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let all = Processes::now();
         let texts: Vec<_> =
             self.running(&all).map(|p| format!("{} {} ({})", p.pid, p.comm, p.state)).collect();

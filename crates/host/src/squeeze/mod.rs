@@ -17,8 +17,8 @@ use std::process::{Child, ChildStdin, ChildStdout};
 
 use crate::affinity::CpuSet;
 use crate::control_groups::cgroup;
+use crate::process::role;
 use crate::root::Root;
-use crate::supervisor::spawn::spawn;
 use order::{ASK, Answer, Order};
 
 pub(crate) use taker::run;
@@ -118,7 +118,7 @@ fn groups_of(root: &Root, pid: u32, controller: &str) -> Vec<PathBuf> {
 
 impl Squeezer {
     fn start(program: &Path, order: &Order) -> Result<Self, SqueezeError> {
-        let mut child = spawn(program, "sd-squeezer", ["squeeze"])?;
+        let mut child = role::spawn(program, "sd-squeezer", ["squeeze"])?;
         let (Some(questions), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("it has no pipes").into());
         };

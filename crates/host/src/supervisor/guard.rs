@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, setsid, wait};
 
-use super::protocol::VERB;
 use super::subtree;
+use crate::process::role;
 
-pub(super) fn run() -> io::Result<()> {
+pub(crate) fn run() -> io::Result<()> {
     rustix::thread::set_name(c"sd-guard")?;
     // A new session: neither Ctrl-C nor a signal to the caller's process group reaches the guard.
     setsid()?;
@@ -18,7 +18,7 @@ pub(super) fn run() -> io::Result<()> {
     std::env::set_current_dir("/")?;
     let supervisor = Command::new("/proc/self/exe")
         .arg0("sd-keeper")
-        .args([VERB, "keep", &std::process::id().to_string()])
+        .args([role::VERB, "keep", &std::process::id().to_string()])
         .stderr(Stdio::null())
         .spawn()?;
     loop {

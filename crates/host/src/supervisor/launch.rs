@@ -50,7 +50,7 @@ enum LaunchError {
 
 /// Does not return on success. Otherwise it writes the error message to the standard output, a pipe that exec
 /// closes: when its reader gets no text, the server runs.
-pub(super) fn run(supervisor: u32) -> io::Result<()> {
+pub(crate) fn run(supervisor: u32) -> io::Result<()> {
     let order = receive_order(io::stdin().lock().by_ref())?;
     let mut report = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let error = match become_server(&order, supervisor) {

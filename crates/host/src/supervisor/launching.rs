@@ -4,9 +4,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::protocol::send_order;
-use super::spawn::spawn;
 use crate::control_groups::zone::Zone;
-use crate::process::ServerCommand;
+use crate::process::{ServerCommand, role};
 
 /// Why a program does not start, from the supervisor's side.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +27,7 @@ pub(super) enum LauncherError {
 pub(super) fn launch(order: &ServerCommand, zone: Option<&Zone>) -> Result<u32, LauncherError> {
     let role = ["launch", &std::process::id().to_string()];
     let mut launcher =
-        spawn(Path::new("/proc/self/exe"), "sd-launcher", role).map_err(LauncherError::Start)?;
+        role::spawn(Path::new("/proc/self/exe"), "sd-launcher", role).map_err(LauncherError::Start)?;
     if let Some(zone) = zone {
         zone.add(launcher.id()).map_err(LauncherError::Zone)?;
     }

@@ -5,7 +5,7 @@
 //!           ◀──events───────────────┘
 //! ```
 //!
-//! All of them are this program, started with the hidden first argument [`protocol::VERB`]:
+//! All of them are this program, started with the hidden first argument [`role::VERB`](crate::process::role::VERB):
 //!
 //! - The **supervisor** is a *child subreaper* (`PR_SET_CHILD_SUBREAPER`, prctl(2)): the kernel reparents every
 //!   descendant of the server to the supervisor and not to init, also after a double fork or a change of session.
@@ -20,65 +20,25 @@
 //! A server that another program starts (a container's daemon, a service manager) has no parent here. The supervisor runs its stop command,
 //! and signals what listens at the server's port and has started since.
 //!
-//! A fourth role, the **restorer**, waits for the end of a process that changed kernel settings and undoes the
-//! changes ([`crate::knobs`]). A fifth, the **squeezer**, takes a resource beside a server ([`crate::squeeze`]).
+//! The owner's end of both pipes is [`ServerProcess`]. Which role a process of this program has, `roles.rs` decides: there are two
+//! more, the restorer of [`crate::knobs`] and the squeezer of [`crate::squeeze`].
 //!
 //! The supervisor's arguments contain nothing about the server. The order goes through the pipe, so no secret
 //! appears in `ps`. The processes are named `sd-guard`, `sd-supervisor` and `sd-restorer`, so that
 //! `pkill -9 showdown` does not kill the processes that clean up. `docs/decisions/0003-supervisor.md` has the
 //! reasons and the alternatives.
 
+mod events;
 mod external;
-mod guard;
+pub(crate) mod guard;
 mod inputs;
-mod launch;
+pub(crate) mod launch;
 mod launching;
 mod log_limit;
-pub(crate) mod protocol;
-mod restore;
-pub(crate) mod spawn;
+mod protocol;
+mod server;
 mod subtree;
-mod supervise;
+pub(crate) mod supervise;
 
-use std::ffi::OsString;
-use std::io;
-use std::process::ExitCode;
-
-use protocol::VERB;
-
-use crate::process::descriptors;
-
-/// Runs as a supervisor if the arguments ask for it. Returns `None` for all other arguments: continue as usual.
-///
-/// A program that starts servers calls this first, before it parses arguments, opens files or starts threads:
-///
-/// ```no_run
-/// # fn parse_and_run() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }
-/// fn main() -> std::process::ExitCode {
-///     host::supervisor_main(std::env::args_os()).unwrap_or_else(parse_and_run)
-/// }
-/// ```
-pub fn supervisor_main(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
-    // Before anything raises it. A supervisor gets the limit for its server with the order.
-    descriptors::original();
-    let mut args = args.into_iter().skip(1);
-    if args.next()? != VERB {
-        return None;
-    }
-    let args: Vec<OsString> = args.collect();
-    let texts: Vec<_> = args.iter().map(|arg| arg.to_str().unwrap_or_default()).collect();
-    let result = match texts.as_slice() {
-        ["guard"] => guard::run(),
-        ["keep", guard] => parse_pid(guard).and_then(supervise::run),
-        ["launch", supervisor] => parse_pid(supervisor).and_then(launch::run),
-        ["squeeze"] => crate::squeeze::run(),
-        ["restore", ..] if args.len() == 3 => restore::run(args[1].as_ref(), args[2].as_ref()),
-        _ => Err(io::ErrorKind::InvalidInput.into()),
-    };
-    // No message: the parent process reads only the exit code and the events.
-    Some(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn parse_pid(text: &str) -> io::Result<u32> {
-    text.parse().map_err(|_| io::ErrorKind::InvalidInput.into())
-}
+pub(crate) use server::start;
+pub use server::{ServerProcess, Stopped};

@@ -1,5 +1,5 @@
 //! The messages in the supervisor's two pipes. The control pipe carries one order, then bytes. The event
-//! pipe carries events. A restorer writes one byte.
+//! pipe carries events.
 //!
 //! The order is a frame (length, then JSON), so that its reader reads exactly its bytes and leaves the next byte
 //! in the pipe. Events are JSON lines. Both ends are the same program, so there is no version number.
@@ -10,17 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::{ProcessExit, ServerCommand};
 
-/// The hidden first argument by which a program that embeds this crate becomes a supervisor.
-pub(crate) const VERB: &str = "__keeper";
-
 /// The byte that requests a stop. If the pipe ends without it, the owner died.
-pub(crate) const STOP: u8 = b's';
+pub(super) const STOP: u8 = b's';
 
 /// The byte that says that another program has started the server, which listens at the address of the order.
-pub(crate) const EXTERNAL: u8 = b'e';
-
-/// The byte that a restorer writes when it is ready.
-pub(crate) const READY: u8 = b'r';
+pub(super) const EXTERNAL: u8 = b'e';
 
 /// The limit on the size of an order. A real order has some kilobytes of arguments and environment.
 const MAX_ORDER_BYTES: u64 = 16 << 20;
@@ -29,7 +23,7 @@ const MAX_ORDER_BYTES: u64 = 16 << 20;
 /// perhaps `LogTooLong`, `Exited`.
 /// Then the pipe ends, which means that no process is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum SupervisorEvent {
+pub(super) enum SupervisorEvent {
     /// The server cannot be started.
     Refused { reason: String },
     /// The server's first process runs.
@@ -42,7 +36,7 @@ pub(crate) enum SupervisorEvent {
     Exited { exit: ProcessExit, killed: bool },
 }
 
-pub(crate) fn send_order(mut to: impl Write, order: &ServerCommand) -> io::Result<()> {
+pub(super) fn send_order(mut to: impl Write, order: &ServerCommand) -> io::Result<()> {
     let json = serde_json::to_vec(order)?;
     to.write_all(&(json.len() as u64).to_le_bytes())?;
     to.write_all(&json)

@@ -25,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The longest grace period. A clock can represent its end.
 const LONGEST_GRACE: Duration = Duration::from_hours(24);
 
-pub(super) fn run(guard: u32) -> io::Result<()> {
+pub(crate) fn run(guard: u32) -> io::Result<()> {
     rustix::thread::set_name(c"sd-keeper")?;
     set_child_subreaper(Some(getpid()))?;
     let mut inputs = SupervisorInputs::open()?;

@@ -30,6 +30,7 @@ pub(crate) mod steal;
 
 pub use others::OtherProgram;
 pub use recording::{Recording, TelemetryColumn, TelemetrySample};
-pub use sampler::{SampledServer, Sampler};
+pub use sampler::Sampler;
+pub use sources::SampledServer;
 
 pub(crate) use sampler::start;

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, mem};
 
 use super::readings::Readings;
+use super::sources::SampledServer;
 use super::{Recording, TelemetrySample, others, sources};
+use crate::process::Processes;
 use crate::process::thread_cpu_time;
-use crate::process::{ProcessTree, Processes};
 use crate::root::Root;
 
 /// The valid periods. A reading takes about 1 ms of CPU time, so with less than 10 ms the sampler would mainly
@@ -20,15 +21,6 @@ const PERIODS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::
 /// The largest share of a core that readings take. Where one takes long, because servers have hundreds of processes, samples are
 /// further apart: the sampler often shares its CPU with the load generator, and a client that waits for a CPU is not valid.
 const MOST_SHARE: f64 = 0.03;
-
-/// A server whose processes are sampled.
-#[derive(Debug, Clone)]
-pub struct SampledServer {
-    /// The prefix of its columns, such as `server`.
-    pub name: String,
-    /// Its process trees: one, or several if it has several instances. Their processes are listed at each tick.
-    pub trees: Vec<ProcessTree>,
-}
 
 /// Takes samples until it is stopped or dropped.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use super::budget::BudgetUse;
 use crate::inputs::slo::Slo;
+use crate::outcome::LoadOutcome;
 use crate::outcome::summary::Summary;
-use crate::session::engine::LoadOutcome;
-use crate::validity::BrokenRule;
+use crate::outcome::validity::BrokenRule;
 
 /// Sends that are later than this share of the time limit, in one of a hundred, change when the server has its work: what is
 /// late then is not the server's.

@@ -9,17 +9,27 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
+use super::database_login::{DatabaseLogin, QueryError};
 use super::error::OperationError;
 use super::mix::Mix;
 use super::options::{DriverOption, GivenOptions, OptionError};
 use super::password::PasswordSource;
-use super::runner::spec::RunnerSpec;
-use super::sql::login::{DatabaseLogin, QueryError};
 use crate::connecting::Endpoint;
 use crate::driver::Driver;
+
+/// A runner that has been started, and its mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunnerSpec {
+    /// The named pipe that it reads.
+    pub stdin: PathBuf,
+    /// The named pipe that it writes.
+    pub stdout: PathBuf,
+    /// Its operations and their weights. The runner gets the weights and draws the operations itself.
+    pub mix: Vec<(String, f64)>,
+}
 
 /// A scheme of a URL.
 #[derive(Debug, PartialEq, Eq)]

@@ -20,6 +20,26 @@ use serde::{Deserialize, Serialize};
 
 use super::units::{self, UnitError};
 
+/// Gaps between the operations of an open loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Independent, with exponential gaps: the requests of many users.
+    #[default]
+    Poisson,
+    /// Even gaps.
+    Constant,
+}
+
+impl fmt::Display for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Poisson => "Poisson",
+            Self::Constant => "constant",
+        })
+    }
+}
+
 /// A rate that changes linearly `from` one value `to` another; both in operations a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RatePiece {

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::clock::{ClientClock, ClockDrift};
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
 use crate::outcome::LoadOutcome;
 use crate::outcome::{ClientOutcome, TimedInterval};
 use crate::record::{Errors, Interval, record};
 use crate::spec::LoadSpec;
-use crate::worker_groups::client::{ClientClock, ClockDrift};
 
 /// Nanoseconds of a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;

@@ -12,11 +12,10 @@ use crate::drivers::http::status_of;
 use crate::outcome::ClientOutcome;
 use crate::outcome::LoadOutcome;
 use crate::outcome::spans::per_second;
+use crate::outcome::user_summary::{OutsideOperation, UserSummary};
+use crate::outcome::validity::{self, BrokenRule};
 use crate::record::{ErrorKind, OperationStats, RecordedTimes, times};
 use crate::spec::LoadSpec;
-use crate::users::outside_load::{self, OutsideOperation};
-use crate::users::summary::UserSummary;
-use crate::validity::{self, BrokenRule};
 
 /// One operation of the mix. Part of the JSON object that [`crate::output`] describes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -279,7 +278,7 @@ impl Summary {
 
     /// Adds what users did outside their mix.
     pub fn add_outside(&mut self, operations: Vec<OutsideOperation>) {
-        let broken = outside_load::broken_rules(&operations);
+        let broken = validity::broken_outside(&operations);
         self.valid &= broken.is_empty();
         self.reasons.extend(broken.iter().map(ToString::to_string));
         self.rules_broken.extend(broken);

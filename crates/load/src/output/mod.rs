@@ -16,9 +16,9 @@ use stats::times::Times;
 use crate::drivers::http::status_of;
 use crate::outcome::spans::{SpanSummary, Spans};
 use crate::outcome::summary::{ClientPart, ClientSummary, ConnectionSummary, OperationSummary, Summary};
-use crate::users::outside_load::OutsideOperation;
-use crate::users::summary::UserSummary;
-use crate::validity::BrokenRule;
+use crate::outcome::validity::BrokenRule;
+use crate::user_summary::OutsideOperation;
+use crate::user_summary::UserSummary;
 
 pub use capacity::CapacityOutput;
 pub use population::PopulationOutput;
@@ -250,9 +250,9 @@ mod tests {
     use crate::capacity::population::{Population, PopulationCapacity, PopulationStep};
     use crate::capacity::{BudgetUse, Capacity, CapacityStep};
     use crate::outcome::example;
+    use crate::outcome::validity::{self, BrokenRule};
     use crate::record::ErrorKind;
-    use crate::users::summary::UserOperation;
-    use crate::validity::{self, BrokenRule};
+    use crate::user_summary::UserOperation;
 
     /// The section of docs/FORMATS.md on this format.
     fn page() -> String {

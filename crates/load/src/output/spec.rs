@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::connecting::UnixSocket;
 use crate::drivers::ProtocolSpec;
-use crate::spec::{Arrivals, LoadSpec, Shape, TlsSpec, Trust};
+use crate::spec::{Arrivals, LoadSpec, Shape};
+use crate::tls::{TlsSpec, Trust};
 
 /// What was run. Durations are text, such as `1m 30s`.
 #[derive(Debug, Serialize)]

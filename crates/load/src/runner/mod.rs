@@ -20,7 +20,7 @@ mod protocol;
 mod session;
 mod worker;
 
-pub use crate::drivers::runner::spec::RunnerSpec;
+pub use crate::drivers::protocol::RunnerSpec;
 pub use error::{InvalidLine, RunnerError};
 pub use protocol::{RunnerMessage, VERSION, parse_line};
 pub use session::RunnerSession;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::error::RunnerError;
 use super::protocol::{RunnerMessage, parse_line};
-use crate::drivers::runner::spec::RunnerSpec;
+use crate::drivers::protocol::RunnerSpec;
 
 /// Longest line: about a thousand times the size of an interval with three histograms.
 const LONGEST_LINE_BYTES: usize = 16 << 20;

@@ -8,7 +8,7 @@ use super::error::RunnerError;
 use super::protocol::{RunnerMessage, start_line};
 use super::session::{RunnerSession, order};
 use crate::clock::Nanos;
-use crate::drivers::runner::spec::RunnerSpec;
+use crate::drivers::protocol::RunnerSpec;
 use crate::record::{DRAIN, Errors, Interval};
 use crate::spec::{LoadPart, Shape};
 use crate::worker::{PartReports, PartStart, WorkerContext, WorkerFailure, WorkerMessage};

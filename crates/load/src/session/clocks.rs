@@ -1,13 +1,14 @@
 //! The clocks of a session's clients: compared before a part of the load, and again at its end, so that a clock that ran away
-//! meanwhile is noticed. How much it may is left to [`validity`](crate::validity).
+//! meanwhile is noticed. How much it may is left to [`validity`](crate::outcome::validity).
 
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::clock::{ClientClock, ClockDrift};
 use crate::outcome::RunError;
 use crate::session::processes::lost;
-use crate::worker_groups::client::{ClientClock, ClockDrift, LoadClient};
+use crate::worker_groups::client::LoadClient;
 
 /// Clocks are compared again before a part when that was done longer ago: they drift by up to 50 µs a second.
 const OLDEST: Duration = Duration::from_secs(10);

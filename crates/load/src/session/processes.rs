@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use crate::clock::ClientClock;
+use crate::inputs::worker_share::WorkerSet;
 use crate::outcome::{RunContext, RunError};
 use crate::record::Interval;
 use crate::spec::LoadSpec;
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
-use crate::worker_groups::client::{ClientClock, LoadClient};
+use crate::worker_groups::client::LoadClient;
 use crate::worker_groups::processes::{LoadProcess, child};
 use crate::worker_groups::threads::WorkerThreads;
-use crate::worker_share::WorkerSet;
 
 /// All workers of a session. Dropping it ends them.
 pub(crate) struct SessionProcesses {

@@ -2,7 +2,8 @@
 
 use crate::drivers::ProtocolSpec;
 use crate::outcome::RunError;
-use crate::spec::{LoadSpec, PemSource, TlsSpec, Trust};
+use crate::spec::LoadSpec;
+use crate::tls::{PemSource, TlsSpec, Trust};
 use crate::worker_groups::threads::WorkerThreadsError;
 
 /// Whether these many clients can make a load.

@@ -10,11 +10,12 @@ use std::time::Duration;
 use super::*;
 use crate::drivers::ProtocolSpec;
 use crate::drivers::http::{HttpOperation, HttpSpec};
+use crate::load_process::serve;
 use crate::outcome::summary::Summary;
-use crate::spec::{Arrivals, Shape, TlsSpec, Trust};
-use crate::validity::BrokenRule;
+use crate::outcome::validity::BrokenRule;
+use crate::spec::{Arrivals, Shape};
+use crate::tls::{TlsSpec, Trust};
 use crate::worker_groups::client::{ClientError, LoadClient, ProcessPipes};
-use crate::worker_groups::processes::serve;
 
 /// A server that answers everything at once, and the number of replies.
 fn server() -> (SocketAddr, Arc<AtomicU64>) {
@@ -215,7 +216,7 @@ fn what_clients_cannot_do_is_refused() {
         server_name: "x".to_owned(),
         resumption: true,
         trust: Trust::File("/nowhere/ca.pem".to_owned()),
-        proof: crate::spec::KeyProof::Once,
+        proof: crate::tls::KeyProof::Once,
         identity: None,
     };
     let unread = refused(&spec(address).with_tls(Some(trust)));

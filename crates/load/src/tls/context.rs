@@ -10,9 +10,9 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::error::TlsError;
 use super::identity;
+use super::spec::TlsSpec;
 use super::trust;
 use super::words::describe;
-use crate::spec::TlsSpec;
 
 /// Sessions kept for resumption: more than the connections that are open at once.
 const SESSIONS_KEPT: usize = 4096;

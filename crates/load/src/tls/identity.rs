@@ -6,7 +6,7 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::error::TlsError;
-use crate::spec::PemSource;
+use super::spec::PemSource;
 
 fn refused(source: &PemSource, reason: impl std::fmt::Display) -> TlsError {
     TlsError::Identity { path: source.path().to_owned(), reason: reason.to_string() }

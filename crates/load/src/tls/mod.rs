@@ -2,6 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `spec` | TLS as plain data |
 //! | `context` | parameters from a spec, shared by all connections of a worker |
 //! | `trust` | which certificates are accepted |
 //! | `identity` | the client's own certificate |
@@ -14,6 +15,7 @@ mod error;
 mod identity;
 mod raw_key;
 mod session;
+mod spec;
 mod trust;
 mod words;
 
@@ -21,4 +23,5 @@ pub use context::secure;
 pub(crate) use context::{TlsContext, context};
 pub use error::TlsError;
 pub(crate) use session::TlsSession;
+pub use spec::{ClientIdentity, KeyProof, PemSource, TlsSpec, Trust};
 pub(crate) use words::describe;

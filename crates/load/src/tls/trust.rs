@@ -13,7 +13,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 
 use super::error::TlsError;
 use super::raw_key;
-use crate::spec::{KeyProof, Trust};
+use super::spec::{KeyProof, Trust};
 
 /// Checks a server's certificate, and that the server has its key. [`KeyProof`] says how often the latter.
 #[derive(Debug)]

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::process::{TransferReport, serve};
 use super::spec::{TransferAssignment, TransferOrder};
-use crate::worker_groups::client::{ClientClock, ProcessEnd, ProcessPipes};
+use crate::clock::ClientClock;
+use crate::worker_groups::client::{ProcessEnd, ProcessPipes};
 use crate::worker_groups::processes::lines::bounded_lines;
 
 /// A process that reports no second for this long is lost. One that closes 20,000 connections is busy for a part of this.

@@ -13,12 +13,13 @@ use super::process::TransferReport;
 use super::record::{Advances, TransferSecond};
 use super::spec::{TransferAssignment, TransferOrder, TransferSpec};
 use super::worker::PROBE_SLOTS;
+use crate::clock::ClientClock;
 use crate::clock::Nanos;
+use crate::inputs::worker_share::share;
 use crate::record::Micros;
 use crate::session::engine::RunContext;
-use crate::worker_groups::client::{ClientClock, ClientError, LoadClient};
+use crate::worker_groups::client::{ClientError, LoadClient};
 use crate::worker_groups::processes::{child, connections_a_process};
-use crate::worker_share::share;
 
 /// A user who has interrupted waits no longer than this for the processes.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);

@@ -18,10 +18,10 @@ use super::slot::{Ramp, Slot, Stage};
 use super::spec::{TransferAssignment, TransferOrder, TransferSpec, most_late, pace_goes_on};
 use super::waiting::{Waiter, Waiting};
 use super::wheel::Wheel;
+use crate::clock::ClientClock;
 use crate::clock::Nanos;
 use crate::connecting::ConnectionError;
 use crate::record::{ErrorKind, Micros, micros_of, record};
-use crate::worker_groups::client::ClientClock;
 
 /// Slots, and descriptors, for clients that leave with their first byte. All of them taken means that none of these clients is answered.
 pub(super) const PROBE_SLOTS: u32 = 64;

@@ -9,21 +9,18 @@
 //! | [`parse`] | how it is written: `[load.users]`, and the keys of users in `[[load.op]]` |
 //! | [`outside`] | operations outside the mix: before it, beside it and after it |
 //! | [`outside_spec`] | the same as plain data |
-//! | [`outside_load`] | how those are carried out |
 //! | [`file`](Scenario) | a scenario in a file of its own |
-//! | [`summary`] | the walk and the pacing of a load, as measured beside the declared, and the rules that it breaks |
 //!
-//! The engine walks them in `worker/walks.rs`. What a user keeps between its operations is a matter of the protocol.
+//! The engine walks them in `worker/walks.rs`, and carries out what is outside the mix in `session/outside_load.rs`. What was measured
+//! of them is in `outcome/user_summary.rs`, and which rules they break in `outcome/validity/users.rs`. What a user keeps between its operations is a matter of the protocol.
 
 pub mod delay;
 mod file;
 pub mod outside;
-pub mod outside_load;
 pub mod outside_spec;
 pub mod parse;
 pub mod plan;
 mod ratio;
-pub mod summary;
 mod visits;
 
 pub use file::{Scenario, ScenarioFileError};

@@ -1,5 +1,5 @@
 //! What is outside the mix of users as plain data. How it is written is in [`outside`](super::outside), and how it is carried out in
-//! [`outside_load`](super::outside_load).
+//! [`outside_load`](crate::outside_load).
 
 use super::plan::UserPlan;
 use crate::drivers::ProtocolSpec;

@@ -16,9 +16,9 @@ use super::plan::{MOST_OPERATIONS, NextOperation, PassCriteria, UserPlan};
 use super::ratio::RatioRule;
 use super::visits::VisitArrivals;
 use crate::inputs::limits::MOST_CONNECTIONS;
+use crate::inputs::rate::Arrivals;
 use crate::inputs::slo::Slo;
 use crate::inputs::units::UnitError;
-use crate::spec::Arrivals;
 
 /// How far a row may be from 100 per cent: thirds are written with two decimals.
 const ROW_TOLERANCE: f64 = 0.05;

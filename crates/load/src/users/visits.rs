@@ -1,7 +1,7 @@
 //! When visits arrive, as plain data.
 
+use crate::inputs::rate::Arrivals;
 use crate::inputs::rate::RateProfile;
-use crate::spec::Arrivals;
 
 /// Visits that arrive from outside.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::ClientClock;
 use crate::clock::Nanos;
+use crate::inputs::worker_share::WorkerSet;
 use crate::record::{Errors, Interval, SingleOperation};
 use crate::spec::LoadPart;
-use crate::worker_groups::client::ClientClock;
-use crate::worker_share::WorkerSet;
 
 /// The order to begin a part of the load. All processes of a machine share the clock; for another machine, the instant is
 /// converted.

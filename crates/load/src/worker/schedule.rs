@@ -80,7 +80,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker_share::WorkerSet;
+    use crate::inputs::worker_share::WorkerSet;
 
     const SECOND: u64 = 1_000_000_000;
 

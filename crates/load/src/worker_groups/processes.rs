@@ -11,8 +11,8 @@ pub(crate) mod lines;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,37 +20,19 @@ use serde::{Deserialize, Serialize};
 
 use self::check::{MessageCheck, OrderedPart};
 use self::lines::bounded_lines;
+use crate::clock::ClientClock;
 use crate::clock::Nanos;
+use crate::inputs::worker_share::{WorkerSet, share};
 use crate::record::{CompactInterval, Errors, SingleOperation};
 use crate::spec::LoadSpec;
-use crate::transfers::{self, TransferAssignment};
 use crate::worker::{PartStart, WorkerFailure, WorkerMessage};
-use crate::worker_groups::client::{ClientClock, ProcessEnd, ProcessPipes};
-use crate::worker_groups::threads::{WorkerThreads, WorkerThreadsError};
-use crate::worker_share::{WorkerSet, share};
+use crate::worker_groups::client::{ProcessEnd, ProcessPipes};
 
 /// The verb with which this program is a load process.
 pub const VERB: &str = "__load-process";
 
 /// Descriptors that a process keeps for other things than connections.
 const RESERVED_DESCRIPTORS: u64 = 64;
-
-/// Why a load process ends with an error.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadProcessError {
-    /// Its share of the run does not arrive.
-    #[error("the load process cannot read its share of the run: {0}")]
-    Read(#[source] io::Error),
-    /// Its share of the run cannot be read.
-    #[error("showdown starts this verb itself, with a share of a run on its standard input: {0}")]
-    Assignment(#[source] serde_json::Error),
-    /// Its workers cannot be started.
-    #[error(transparent)]
-    Workers(#[from] WorkerThreadsError),
-    /// Its parent does not read its messages.
-    #[error("the load process cannot report to its parent: {0}")]
-    Write(#[source] io::Error),
-}
 
 /// How many connections one process can have open. Raises the limit of descriptors as far as allowed.
 pub fn connections_a_process() -> u64 {
@@ -86,14 +68,14 @@ pub(crate) fn distribute(connections: u32, workers: u32, room: u64, clients: u32
 
 /// The first line to a load process.
 #[derive(Serialize, Deserialize)]
-struct Assignment {
-    spec: LoadSpec,
-    workers: WorkerSet,
+pub(crate) struct Assignment {
+    pub spec: LoadSpec,
+    pub workers: WorkerSet,
 }
 
 /// A [`WorkerMessage`] as JSON.
 #[derive(Serialize, Deserialize)]
-enum ProcessMessage {
+pub(crate) enum ProcessMessage {
     Ready { worker: u32, open: u32, errors: Errors },
     Interval { worker: u32, index: i64, stats: Box<CompactInterval> },
     Singles { worker: u32, operations: Vec<SingleOperation> },
@@ -266,49 +248,10 @@ fn unread(error: &io::Error) -> WorkerFailure {
     }
 }
 
-/// The child's end: the hidden verb. Returns when the run is over or the parent is gone.
-pub fn load_process_main() -> Result<(), LoadProcessError> {
-    serve(BufReader::new(io::stdin()), io::stdout().lock())
-}
-
-/// Makes the share of a load that comes from `input`, and writes the messages of its workers to `output`.
-pub(crate) fn serve(
-    mut input: impl BufRead + Send + 'static,
-    mut output: impl Write,
-) -> Result<(), LoadProcessError> {
-    let mut line = String::new();
-    input.read_line(&mut line).map_err(LoadProcessError::Read)?;
-    let _ = connections_a_process();
-    if let Ok(assignment) = serde_json::from_str::<TransferAssignment>(&line) {
-        return transfers::serve(&assignment, input, output).map_err(LoadProcessError::Write);
-    }
-    let Assignment { spec, workers } = serde_json::from_str(&line).map_err(LoadProcessError::Assignment)?;
-    let spec = Arc::new(spec);
-    let (sender, messages) = mpsc::channel();
-    let stop = Arc::new(AtomicBool::new(false));
-    let workers = WorkerThreads::spawn(&spec, workers, &sender, &stop)?;
-    drop(sender);
-    thread::spawn(move || {
-        let mut line = String::new();
-        while input.read_line(&mut line).is_ok_and(|count| count > 0) {
-            if let Ok(order) = serde_json::from_str(&line) {
-                workers.start(&order);
-            }
-            line.clear();
-        }
-        stop.store(true, Ordering::Relaxed);
-        // Without a sender of orders the workers end.
-        drop(workers);
-    });
-    for message in messages {
-        let line = serde_json::to_string(&ProcessMessage::from(message)).expect("messages are plain data");
-        writeln!(output, "{line}").and_then(|()| output.flush()).map_err(LoadProcessError::Write)?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use proptest::prelude::*;
 
     use super::*;

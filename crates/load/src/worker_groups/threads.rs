@@ -8,12 +8,12 @@ use std::thread::{self, JoinHandle};
 use crate::driver::Driver;
 use crate::drivers::OperationError;
 use crate::drivers::protocol::{DriverUse, WorkerShare};
+use crate::inputs::worker_share::WorkerSet;
 use crate::record::Interval;
 use crate::runner::{self, RunnerSpec};
 use crate::spec::LoadSpec;
 use crate::tls::{self, TlsError};
 use crate::worker::{self, PartStart, WorkerContext, WorkerMessage};
-use crate::worker_share::WorkerSet;
 
 /// Why workers cannot be started.
 #[derive(Debug, thiserror::Error)]

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use load::engine::RunContext;
 use load::output::LoadOutput;
+use load::outside_load::{self, OutsideLoads};
 use load::spans::Spans;
 use load::summary::Summary;
-use load::users::outside_load::{self, OutsideLoads};
 
 use crate::shop::Shop;
 use crate::{SCENARIO, run, spec};

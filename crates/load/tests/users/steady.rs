@@ -78,7 +78,7 @@ fn operations_allocate_nothing_in_the_steady_state() {
     let Some(ProtocolSpec::Http(spec)) = http.spec(&scenario.mix, &access) else { panic!("a load of HTTP") };
     let scenario = spec.scenario.clone().expect("a scenario");
     let share = WorkerShare { worker: 0, workers: 1, is_one_per_connection: false, is_local: true };
-    let mut driver = HttpUserDriver::new(&spec, &scenario, share).expect("a driver");
+    let mut driver = HttpUserDriver::new(&spec.authority, folder.path(), &scenario, share).expect("a driver");
     assert!(driver.counters().len() <= 128);
     let mut out = Vec::with_capacity(64 << 10);
     let mut dialogues = Vec::new();

@@ -52,7 +52,7 @@ impl HostEntry {
     /// Checks that its servers may listen on its address: servers such as memcached have no password, so only a network
     /// that is not public may reach them.
     pub fn check_private(&self) -> Result<(), PlannedHostError> {
-        if load::inputs::target::is_private(self.address) {
+        if load::drivers::target::is_private(self.address) {
             return Ok(());
         }
         let why = format!(

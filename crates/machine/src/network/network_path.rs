@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use load::client::ClientClock;
+use load::clock::ClientClock;
 use load::clock::Nanos;
 
 use crate::errors::machine::MachineError;

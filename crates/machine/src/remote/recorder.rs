@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use host::telemetry::{Recording, TelemetrySample};
-use load::client::ClientClock;
+use load::clock::ClientClock;
 use load::clock::Nanos;
 
 use super::agent_client::{AgentClient, LONGEST_ANSWER};

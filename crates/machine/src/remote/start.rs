@@ -120,7 +120,7 @@ fn of_this_side(error: impl Into<InstanceError>) -> LocalError {
 mod tests {
     use std::net::SocketAddr;
 
-    use load::spec::Trust;
+    use load::tls::Trust;
     use workload::Catalogue;
 
     use super::*;

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::error::BuiltinRunnerError;
+
 /// Why the block runner cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
@@ -82,4 +84,10 @@ pub enum BlockError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+impl From<BlockError> for BuiltinRunnerError {
+    fn from(error: BlockError) -> Self {
+        Self::Target(Box::new(error))
+    }
 }

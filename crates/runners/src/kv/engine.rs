@@ -1,10 +1,11 @@
-//! The options of all stores, and the interface that a store implements.
+//! The options of all stores, the interface that a store implements, and its errors.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::error::StoreError;
+use super::rocksdb_library::RocksDbError;
+use crate::error::OperationFailure;
 
 /// Bytes of a key. Every value begins with its key.
 pub const KEY_BYTES: usize = 8;
@@ -63,4 +64,30 @@ pub trait StoreEngine: Sync {
     /// Changes the value of a record.
     fn update(&self, handle: &mut Self::Handle, key: [u8; KEY_BYTES], value: &[u8])
     -> Result<(), StoreError>;
+}
+
+/// An error of a store, or a wrong record from it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// `SQLite` failed.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// LMDB failed.
+    #[error(transparent)]
+    Lmdb(#[from] heed::Error),
+    /// `RocksDB` failed.
+    #[error(transparent)]
+    RocksDb(#[from] RocksDbError),
+    /// A record that was stored is not there.
+    #[error("a record is missing")]
+    RecordMissing,
+    /// A record has another value than the stored one.
+    #[error("a record has a wrong value")]
+    WrongValue,
+}
+
+impl From<StoreError> for OperationFailure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(Box::new(error))
+    }
 }

@@ -1,10 +1,12 @@
-//! Errors of the key-value runners.
+//! Why a key-value runner cannot start. What a store says later is left to [`StoreError`].
 
 use std::io;
 use std::path::PathBuf;
 
+use super::engine::StoreError;
 use super::je::error::JeError;
-use super::rocksdb::library::RocksDbError;
+use super::rocksdb_library::RocksDbError;
+use crate::error::BuiltinRunnerError;
 
 /// Why a key-value runner cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -44,22 +46,8 @@ pub enum KvError {
     Je(#[from] JeError),
 }
 
-/// An error of a store, or a wrong record from it.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// `SQLite` failed.
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
-    /// LMDB failed.
-    #[error(transparent)]
-    Lmdb(#[from] heed::Error),
-    /// `RocksDB` failed.
-    #[error(transparent)]
-    RocksDb(#[from] RocksDbError),
-    /// A record that was stored is not there.
-    #[error("a record is missing")]
-    RecordMissing,
-    /// A record has another value than the stored one.
-    #[error("a record has a wrong value")]
-    WrongValue,
+impl From<KvError> for BuiltinRunnerError {
+    fn from(error: KvError) -> Self {
+        Self::Target(Box::new(error))
+    }
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions};
 
-use super::engine::{Durability, KEY_BYTES, StoreEngine, StoreOptions};
-use super::error::StoreError;
+use super::engine::{Durability, KEY_BYTES, StoreEngine, StoreError, StoreOptions};
 
 /// The size of the map, relative to the data. It takes address space and no memory. Split pages are not full, and
 /// copies of pages stay until no reader needs them.

@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub mod je;
 mod lmdb;
 pub mod rocksdb;
+mod rocksdb_library;
 pub mod sqlite;
 
 use std::path::{Path, PathBuf};
@@ -16,9 +17,9 @@ use std::{fs, io};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-pub use self::engine::{Durability, StoreOptions};
+pub use self::engine::{Durability, StoreError, StoreOptions};
 use self::engine::{KEY_BYTES, StoreEngine};
-pub use self::error::{KvError, StoreError};
+pub use self::error::KvError;
 use crate::closed_loop::serve;
 use crate::error::{BuiltinRunnerError, OperationFailure};
 use crate::operations::SyncOperations;

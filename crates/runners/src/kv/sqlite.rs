@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::engine::{Durability, KEY_BYTES, StoreEngine, StoreOptions};
-use super::error::StoreError;
+use super::engine::{Durability, KEY_BYTES, StoreEngine, StoreError, StoreOptions};
 
 /// How long a writer waits for the lock of another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -10,8 +10,8 @@ use load::drivers::http::status_of;
 use load::engine::LoadOutcome;
 use load::record::Micros;
 use load::spans::Spans;
-use load::spec::Trust;
 use load::summary::Summary;
+use load::tls::Trust;
 use stats::times::Times;
 
 use super::layout::table::table;

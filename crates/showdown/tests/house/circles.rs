@@ -1,4 +1,4 @@
-//! No files of a crate import each other in a circle.
+//! No files of a crate import each other in a circle, and no folders.
 //!
 //! A simple reader of `use` declarations and of paths that begin with `crate`, `super`, `self` or a child module. A
 //! re-export (`pub use`) is followed to the file that defines the item, and is no import by itself. Unit tests are left
@@ -16,9 +16,6 @@ type ModulePath = Vec<String>;
 /// Modules with those that they use.
 type ModuleGraph = BTreeMap<ModulePath, BTreeSet<ModulePath>>;
 
-/// Crates whose folders import each other in a circle. This list only gets shorter.
-const CIRCLES_OF_FOLDERS: &[&str] = &["archive", "bakeoff", "host", "load", "runners"];
-
 /// What a file imports.
 #[derive(Debug, Default)]
 struct Imports {
@@ -26,6 +23,8 @@ struct Imports {
     used: Vec<Vec<String>>,
     /// Names that the file has from elsewhere, which its children see, too: the name and the path behind it; `*` is a glob.
     names: Vec<(String, Vec<String>)>,
+    /// Its children that are compiled for tests alone.
+    tests: Vec<String>,
     /// The text without comments and unit tests.
     code: String,
 }
@@ -39,8 +38,11 @@ fn module_of(file: &Path, sources: &Path) -> ModulePath {
     path
 }
 
+/// Where the unit tests at the end of a file begin.
+const UNIT_TESTS: [&str; 2] = ["#[cfg(test)]\nmod tests {", "#[cfg(test)]\npub mod tests {"];
+
 fn code_of(text: &str) -> String {
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
+    let code = UNIT_TESTS.iter().fold(text, |code, tests| code.split(tests).next().unwrap_or(code));
     let lines = code.lines().map(|line| line.split("//").next().unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -127,8 +129,26 @@ fn read(code: String, children: &[String]) -> Imports {
     let is_own =
         |name: &str| ["crate", "super", "self"].contains(&name) || children.iter().any(|c| c == name);
     imports.used.extend(paths_in(&rest, is_own));
+    imports.tests = test_modules(&code);
     imports.code = code;
     imports
+}
+
+/// The modules of a file that are compiled for tests alone: `#[cfg(test)] mod simulation;`.
+fn test_modules(code: &str) -> Vec<String> {
+    let mut modules = Vec::new();
+    let mut is_for_tests = false;
+    for line in code.lines() {
+        let line = line.trim();
+        if is_for_tests
+            && let Some((_, name)) = line.split_once("mod ")
+            && let Some(name) = name.strip_suffix(';')
+        {
+            modules.push(name.to_owned());
+        }
+        is_for_tests = line == "#[cfg(test)]";
+    }
+    modules
 }
 
 /// The files of a crate, by their modules.
@@ -208,23 +228,36 @@ impl Crate {
             .collect()
     }
 
-    /// Each folder of the crate, or file beside them, with those whose items it uses. The root only names them, and tests are left
-    /// out.
-    fn graph_of_folders(&self) -> ModuleGraph {
+    /// Whether a module is compiled for tests alone: it or a module above it is declared so.
+    fn is_test(&self, module: &ModulePath) -> bool {
+        (0..module.len()).any(|above| {
+            let parent = self.0.get(&module[..above]);
+            parent.is_some_and(|parent| parent.tests.contains(&module[above]))
+        })
+    }
+
+    /// The folders of the crate: the root, and each module that has others below it.
+    fn folders(&self) -> BTreeSet<ModulePath> {
+        self.0.keys().flat_map(|module| (0..module.len()).map(|length| module[..length].to_vec())).collect()
+    }
+
+    /// Each folder in this folder, or file beside them, with those whose items it uses. The folder's own file only names them, and
+    /// tests are left out.
+    fn graph_of_folders(&self, folder: &ModulePath) -> ModuleGraph {
         let mut folders = ModuleGraph::new();
-        let is_test = |module: &ModulePath| module.last().is_some_and(|last| last.starts_with("test"));
-        for (module, used) in self.graph().into_iter().filter(|(module, _)| !is_test(module)) {
-            let Some(folder) = folder_of(&module) else { continue };
-            let used = used.iter().filter_map(folder_of).filter(|other| *other != folder);
-            folders.entry(folder.clone()).or_default().extend(used);
+        for (module, used) in self.graph().into_iter().filter(|(module, _)| !self.is_test(module)) {
+            let Some(from) = entry_of(&module, folder) else { continue };
+            let used = used.iter().filter_map(|other| entry_of(other, folder)).filter(|other| *other != from);
+            folders.entry(from.clone()).or_default().extend(used);
         }
         folders
     }
 }
 
-/// The first folder on the way to a module, or its file; none for the root.
-fn folder_of(module: &ModulePath) -> Option<ModulePath> {
-    module.first().map(|first| vec![first.clone()])
+/// The entry of a folder that a module is, or is below; none for the folder itself and for what is elsewhere.
+fn entry_of(module: &ModulePath, folder: &ModulePath) -> Option<ModulePath> {
+    let is_below = module.len() > folder.len() && module.starts_with(folder);
+    is_below.then(|| module[..=folder.len()].to_vec())
 }
 
 /// Groups of modules that import each other, directly or by way of others.
@@ -318,7 +351,24 @@ fn a_circle_of_folders_has_no_circle_of_files() {
         ("d", "use crate::a::b::B;\npub struct D;"),
     ]);
     assert!(circles(&made.graph()).is_empty());
-    assert_eq!(circles(&made.graph_of_folders()), [[&["a".to_owned()], &["d".to_owned()]]]);
+    assert_eq!(circles(&made.graph_of_folders(&Vec::new())), [[&["a".to_owned()], &["d".to_owned()]]]);
+}
+
+#[test]
+fn a_circle_deeper_down_is_found_and_tests_have_none() {
+    let made = made_up(&[
+        ("", ""),
+        ("a", "#[cfg(test)]\nmod simulation;"),
+        ("a::b", ""),
+        ("a::b::c", "use crate::a::d::D;"),
+        ("a::b::e", "pub struct E;"),
+        ("a::d", "use super::b::e::E;\npub struct D;"),
+        ("a::simulation", "use crate::f::F;"),
+        ("f", "use crate::a::d::D;\npub struct F;"),
+    ]);
+    assert!(circles(&made.graph_of_folders(&Vec::new())).is_empty());
+    let in_a = made.graph_of_folders(&vec!["a".to_owned()]);
+    assert_eq!(circles(&in_a).len(), 1, "{in_a:?}");
 }
 
 /// The crates with their names.
@@ -333,16 +383,12 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn no_folders_import_each_other_in_a_circle_but_in_few_crates() {
-    let (mut found, mut without) = (Vec::new(), Vec::new());
+fn no_folders_import_each_other_in_a_circle() {
+    let mut found = Vec::new();
     for (name, read) in crates() {
-        let circles = described(name, &read.graph_of_folders());
-        match (CIRCLES_OF_FOLDERS.contains(&name), circles.is_empty()) {
-            (true, true) => without.push(name),
-            (true, false) => {}
-            (false, _) => found.extend(circles),
+        for folder in read.folders() {
+            found.extend(described(name, &read.graph_of_folders(&folder)));
         }
     }
     assert!(found.is_empty(), "move what they share into a file beside them:\n{}", found.join("\n"));
-    assert!(without.is_empty(), "these have no circle any more, take them off the list: {without:?}");
 }

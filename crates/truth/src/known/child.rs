@@ -6,8 +6,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::process::{ServerCommand, ServerProcess, tcp_probe};
-use host::{CpuSet, Host};
+use host::process::tcp_probe;
+use host::{CpuSet, Host, ServerCommand, ServerProcess};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::account::{Account, ServedRequest};

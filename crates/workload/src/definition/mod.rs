@@ -7,6 +7,7 @@
 
 mod account;
 mod external;
+mod external_check;
 mod knobs;
 mod load;
 mod metrics;

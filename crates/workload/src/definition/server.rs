@@ -11,7 +11,8 @@ use load::inputs::units::parse_duration;
 use toml::Spanned;
 
 use super::account::DatabaseAccount;
-use super::external::{PidSource, StopMethod, check};
+use super::external::{PidSource, StopMethod};
+use super::external_check;
 use super::knobs::allocator;
 use super::knobs::binary;
 use super::knobs::concurrency::ConcurrencyKnobs;
@@ -165,7 +166,7 @@ impl ServerDefinition {
         templates.argv(&raw.start)?;
         raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
         templates.environment(&raw.environment)?;
-        let (stop, pid) = check::check(raw.stop, raw.pid, source, &mut templates)?;
+        let (stop, pid) = external_check::check(raw.stop, raw.pid, source, &mut templates)?;
         let socket = raw.socket.as_ref().map(|socket| templates.socket(socket, protocol)).transpose()?;
         let config: Result<Vec<ConfigTemplate>, DefinitionError> =
             raw.config.iter().map(|file| templates.config_file(file, folder)).collect();

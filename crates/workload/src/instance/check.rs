@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use load::drivers::{POPULATE_TIMEOUT, ProtocolSpec};
 use load::engine::{self, LoadOutcome, RunContext, RunError};
+use load::outside_load::{self, OutsideError};
 use load::spec::{LoadSpec, Shape};
 use load::users::UserPlan;
-use load::users::outside_load::{self, OutsideError};
 
 use super::error::InstanceError;
 use super::running::Instance;

@@ -6,11 +6,12 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use host::process::{LogTail, LogText, PipeEnds, Pipes, ProcessTree, Stopped};
-use host::{Readiness, ServerProcess};
+use host::process::{LogTail, LogText, PipeEnds, Pipes, ProcessTree};
+use host::{Readiness, ServerProcess, Stopped};
 use load::connecting::{Endpoint, UnixSocket};
 use load::drivers::ProtocolSpec;
-use load::spec::{LoadSpec, TlsSpec};
+use load::spec::LoadSpec;
+use load::tls::TlsSpec;
 
 use super::error::InstanceError;
 use super::options::StartOptions;

@@ -7,8 +7,8 @@ use archive::model::{
 };
 
 use super::{resume_blocks, run_blocks};
+use crate::event::Event;
 use crate::run::error::RunPlanError;
-use crate::run::event::Event;
 use crate::run::interrupted::{InterruptedRun, ResumeError};
 use crate::run::lab::FinishedRun;
 use crate::testing::plan::{PLAN, planned_host};

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::{resume_blocks, run_blocks};
-use crate::run::event::Event;
+use crate::event::Event;
 use crate::run::interrupted::InterruptedRun;
 use crate::testing::plan::PLAN;
 use crate::testing::scripted_lab::ScriptedLab;

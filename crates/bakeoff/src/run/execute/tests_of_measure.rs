@@ -6,7 +6,7 @@ use archive::model::{FallbackMeasure, Measure, Plan, TrialStatus};
 use archive::{Run, RunWriter};
 
 use super::{FinishedRun, resume_blocks, run_blocks};
-use crate::run::event::Event;
+use crate::event::Event;
 use crate::run::interrupted::{InterruptedRun, ResumeError};
 use crate::testing::plan::PLAN;
 use crate::testing::scripted_lab::ScriptedLab;

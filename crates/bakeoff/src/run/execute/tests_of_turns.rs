@@ -6,9 +6,9 @@ use archive::Run;
 use archive::model::{Plan, RunKind, TrialTurns};
 
 use super::{FinishedRun, resume_blocks, run_blocks};
+use crate::event::Event;
 use crate::plan::trial_order::{TrialOrder, up_together};
 use crate::plan::variant_point::variant_points;
-use crate::run::event::Event;
 use crate::run::interrupted::InterruptedRun;
 use crate::run::lab::Lab;
 use crate::testing::plan::PLAN;

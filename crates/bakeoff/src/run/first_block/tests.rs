@@ -142,7 +142,7 @@ fn a_trial_that_something_else_refused_does_not_replace_the_measure() {
 }
 
 #[test]
-fn other_programs_replace_a_capacity_at_once_and_a_closed_loop_where_they_use_a_tenth_of_the_cpus() {
+fn other_programs_replace_a_capacity_at_once_and_a_closed_loop_where_they_use_a_twentieth_of_the_cpus() {
     let beside = |share| {
         let gates = vec![gate_of_share(OTHERS, GateOutcome::Noted, share)];
         Trial { gates, ..valid(refused(0, 30_000.0, 0.4)) }
@@ -151,8 +151,8 @@ fn other_programs_replace_a_capacity_at_once_and_a_closed_loop_where_they_use_a_
         let plan = Plan { measure, ..plan() };
         replacement(&plan, &Facts::default(), &[&beside(share)]).map(|(_, replaced)| replaced.why)
     };
-    assert_eq!(replaced(plan().measure, 0.05).as_deref(), Some("other programs used 5 % of the CPUs"));
-    assert_eq!(replaced(Measure::MaxThroughput, 0.05), None);
+    assert_eq!(replaced(plan().measure, 0.04).as_deref(), Some("other programs used 4 % of the CPUs"));
+    assert_eq!(replaced(Measure::MaxThroughput, 0.04), None);
     assert_eq!(
         replaced(Measure::MaxThroughput, 0.45).as_deref(),
         Some("other programs used 45 % of the CPUs")
@@ -234,4 +234,18 @@ fn a_first_block_with_servers_in_turns_and_one_at_a_time_is_mixed_until_later_bl
     assert!(!mixes_turns(&[]) && !mixes_turns(&[&refused(0, 1e5, 0.3)]), "a plan without turns");
     assert_eq!(one_at_a_time([&in_turns(1), &alone(1), &alone(2)]), Some("it works"));
     assert_eq!(one_at_a_time([&in_turns(1)]), None);
+}
+
+#[test]
+fn other_programs_that_keep_the_client_from_its_cpus_replace_a_closed_loop() {
+    let closed_loops = Plan { measure: Measure::MaxThroughput, ..plan() };
+    let others = || gate_of_share(OTHERS, GateOutcome::Noted, 0.04);
+    let starved = Trial { gates: vec![client_gate(), others()], ..refused(0, 30_000.0, 0.4) };
+    let (_, replaced) = replacement(&closed_loops, &Facts::default(), &[&starved]).expect("another measure");
+    assert_eq!(replaced.why, "other programs used 4 % of the CPUs");
+    let of_others = Trial { gates: vec![others()], ..refused(0, 30_000.0, 0.4) };
+    assert!(
+        replacement(&closed_loops, &Facts::default(), &[&of_others]).is_none(),
+        "something else refused the trial"
+    );
 }

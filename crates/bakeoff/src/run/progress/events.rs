@@ -4,9 +4,9 @@
 use archive::model::{LookSpending, RunKind};
 
 use super::RunProgress;
-use crate::run::event::{Event, Observer};
-use crate::run::stopping::complete_blocks;
+use crate::event::{Event, Observer};
 use crate::verdict::compute::comparisons_so_far;
+use crate::verdict::input::complete_blocks;
 use crate::verdict::interim_looks;
 use crate::verdict::precision_forecast::PrecisionForecast;
 

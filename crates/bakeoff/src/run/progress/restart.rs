@@ -7,11 +7,11 @@ use archive::ArchiveError;
 use archive::model::{Measure, Plan, ReplacedMeasure, Trial, TrialStatus};
 
 use super::RunProgress;
+use crate::event::{Event, Observer};
+use crate::plan::measure_names;
 use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
 use crate::run::first_block;
 use crate::run::so_far::RunSoFar;
-use crate::verdict::measure_names;
 
 impl RunProgress<'_> {
     /// Between two blocks: whether the first one has decided that the run begins again with it.

@@ -14,7 +14,7 @@ use load::inputs::slo::Slo;
 use load::record::{CompactInterval, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
-use load::users::summary::UserSummary;
+use load::user_summary::UserSummary;
 
 /// Points of a percentile line for each halving of the distance to 100 %.
 const CURVE_STEPS: u32 = 5;
@@ -50,7 +50,7 @@ pub fn user_walk(users: &UserSummary) -> UserWalk {
 }
 
 /// The record of what users did outside their mix.
-pub fn outside_operation(operation: &load::users::outside_load::OutsideOperation) -> OutsideOperation {
+pub fn outside_operation(operation: &load::user_summary::OutsideOperation) -> OutsideOperation {
     OutsideOperation {
         name: operation.name.clone(),
         due: operation.due.clone(),

@@ -8,7 +8,7 @@ use load::inputs::slo::Slo;
 use load::spec::{Arrivals, Shape};
 
 use super::{Rounds, in_words};
-use crate::run::event::{Event, Observer};
+use crate::event::{Event, Observer};
 use crate::trial::interleaved_trial::InterleavedTrial;
 
 impl Rounds<'_> {

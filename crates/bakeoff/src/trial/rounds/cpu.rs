@@ -6,7 +6,7 @@ use load::spec::{Arrivals, Shape};
 
 use super::{Rounds, in_words};
 use crate::cpu_rate;
-use crate::run::event::Observer;
+use crate::event::Observer;
 use crate::trial::interleaved_trial::InterleavedTrial;
 use crate::trial::load_phases::MeasuredRun;
 use crate::trial::measurement::TrialMeasurement;

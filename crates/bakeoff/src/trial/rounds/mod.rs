@@ -17,7 +17,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
-use crate::run::event::{Event, Observer};
+use crate::event::{Event, Observer};
 use crate::trial::interleaved_trial::InterleavedTrial;
 use crate::trial::measurement::amount_of;
 use crate::trial::warm_up::WarmedUp;

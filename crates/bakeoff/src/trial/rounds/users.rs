@@ -4,7 +4,7 @@
 use archive::model::{Measure, PhaseKind};
 
 use super::Rounds;
-use crate::run::event::Observer;
+use crate::event::Observer;
 use crate::trial::interleaved_trial::InterleavedTrial;
 
 impl Rounds<'_> {

@@ -14,10 +14,8 @@ use workload::OperationCount;
 
 use super::{LoadEnd, ServerTrial};
 use crate::bottleneck::{self, ResourceReadings};
-
-use crate::gates::{self, GateInput};
-use crate::machines::shared_kernel::have_one_host;
-use crate::run::first_block::has_alternative;
+use crate::gates::{self, Exposure, GateInput};
+use crate::plan::fallback::has_alternative;
 use crate::trial::gate_inputs::{network_use, watched};
 use crate::trial::measurement::TrialMeasurement;
 use crate::trial::record::load_windows::LoadWindows;
@@ -68,8 +66,7 @@ impl ServerTrial<'_> {
             counts: &self.trial.counts,
             network: &network_use(setup.machines, self.machine, &result, &server),
             machines: &[&server].into_iter().chain(&clients).collect::<Vec<_>>(),
-            // On machines of their own, each server meets what disturbs its machine.
-            is_in_turns: is_in_turns && have_one_host(setup.plan),
+            exposure: Exposure::of(setup.plan, self.trial.turns.as_ref()),
             died: end.alive.err().map(|error| error.to_string()),
         });
         self.trial.saturated = Some(bottleneck::find(&ResourceReadings {

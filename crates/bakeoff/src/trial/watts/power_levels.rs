@@ -13,7 +13,7 @@ use load::record::Interval;
 use load::spec::{Arrivals, Shape};
 use stats::times::Times;
 
-use crate::run::event::{Event, Observer};
+use crate::event::{Event, Observer};
 use crate::trial::load_phases::LoadPhases;
 use crate::trial::measurement::{TrialMeasurement, amount_of};
 use crate::trial::setup::TrialError;

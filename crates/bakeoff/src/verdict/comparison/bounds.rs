@@ -15,9 +15,9 @@ use archive::model::{Gate, GateOutcome, Trial, TrialStatus};
 use stats::bounded::BlockBounds;
 
 use crate::gates;
-use crate::machines;
+use crate::plan::kind_assignment;
+use crate::plan::measure_names::wording;
 use crate::verdict::input::VerdictInput;
-use crate::verdict::measure_names::wording;
 
 /// What is known of the ratio of a pair.
 pub struct PairBounds {
@@ -124,7 +124,7 @@ impl PairBounds {
         }
         let ratios: Vec<Option<BlockBounds>> =
             blocks.into_iter().map(|block| block.and_then(|(a, b)| ratio(a, b, higher_is_better))).collect();
-        let blocks = match machines::kind_assignment::sets_of_kinds(input.plan) {
+        let blocks = match kind_assignment::sets_of_kinds(input.plan) {
             Some(sets) => (0..sets).filter_map(|set| of_set(&ratios, set, sets)).collect(),
             None => ratios.into_iter().flatten().collect(),
         };
@@ -135,7 +135,7 @@ impl PairBounds {
 /// The ratio of a set of machines: the geometric mean of its blocks. A failure takes all of the set only where each of its blocks
 /// is one.
 fn of_set(ratios: &[Option<BlockBounds>], set: u32, sets: u32) -> Option<BlockBounds> {
-    let own = (1..).zip(ratios).filter(|(block, _)| machines::kind_assignment::set_of(*block, sets) == set);
+    let own = (1..).zip(ratios).filter(|(block, _)| kind_assignment::set_of(*block, sets) == set);
     let own: Vec<BlockBounds> = own.filter_map(|(_, ratio)| *ratio).collect();
     let has_failure = |ratio: &&BlockBounds| ratio.high == 0.0 || ratio.low.is_infinite();
     let measured: Vec<&BlockBounds> = own.iter().filter(|ratio| !has_failure(ratio)).collect();

@@ -5,8 +5,8 @@ use archive::model::{Trial, TrialStatus, plural};
 use stats::describe::Sample;
 
 use crate::gates;
+use crate::plan::measure_names::{quantity, wording};
 use crate::verdict::input::VerdictInput;
-use crate::verdict::measure_names::{quantity, wording};
 
 /// A valid start whose value is this many times the median of its variant, or a fraction of it as small, is named.
 const EXTRAORDINARY: f64 = 10.0;

@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
+use crate::plan::measure_names::wording;
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::{VariantPoint, variant_points};
 use crate::run::first_block::tests::client_gate;
@@ -16,7 +17,6 @@ use crate::trial::blank;
 use crate::verdict::compute::comparisons_so_far;
 use crate::verdict::input::{FinishedTrials, VerdictInput};
 use crate::verdict::interim_looks;
-use crate::verdict::measure_names::wording;
 
 /// How a simulated trial ends.
 #[derive(Clone, Copy)]
@@ -135,7 +135,8 @@ fn all_looks_and_the_end_together_keep_the_error_rate() {
     let late = default_plan();
     let early =
         Plan { blocks: 14, spare_blocks: 7, looks: vec![7], spending: LookSpending::Early, ..late.clone() };
-    for (plan, runs) in [(late, 150), (early, 150)] {
+    let prolonged = interim_looks::prolonged(&early).expect("a longer plan");
+    for (plan, runs) in [(late, 150), (early, 150), (prolonged, 150)] {
         let share = false_verdicts(&plan, runs, |_, rng| Ended::Valid(value(0.05, rng)));
         let (blocks, error) = (plan.blocks, (0.05 * 0.95 / f64::from(runs)).sqrt());
         assert!(share <= 0.05 + 2.0 * error, "{blocks} blocks: {share}");

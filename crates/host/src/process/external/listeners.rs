@@ -26,7 +26,7 @@ pub(super) fn holds_one_of(pid: i32, sockets: &HashSet<u64>) -> Option<bool> {
 }
 
 /// The addresses at which these processes listen, sorted.
-pub(in super::super) fn addresses_of(pids: impl Iterator<Item = u32>) -> Vec<SocketAddr> {
+pub(crate) fn addresses_of(pids: impl Iterator<Item = u32>) -> Vec<SocketAddr> {
     let sockets: HashSet<u64> = pids.filter_map(|pid| sockets_of(pid.cast_signed())).flatten().collect();
     let entries = [tcp(), tcp6()].into_iter().flatten().flatten();
     let listening = entries.filter(|entry| entry.state == TcpState::Listen && sockets.contains(&entry.inode));

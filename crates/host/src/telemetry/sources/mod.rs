@@ -20,6 +20,7 @@ use crate::process::Processes;
 use crate::root::Root;
 use crate::scheduling::periodic_yield::PeriodicYield;
 
+pub use processes::SampledServer;
 pub(super) use processes::read as read_processes;
 
 /// Reads all sources except the servers' processes. `servers` are those of them that are no descendants of this process.

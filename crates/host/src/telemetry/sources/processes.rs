@@ -5,10 +5,18 @@ use std::fs;
 use procfs::process::Stat;
 
 use super::Readings;
-use crate::process::{CpuUsed, Processes};
+use crate::process::{CpuUsed, ProcessTree, Processes};
 use crate::root::Root;
 use crate::scheduling::periodic_yield::PeriodicYield;
-use crate::telemetry::SampledServer;
+
+/// A server whose processes are sampled.
+#[derive(Debug, Clone)]
+pub struct SampledServer {
+    /// The prefix of its columns, such as `server`.
+    pub name: String,
+    /// Its process trees: one, or several if it has several instances. Their processes are listed at each tick.
+    pub trees: Vec<ProcessTree>,
+}
 
 /// With more threads than this, context switches are not sampled. Each thread has a file that takes the kernel
 /// 20 µs, and the sampler must stay below 1 % of a core.

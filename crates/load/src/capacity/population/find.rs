@@ -9,12 +9,12 @@ use crate::capacity::evaluate::evaluate;
 use crate::engine;
 use crate::inputs::limits::MOST_CONNECTIONS;
 use crate::inputs::slo::Slo;
+use crate::outcome::validity::BrokenRule;
 use crate::outcome::{RunContext, RunError};
 use crate::record::ErrorKind;
 use crate::spans::Spans;
 use crate::spec::{LoadSpec, Shape};
 use crate::summary::Summary;
-use crate::validity::BrokenRule;
 
 /// Most visits a second.
 const MOST_VISITS_PER_S: f64 = 1e6;

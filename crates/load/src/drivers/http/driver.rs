@@ -7,7 +7,7 @@ use wire::http1::{Event, ResponseDecoder};
 
 use super::coding::ContentCoding;
 use super::operation::{HttpRequest, Scratch};
-use super::reply::HttpReply;
+use super::reply::{HttpReply, demand_of, longer_than_announced};
 use super::spec::HttpSpec;
 use super::statuses;
 use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
@@ -15,9 +15,6 @@ use crate::drivers::choice::WeightedChoice;
 use crate::drivers::error::OperationError;
 use crate::drivers::protocol::{ALONE, DriverNames, WorkerShare};
 use crate::inputs::values::{DeclaredValues, ValueRows};
-
-/// Below this size, copying a body is cheaper than a further system call.
-const WORTH_SKIPPING: u64 = 16 * 1024;
 
 /// Drives HTTP/1.1 for one worker.
 #[derive(Debug)]
@@ -144,29 +141,6 @@ impl Driver for HttpDriver {
             Ok(_) => self.operations[dialogue.operation as usize].check(&dialogue.reply, false),
             Err(error) => Step::Failed(Fault::closed(error.to_string())),
         }
-    }
-}
-
-/// The fault of a reply that these bytes follow.
-#[cold]
-pub(super) fn longer_than_announced(rest: &[u8]) -> Fault {
-    let extra = rest.len();
-    Fault::protocol(format!("{extra} bytes after the end of the reply: the body is longer than announced"))
-}
-
-/// Which of the next bytes of a reply are needed, whose body is searched or not, and usually has this length.
-#[inline]
-pub(super) fn demand_of(decoder: &ResponseDecoder, is_searched: bool, usual_body: u64) -> Demand {
-    let left = decoder.body_left();
-    if is_searched {
-        Demand::All
-    } else if left >= WORTH_SKIPPING {
-        // All but the last byte, so that bytes after the body are noticed.
-        Demand::Skip(left - 1)
-    } else if decoder.is_in_head() && usual_body >= WORTH_SKIPPING {
-        Demand::Front
-    } else {
-        Demand::All
     }
 }
 

@@ -8,8 +8,8 @@ use socket2::Socket;
 use wire::http1::{DecodeError, Event, HeadCache, Request, RequestError, ResponseDecoder};
 
 use crate::connecting::Endpoint;
-use crate::spec::TlsSpec;
 use crate::tls;
+use crate::tls::TlsSpec;
 
 /// The longest body that is read.
 const MOST_BYTES: usize = 16 << 20;

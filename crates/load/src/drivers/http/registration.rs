@@ -1,6 +1,6 @@
 //! The registration of HTTP/1.1, and the mix of its requests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -144,7 +144,7 @@ impl Protocol for Http {
 
     fn names(spec: &HttpSpec) -> Result<DriverNames, OperationError> {
         match &spec.scenario {
-            Some(scenario) => HttpUserDriver::names(spec, scenario),
+            Some(scenario) => HttpUserDriver::names(&spec.authority, scenario),
             None => HttpDriver::names(spec),
         }
     }
@@ -170,7 +170,10 @@ impl Protocol for Http {
         user: U,
     ) -> Result<U::Output, OperationError> {
         match &spec.scenario {
-            Some(scenario) => Ok(user.driver(HttpUserDriver::new(spec, scenario, share)?)),
+            Some(scenario) => {
+                let folder = spec.folder.as_deref().unwrap_or(Path::new("."));
+                Ok(user.driver(HttpUserDriver::new(&spec.authority, folder, scenario, share)?))
+            }
             None => Ok(user.driver(HttpDriver::new(spec, share)?)),
         }
     }

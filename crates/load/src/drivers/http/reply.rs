@@ -1,8 +1,13 @@
-//! What one connection has received of a reply.
+//! What one connection has received of a reply, and which of its next bytes are needed.
 
 use memchr::memmem::Finder;
+use wire::http1::ResponseDecoder;
 
 use super::coding::ContentCoding;
+use crate::driver::{Demand, Fault};
+
+/// Below this size, copying a body is cheaper than a further system call.
+const WORTH_SKIPPING: u64 = 16 * 1024;
 
 /// A reply in progress. Keep it small: each connection has one.
 #[derive(Debug, Default)]
@@ -52,6 +57,29 @@ impl HttpReply {
         self.carry.extend_from_slice(&data[head.len()..][data[head.len()..].len().saturating_sub(overlap)..]);
         let excess = self.carry.len().saturating_sub(overlap);
         self.carry.drain(..excess);
+    }
+}
+
+/// The fault of a reply that these bytes follow.
+#[cold]
+pub(super) fn longer_than_announced(rest: &[u8]) -> Fault {
+    let extra = rest.len();
+    Fault::protocol(format!("{extra} bytes after the end of the reply: the body is longer than announced"))
+}
+
+/// Which of the next bytes of a reply are needed, whose body is searched or not, and usually has this length.
+#[inline]
+pub(super) fn demand_of(decoder: &ResponseDecoder, is_searched: bool, usual_body: u64) -> Demand {
+    let left = decoder.body_left();
+    if is_searched {
+        Demand::All
+    } else if left >= WORTH_SKIPPING {
+        // All but the last byte, so that bytes after the body are noticed.
+        Demand::Skip(left - 1)
+    } else if decoder.is_in_head() && usual_body >= WORTH_SKIPPING {
+        Demand::Front
+    } else {
+        Demand::All
     }
 }
 

@@ -8,7 +8,7 @@ use crate::driver::{Fault, OperationId, Step};
 use crate::drivers::choice::WeightedChoice;
 use crate::drivers::error::OperationError;
 use crate::inputs::keys::KeySampler;
-use crate::worker_share::{mix_seed, share};
+use crate::inputs::worker_share::{mix_seed, share};
 
 /// Values of different keys begin at this many different places of one random text.
 const VALUE_OFFSETS: u64 = 1021;

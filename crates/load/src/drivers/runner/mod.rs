@@ -2,6 +2,5 @@
 //! the program and the engine.
 
 mod registration;
-pub(crate) mod spec;
 
 pub use registration::{Runner, RunnerMix};

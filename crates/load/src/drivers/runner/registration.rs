@@ -2,11 +2,12 @@
 
 use serde::Deserialize;
 
-use super::spec::RunnerSpec;
 use crate::drivers::error::OperationError;
 use crate::drivers::mix::{Mix, MixSection};
 use crate::drivers::options::{DriverOption, GivenOptions, OptionError};
-use crate::drivers::protocol::{DriverUse, Protocol, ServerAccess, UrlPath, UrlScheme, WorkerShare};
+use crate::drivers::protocol::{
+    DriverUse, Protocol, RunnerSpec, ServerAccess, UrlPath, UrlScheme, WorkerShare,
+};
 
 /// A program that makes its load itself: see `docs/BYOD.md`.
 #[derive(Debug)]

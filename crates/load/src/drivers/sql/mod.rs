@@ -7,7 +7,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`spec`](SqlSpec), `login` | tables, transactions and login as plain data |
+//! | [`spec`](SqlSpec) | tables and transactions as plain data |
 //! | `transaction`, `statement`, `row` | which statements make a transaction, and what their rows contain |
 //! | `dialect` | where the SQL of the databases differs |
 //! | `session`, `mysql`, `postgres` | one connection; its protocol |
@@ -16,7 +16,6 @@
 //! | `registration` | the registration of both protocols |
 
 mod dialect;
-pub(super) mod login;
 mod mysql;
 mod populate_driver;
 mod postgres;
@@ -30,7 +29,6 @@ mod statement;
 mod transaction;
 mod transaction_driver;
 
-pub use login::{DatabaseLogin, QueryError};
 pub use registration::{Mysql, Postgres, TableMix};
 pub use spec::{PopulateStage, SqlSpec, SqlWork, Tables};
 pub use transaction::Transaction;

@@ -5,11 +5,11 @@ use wire::Parameter;
 use wire::mysql::{Event, Expect, ReplyDecoder, ServerError, auth, request};
 
 use super::dialect::SqlDialect;
-use super::login::DatabaseCredentials;
 use super::reply::{Failure, FailureKind, SqlReply};
 use super::row::TableRow;
 use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, failed_login, refused};
 use crate::driver::Fault;
+use crate::drivers::database_login::DatabaseCredentials;
 
 /// The state of one connection.
 #[derive(Debug)]

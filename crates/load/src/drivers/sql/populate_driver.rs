@@ -3,14 +3,14 @@
 use rand_pcg::Pcg64Mcg;
 
 use super::dialect::SqlDialect;
-use super::login::DatabaseCredentials;
 use super::reply::FailureKind;
 use super::session::{Progress, RowBatch, SqlSession, receive_one};
 use super::spec::{BATCH_ROWS, PopulateStage, SqlSpec, Tables, table_name};
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
+use crate::drivers::database_login::DatabaseCredentials;
 use crate::drivers::error::OperationError;
 use crate::drivers::protocol::WorkerShare;
-use crate::worker_share::share;
+use crate::inputs::worker_share::share;
 
 /// The statements for a table; none for the rows, which the session loads in its own way.
 fn statements(stage: PopulateStage, dialect: SqlDialect, table: u32, rows: u32) -> Vec<String> {

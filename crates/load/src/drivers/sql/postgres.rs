@@ -6,11 +6,11 @@ use wire::postgres::auth::{self, Scram};
 use wire::postgres::{Authentication, Event, Expect, ReplyDecoder, ServerError, request, rows_of};
 
 use super::dialect::SqlDialect;
-use super::login::DatabaseCredentials;
 use super::reply::{Failure, FailureKind, SqlReply};
 use super::row::TableRow;
 use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, failed_login, refused};
 use crate::driver::Fault;
+use crate::drivers::database_login::DatabaseCredentials;
 
 /// The state of one connection.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use rustix::io::{read, retry_on_intr};
 use socket2::Socket;
 
-use super::login::{DatabaseCredentials, DatabaseLogin, QueryError};
 use super::session::{Progress, SqlSession, receive_one};
 use crate::connecting::Endpoint;
+use crate::drivers::database_login::{DatabaseCredentials, DatabaseLogin, QueryError};
 
 /// Sends a statement. The answer has a line for each row, with a blank between the fields. All of it takes `timeout` at
 /// most.

@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 
-use super::login::DatabaseLogin;
 use super::mysql::MysqlSession;
 use super::populate_driver::PopulateDriver;
 use super::postgres::PostgresSession;
@@ -13,6 +12,7 @@ use super::session::SqlSession;
 use super::spec::{SqlSpec, SqlWork, Tables};
 use super::transaction::Transaction;
 use super::transaction_driver::{COUNTERS, TransactionDriver};
+use crate::drivers::database_login::DatabaseLogin;
 use crate::drivers::error::OperationError;
 use crate::drivers::mix::{Mix, MixSection};
 use crate::drivers::mix_file;

@@ -5,10 +5,10 @@ use std::ops::Range;
 use wire::Parameter;
 
 use super::dialect::SqlDialect;
-use super::login::DatabaseCredentials;
 use super::reply::{Failure, FailureKind, SqlReply};
 use super::spec::table_name;
 use crate::driver::Fault;
+use crate::drivers::database_login::DatabaseCredentials;
 
 /// The progress of a session after bytes have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::login::DatabaseLogin;
 use super::transaction::Transaction;
 use crate::drivers::choice::WeightedChoice;
+use crate::drivers::database_login::DatabaseLogin;
 use crate::drivers::error::OperationError;
 use crate::inputs::keys::Popularity;
 

@@ -4,7 +4,6 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::login::DatabaseCredentials;
 use super::reply::{Failure, FailureKind};
 use super::session::{PreparedStatement, Progress, SqlSession, receive_one};
 use super::spec::{SqlSpec, SqlWork, table_name};
@@ -12,6 +11,7 @@ use super::statement::{SentStatement, Statement, StatementResult};
 use super::transaction::Transaction;
 use crate::driver::{Driver, Fault, OperationId, Step, Turn};
 use crate::drivers::choice::WeightedChoice;
+use crate::drivers::database_login::DatabaseCredentials;
 use crate::drivers::error::OperationError;
 use crate::drivers::protocol::WorkerShare;
 use crate::inputs::keys::KeySampler;

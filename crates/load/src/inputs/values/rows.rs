@@ -10,7 +10,7 @@ use rand::{Rng, RngExt};
 use super::file::{BlockReader, LineFile, ValueFileError};
 use super::place::ValuePlace;
 use super::record::Record;
-use crate::worker_share::share;
+use crate::inputs::worker_share::share;
 
 /// Which line comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

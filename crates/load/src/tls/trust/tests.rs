@@ -12,7 +12,7 @@ use rustls::{ClientConnection, ServerConfig, ServerConnection, SupportedProtocol
 
 use super::super::context::context;
 use super::*;
-use crate::spec::TlsSpec;
+use crate::tls::TlsSpec;
 
 /// Has a certificate with its key, and another key.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::inputs::worker_share::WorkerSet;
 use crate::record::{CompactInterval, DRAIN, OPENING};
 use crate::spec::{LoadPart, LoadSpec};
 use crate::worker::WorkerMessage;
-use crate::worker_share::WorkerSet;
 
 /// Intervals that a worker may be ahead of the clock here: clocks differ.
 const AHEAD: i64 = 10;

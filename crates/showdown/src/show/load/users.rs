@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use load::users::outside_load::OutsideOperation;
-use load::users::summary::{UserOperation, UserSummary};
+use load::user_summary::OutsideOperation;
+use load::user_summary::{UserOperation, UserSummary};
 use stats::times::Times;
 
 use crate::show::layout::table::table;

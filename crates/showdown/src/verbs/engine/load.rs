@@ -14,10 +14,10 @@ use load::engine::{self, RunContext, RunError};
 use load::hlog::HlogError;
 use load::inputs::slo::Slo;
 use load::output::{CapacityOutput, LoadOutput, PopulationOutput};
+use load::outside_load::{self, OutsideError, OutsideLoads};
 use load::spans::Spans;
 use load::spec::{LoadSpec, Shape};
 use load::summary::Summary;
-use load::users::outside_load::{self, OutsideError, OutsideLoads};
 
 pub use self::args::LoadArgs;
 use self::watts::MeteredOutput;
@@ -108,7 +108,7 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
 pub fn process() -> anyhow::Result<CommandStatus> {
     // A Ctrl-C on the terminal reaches the whole process group, but the parent decides when the load ends.
     let _ignored = interrupt::flag()?;
-    load::processes::load_process_main()?;
+    load::load_process_main()?;
     Ok(CommandStatus::Success)
 }
 

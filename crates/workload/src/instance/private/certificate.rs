@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use host::packages::Dependency;
 use host::process::ProcessExit;
-use load::spec::TlsSpec;
+use load::tls::TlsSpec;
 
 use super::files::{SecretFiles, write_private};
 use crate::instance::error::InstanceError;

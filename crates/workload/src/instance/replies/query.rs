@@ -43,7 +43,7 @@ pub enum ServerQueryError {
     Template(#[from] RenderError),
     /// A database did not answer a statement.
     #[error(transparent)]
-    Sql(#[from] load::drivers::sql::QueryError),
+    Sql(#[from] load::drivers::QueryError),
     /// The protocol has no statements.
     #[error("the protocol {0} does not have SQL statements")]
     NoSql(&'static str),

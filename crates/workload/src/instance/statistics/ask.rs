@@ -5,11 +5,11 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use load::connecting::Endpoint;
+use load::drivers::DatabaseLogin;
 use load::drivers::RegisteredProtocol;
 use load::drivers::http::HttpQuery;
-use load::drivers::sql::DatabaseLogin;
-use load::inputs::target::is_private;
-use load::spec::{KeyProof, TlsSpec, Trust};
+use load::drivers::target::is_private;
+use load::tls::{KeyProof, TlsSpec, Trust};
 
 use crate::definition::{DatabaseAccount, HttpProbe, ProbeTarget, StatisticsSource};
 use crate::instance::private::password::{MASKED, Password};

@@ -14,8 +14,7 @@ use super::spec::{HttpScenario, Pick, ValueSlot};
 use crate::driver::{Demand, Driver, Fault, OperationId, Step, Turn};
 use crate::drivers::error::OperationError;
 use crate::drivers::http::coding::ContentCoding;
-use crate::drivers::http::driver::{demand_of, longer_than_announced};
-use crate::drivers::http::spec::HttpSpec;
+use crate::drivers::http::reply::{demand_of, longer_than_announced};
 use crate::drivers::http::statuses;
 use crate::drivers::protocol::{ALONE, DriverNames, WorkerShare};
 use crate::inputs::values::{DeclaredValues, ValueRows};
@@ -54,24 +53,28 @@ pub struct HttpUserDialogue {
 const _: () = assert!(size_of::<HttpUserDialogue>() <= 208);
 
 impl HttpUserDriver {
-    /// A driver for a worker's share of the users. Reads the files that the steps use.
-    pub fn new(spec: &HttpSpec, scenario: &HttpScenario, share: WorkerShare) -> Result<Self, OperationError> {
-        let folder = spec.folder.as_deref().unwrap_or(Path::new("."));
+    /// A driver for a worker's share of the users of a server with this authority. Reads the files in the folder that the steps use.
+    pub fn new(
+        authority: &str,
+        folder: &Path,
+        scenario: &HttpScenario,
+        share: WorkerShare,
+    ) -> Result<Self, OperationError> {
         let mut declared = DeclaredValues::default();
-        let scenario = PreparedScenario::new(scenario, &spec.authority, share, Some(folder), &mut declared);
+        let scenario = PreparedScenario::new(scenario, authority, share, Some(folder), &mut declared);
         let scenario = scenario.map_err(|StepError { error, .. }| error)?;
         let rows = declared.open(folder, share.worker, share.workers);
         let rows = rows.map_err(|error| OperationError(error.to_string()))?;
-        let authority = spec.authority.clone().into_bytes();
+        let authority = authority.as_bytes().to_vec();
         Ok(Self { scenario, rows, scratch: Scratch::default(), authority })
     }
 
     /// The names of a scenario, without reading a file.
     pub(in crate::drivers::http) fn names(
-        spec: &HttpSpec,
+        authority: &str,
         scenario: &HttpScenario,
     ) -> Result<DriverNames, OperationError> {
-        check(scenario, &spec.authority)
+        check(scenario, authority)
             .map(|scenario| (scenario.names, scenario.counters))
             .map_err(|error| error.error)
     }

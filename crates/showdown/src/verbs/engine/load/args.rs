@@ -163,7 +163,7 @@ pub struct LoadArgs {
     pub key: Option<PathBuf>,
 
     /// Connect to this HOST:PORT instead of the URL's; the URL still gives the name in requests and in TLS
-    #[arg(long, value_name = "HOST:PORT", value_parser = load::inputs::target::parse_endpoint)]
+    #[arg(long, value_name = "HOST:PORT", value_parser = load::drivers::target::parse_endpoint)]
     pub connect_to: Option<(String, u16)>,
 
     /// Connect to this Unix socket instead of the URL's host and port, as unix:PATH:/ does; the URL still gives the name in requests

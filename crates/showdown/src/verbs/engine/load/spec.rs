@@ -9,10 +9,11 @@ use std::time::Duration;
 use load::drivers::options::GivenOptions;
 use load::drivers::protocol::{ServerAccess, UrlPath, UrlScheme};
 use load::drivers::registry::list_of;
+use load::drivers::target::{Target, TargetError};
 use load::drivers::{PROTOCOLS, ProtocolSpec, RegisteredProtocol};
-use load::inputs::target::{Target, TargetError};
 use load::sources;
-use load::spec::{ClientIdentity, KeyProof, LoadSpec, PemSource, Shape, TlsSpec, Trust};
+use load::spec::{LoadSpec, Shape};
+use load::tls::{ClientIdentity, KeyProof, PemSource, TlsSpec, Trust};
 use load::users::Scenario;
 use load::users::outside_spec::Outside;
 

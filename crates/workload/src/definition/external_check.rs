@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::super::templates::TemplateCheck;
-use super::{PidSource, StopMethod};
-use crate::definition::source::source_text::{DefinitionError, SourceText};
+use super::external::{PidSource, StopMethod};
+use super::source::source_text::{DefinitionError, SourceText};
+use super::templates::TemplateCheck;
 
 /// Checks `stop` and `pid` of a server.
-pub(in super::super) fn check(
+pub(super) fn check(
     stop: Option<Spanned<StopMethod>>,
     pid: Option<Spanned<PidSource>>,
     source: SourceText<'_>,

@@ -1,5 +1,5 @@
 //! How a measure is named: what it is, its unit, whether more is better. The sentence of a comparison is left to
-//! [`comparison_sentence`](super::comparison_sentence).
+//! [`comparison_sentence`](crate::verdict::comparison_sentence).
 
 use archive::model::{Measure, ReplacedMeasure, thousands, with_unit};
 
@@ -65,7 +65,7 @@ pub fn wording(measure: &Measure) -> MeasureWording {
 }
 
 /// A rate behind the name of a measure; nothing where it is not known, or varies.
-pub(super) fn at_rate(rate_per_s: Option<f64>) -> String {
+pub fn at_rate(rate_per_s: Option<f64>) -> String {
     rate_per_s.map(|rate| format!(" at {}/s", thousands(rate))).unwrap_or_default()
 }
 
@@ -78,7 +78,7 @@ pub fn replaced(measure: &Measure, replaced: &ReplacedMeasure) -> String {
 }
 
 /// An objective with spaces: `p99<5ms` becomes `p99 < 5 ms`.
-pub(super) fn spaced(slo: &str) -> String {
+pub fn spaced(slo: &str) -> String {
     let mut out = String::new();
     let mut previous = ' ';
     for c in slo.chars() {

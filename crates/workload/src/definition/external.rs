@@ -1,8 +1,6 @@
 //! What a workload says of a server that another program starts, such as a container's daemon or a service manager: the command that
 //! stops it, and what names its process.
 
-pub(super) mod check;
-
 use std::fmt;
 
 use host::process::StopSignal;

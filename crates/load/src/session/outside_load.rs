@@ -1,17 +1,14 @@
 //! Carries out what is outside the mix of users: once before their load, beside it, and once after it. Which operations these
-//! are is left to [`outside`](super::outside).
+//! are is left to [`outside`](crate::users::outside).
 
 use std::time::Duration;
 
-use serde::Serialize;
-use stats::times::{Times, times_or_null};
-
-use super::outside_spec::{Outside, OutsideSpec};
-use crate::engine::{self, LoadOutcome, RunContext, RunError};
-use crate::record::times;
-use crate::session::background::BackgroundLoad;
+use super::background::BackgroundLoad;
+use super::engine;
+use crate::outcome::user_summary::{OutsideOperation, outside_operations};
+use crate::outcome::{LoadOutcome, RunContext, RunError};
 use crate::spec::{LoadSpec, Shape};
-use crate::validity::{BrokenRule, MAX_ERROR_SHARE};
+use crate::users::outside_spec::{Outside, OutsideSpec};
 
 /// Why what is outside a mix cannot be done, so that the load does not begin.
 #[derive(Debug, thiserror::Error)]
@@ -29,27 +26,11 @@ pub enum OutsideError {
     },
 }
 
-/// An operation outside the mix. Part of the JSON object that [`crate::output`] describes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OutsideOperation {
-    /// Its name.
-    pub name: String,
-    /// When it was due: `before`, `after`, or the delay between one and the next, such as `cycle 30s`.
-    pub due: String,
-    /// How often it succeeded.
-    pub requests: u64,
-    /// How often it failed.
-    pub failed: u64,
-    /// Its response times, microseconds.
-    #[serde(serialize_with = "times_or_null")]
-    pub response_time_us: Times,
-}
-
 /// Carries out what is due once before the load of `spec`. An operation that fails is an error.
 pub fn before(spec: &LoadSpec, context: &RunContext) -> Result<Vec<OutsideOperation>, OutsideError> {
     let Some(outside) = &spec.outside.before else { return Ok(Vec::new()) };
     let outcome = each_succeeds(outside, spec, context)?;
-    Ok(operations(outside, &outcome, Some("before")))
+    Ok(outside_operations(outside, &outcome, Some("before")))
 }
 
 /// Carries out what is due once before the load, and once what goes on beside it. An operation that fails is an error.
@@ -83,7 +64,7 @@ fn each_succeeds(
 pub fn after(spec: &LoadSpec, context: &RunContext) -> Result<Vec<OutsideOperation>, RunError> {
     let Some(outside) = &spec.outside.after else { return Ok(Vec::new()) };
     let outcome = unless_interrupted(once(outside, spec, context))?;
-    Ok(outcome.map_or_else(Vec::new, |outcome| operations(outside, &outcome, Some("after"))))
+    Ok(outcome.map_or_else(Vec::new, |outcome| outside_operations(outside, &outcome, Some("after"))))
 }
 
 /// What a load measured; none if it was interrupted before it began, which loses nothing.
@@ -124,24 +105,12 @@ impl<'s> OutsideLoads<'s> {
         let stopped: Vec<_> = self.0.into_iter().map(|(outside, load)| (outside, load.stop())).collect();
         for (outside, outcome) in stopped {
             if let Some(outcome) = unless_interrupted(outcome)? {
-                end.operations.extend(operations(outside, &outcome, None));
+                end.operations.extend(outside_operations(outside, &outcome, None));
                 end.outcomes.push(outcome);
             }
         }
         Ok(end)
     }
-}
-
-/// The operations that failed more often than those of a mix may.
-pub fn broken_rules(operations: &[OutsideOperation]) -> Vec<BrokenRule> {
-    let mut broken = Vec::new();
-    for OutsideOperation { name, requests, failed, .. } in operations {
-        let of = requests + failed;
-        if *failed as f64 > MAX_ERROR_SHARE * of as f64 {
-            broken.push(BrokenRule::OutsideOperation { operation: name.clone(), failed: *failed, of });
-        }
-    }
-    broken
 }
 
 /// What tells the random numbers of loads of one seed apart.
@@ -181,24 +150,4 @@ fn once(outside: &OutsideSpec, spec: &LoadSpec, context: &RunContext) -> Result<
 /// The user is on one machine.
 fn of_one_client(context: &RunContext) -> RunContext {
     RunContext { clients: context.clients.iter().take(1).cloned().collect(), ..context.clone() }
-}
-
-fn operations(
-    outside: &OutsideSpec,
-    outcome: &LoadOutcome,
-    once: Option<&'static str>,
-) -> Vec<OutsideOperation> {
-    let mut operations = Vec::new();
-    for ((name, stats), delay) in
-        outcome.operations.iter().zip(&outcome.total.operations).zip(&outside.users.delays)
-    {
-        operations.push(OutsideOperation {
-            name: name.clone(),
-            due: once.map_or_else(|| delay.to_string(), str::to_owned),
-            requests: stats.succeeded(),
-            failed: stats.errors.total(),
-            response_time_us: times(&stats.response_time),
-        });
-    }
-    operations
 }

@@ -3,7 +3,7 @@
 //! This is the only module that knows earlier formats. A new format adds a table of renames and, where a rename is not
 //! enough, a function; [`FORMAT`] rises with it.
 
-use crate::model::FORMAT;
+use super::FORMAT;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;

@@ -5,12 +5,12 @@ use host::CpuSet;
 use load::engine::RunContext;
 use machine::{AgentAccess, LocalMachine, Machine};
 
+use crate::event::Observer;
 use crate::machines::load_clients::LoadClients;
 use crate::machines::open::OtherMachines;
 use crate::plan::cpus::RunCpus;
 use crate::plan::hosts::CheckedHosts;
 use crate::run::error::RunPlanError;
-use crate::run::event::Observer;
 
 /// Hosts that a run has reached. Dropping it ends their agents.
 pub struct RunHosts {

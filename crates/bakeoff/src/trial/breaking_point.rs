@@ -10,7 +10,7 @@ use load::spec::LoadSpec;
 use machine::{Machine, SystemUnderTest};
 use workload::{ServerVariant, Workload};
 
-use crate::run::event::Observer;
+use crate::event::Observer;
 
 /// Why downloads cannot be raised: the thing, the reason and the remedy in one line.
 #[derive(Debug, thiserror::Error)]

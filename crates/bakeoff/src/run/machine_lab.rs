@@ -13,14 +13,14 @@ use load::inputs::slo::Slo;
 use machine::{Room, ServerOrder};
 use workload::{ServerVariant, Workload};
 
+use crate::event::{Event, Observer};
 use crate::gates;
 use crate::machines::of_run::{Place, RunMachine, RunMachines};
 use crate::machines::power::RunPower;
 use crate::plan::variant_point::VariantPoint;
 use crate::run::error::RunPlanError;
-use crate::run::event::{Event, Observer};
 use crate::run::lab::{Lab, TrialSlot};
-use crate::study::breaking_point::BreakingPoint;
+use crate::trial::BreakingPoint;
 use crate::trial::{self, FinishedTrial, OneAtATime, TrialSetup, TrialStart, TurnsEnd};
 use crate::verdict::caveats::{MADE_BY, MADE_BY_SERVER};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::*;
+use crate::clock::ClockDrift;
 use crate::outcome::example::{SECOND_NS, outcome, outcome_of_clients};
 use crate::record::{Interval, record};
-use crate::worker_groups::client::ClockDrift;
 
 /// The rules that an outcome breaks once it is changed.
 fn broken(change: impl FnOnce(&mut LoadOutcome)) -> Vec<BrokenRule> {

@@ -6,9 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
 
-use super::ProcessExit;
-use super::error::StartError;
-use crate::supervisor::protocol::SupervisorEvent;
+use super::protocol::SupervisorEvent;
+use crate::process::{ProcessExit, StartError};
 
 /// The state of the server, as reported by the events so far.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::drivers::http::status_of;
-use crate::session::engine::LoadOutcome;
+use crate::outcome::LoadOutcome;
 
 /// What a reader should know of the replies.
 pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
@@ -55,7 +55,7 @@ pub(super) fn notes(outcome: &LoadOutcome) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::outcome::example;
-    use crate::spec::{KeyProof, TlsSpec, Trust};
+    use crate::tls::{KeyProof, TlsSpec, Trust};
 
     fn notes_of(counts: &[(&str, u64)]) -> Vec<String> {
         let mut outcome = example::outcome();

@@ -25,19 +25,20 @@ mod clients;
 mod limits;
 mod replies;
 mod rule;
+mod users;
 
 use crate::drivers::ProtocolSpec;
+use crate::outcome::LoadOutcome;
 use crate::outcome::{ClientOutcome, IntervalStage};
 use crate::record::{ErrorKind, Micros};
-use crate::session::engine::LoadOutcome;
 use crate::spec::Shape;
-use crate::users;
 
 pub use self::limits::{
     HARMLESS_LAG_US, MAX_DRIFT_SHARE, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_MISSING_CONNECTIONS,
     MAX_STARVATION, MAX_STARVED_DELAY, MAX_UNSTAMPED, MAX_UTILISATION, MIN_ACHIEVED,
 };
 pub use self::rule::BrokenRule;
+pub use self::users::{CHANCE, MAX_LITTLE, MAX_REFUSED, broken_outside};
 
 /// The percentiles that are compared with and without the client's late sends.
 const PERCENTILES: [(&str, f64); 6] =
@@ -68,7 +69,7 @@ pub fn check(outcome: &LoadOutcome) -> Validity {
     });
     validity.reasons = clients::combine(validity.reasons, of_clients.collect());
     // The walk is that of all users together.
-    validity.reasons.extend(users::summary::broken_rules(outcome));
+    validity.reasons.extend(users::broken_rules(outcome));
     validity
 }
 

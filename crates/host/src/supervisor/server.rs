@@ -10,16 +10,14 @@ use std::{io, path, thread};
 
 use rustix::process::Signal;
 
-use super::error::StartError;
 use super::events::SupervisorEvents;
-use super::external::listeners::addresses_of;
-use super::external::{External, ExternalError, Listener};
-use super::memory_shortage::{MemoryKills, MemoryShortage};
-use super::{Error, LogTail, Pipes, ProcessExit, ProcessTree, Readiness, ServerCommand, descriptors};
+use super::protocol;
 use crate::affinity::CpuSet;
+use crate::process::{
+    Error, External, ExternalError, Listener, LogTail, MemoryKills, MemoryShortage, Pipes, ProcessExit,
+    ProcessTree, Readiness, ServerCommand, StartError, addresses_of, descriptors, role,
+};
 use crate::root::Root;
-use crate::supervisor::protocol as supervisor;
-use crate::supervisor::spawn::spawn;
 
 /// The time limit for starting: four execs of a program that is in memory.
 const START: Duration = Duration::from_secs(10);
@@ -65,13 +63,13 @@ pub(crate) fn start(program: &Path, command: &ServerCommand) -> Result<ServerPro
     let memory_kills = MemoryKills::read();
     let supervisor_program = || program.to_owned();
     let order = complete(command).map_err(|e| not_started(StartError::Path(e)))?;
-    let mut guard = spawn(program, "sd-guard", ["guard"])
+    let mut guard = role::spawn(program, "sd-guard", ["guard"])
         .map_err(|source| not_started(StartError::Supervisor { program: supervisor_program(), source }))?;
     let guard_pid = guard.id();
     let (mut control, events) = guard.stdin.take().zip(guard.stdout.take()).expect("both are piped");
     let events = SupervisorEvents::follow(guard, events, &command.name)
         .map_err(|e| not_started(StartError::Thread(e)))?;
-    supervisor::send_order(&mut control, &order)
+    protocol::send_order(&mut control, &order)
         .map_err(|source| not_started(StartError::Order { program: supervisor_program(), source }))?;
 
     let mut status = events.wait(START, |s| s.started.is_some() || s.refused.is_some() || s.is_over);
@@ -147,7 +145,7 @@ impl ServerProcess {
     fn external(&mut self, named: Option<u32>) -> Result<Option<External>, ExternalError> {
         let root = Root::new("/");
         // If the supervisor is gone, so is the server.
-        let tell_supervisor = || drop(self.control().write_all(&[supervisor::EXTERNAL]));
+        let tell_supervisor = || drop(self.control().write_all(&[protocol::EXTERNAL]));
         if let Some(pid) = named {
             let external = External::named(&root, pid, self.tree.guard)?;
             tell_supervisor();
@@ -231,7 +229,7 @@ impl ServerProcess {
     /// Probes the server until it is ready. Returns how long that took.
     ///
     /// It is an error if the server exits meanwhile (noticed at once) or is not ready in time. The probe should not
-    /// block for long: it is not interrupted. See [`super::tcp_probe`] for the usual probe.
+    /// block for long: it is not interrupted. See [`crate::process::tcp_probe`] for the usual probe.
     pub fn wait_ready(
         &self,
         within: Duration,
@@ -266,7 +264,7 @@ impl ServerProcess {
     /// processes. Returns when none is left. A server that has already exited is not an error.
     pub fn stop(&self) -> Result<Stopped, Error> {
         // The write fails if the supervisor is gone, and is not needed then.
-        let _ = self.control().write_all(&[supervisor::STOP]);
+        let _ = self.control().write_all(&[protocol::STOP]);
         let status = self.events.wait(self.grace.saturating_add(KILL), |s| s.is_over);
         match (status.is_over, status.exited) {
             (true, Some((exit, killed))) => {

@@ -27,6 +27,7 @@ pub(crate) struct WorkerSet {
 
 impl WorkerSet {
     /// Part `index` of `workers`, divided into `parts`.
+    #[expect(clippy::cast_possible_truncation, reason = "a part of a `u32`")]
     pub fn part(workers: u32, index: u32, parts: u32) -> Self {
         Self { first: index, step: parts, count: share(workers.into(), index, parts) as u32 }
     }

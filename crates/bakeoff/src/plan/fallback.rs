@@ -1,9 +1,10 @@
-//! What a quick comparison measures instead of a capacity, whose search would take too long. The lengths of all else are in
-//! [`preset`](crate::plan::preset).
+//! What may take the place of a measure: in a quick comparison a closed loop, because the search for a capacity would take too long;
+//! after the first block CPU time an operation. Whether it does then is left to [`first_block`](crate::run::first_block).
 
-use archive::model::{Measure, ReplacedMeasure, RunLength};
+use archive::model::{Measure, Plan, ReplacedMeasure, RunKind, RunLength};
+use workload::Workload;
 
-use crate::verdict::measure_names::wording;
+use crate::plan::measure_names::wording;
 
 /// A closed loop in place of this measure, and why; none where the run has time for it.
 ///
@@ -20,6 +21,19 @@ pub fn in_place_of(measure: &Measure, length: RunLength) -> Option<(Measure, Rep
     Some((Measure::MaxThroughput, ReplacedMeasure { metric: wording(measure).what, why }))
 }
 
+/// Whether the measure may be replaced by CPU time an operation: not where there is no load of this program, where a second
+/// load has operations of its own, or where the question is about time.
+pub fn may_fall_back(plan: &Plan, workload: &Workload) -> bool {
+    let has_users = workload.load.has_users(plan.on_op.as_deref());
+    plan.kind == RunKind::Compare && !workload.load.is_runner() && !has_users && has_alternative(plan)
+}
+
+/// Whether CPU time an operation answers a similar question as this measure, of a load that this program makes.
+pub fn has_alternative(plan: &Plan) -> bool {
+    let is_of_amount = matches!(plan.measure, Measure::Capacity { .. }) || plan.measure.is_closed_loop();
+    is_of_amount && plan.background.is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,7 +44,7 @@ mod tests {
         let (measure, replaced) = in_place_of(&capacity, RunLength::Quick).expect("another measure");
         assert_eq!(measure, Measure::MaxThroughput);
         assert_eq!(
-            crate::verdict::measure_names::replaced(&measure, &replaced),
+            crate::plan::measure_names::replaced(&measure, &replaced),
             "Throughput in a closed loop was measured instead of capacity at p99 < 5 ms, because a quick comparison sees \
              too few late operations: leave out --quick, or pass --measure capacity"
         );

@@ -1,13 +1,10 @@
 //! `RocksDB`: one store, shared by all threads. Tables have blocks of the default size, in a block cache.
 
-pub(crate) mod library;
-
 use std::path::{Path, PathBuf};
 
-use self::library::Database;
-pub use self::library::RocksDbError;
-use super::engine::{Durability, KEY_BYTES, StoreEngine, StoreOptions};
-use super::error::StoreError;
+use super::engine::{Durability, KEY_BYTES, StoreEngine, StoreError, StoreOptions};
+pub use super::rocksdb_library::RocksDbError;
+use super::rocksdb_library::{self, Database};
 
 /// The options of the store.
 #[derive(clap::Args, Debug)]
@@ -33,7 +30,7 @@ pub struct LibraryFile {
 
 /// The name and version of the library.
 pub fn version(file: &LibraryFile) -> Result<String, RocksDbError> {
-    library::version(&file.library).map(|version| format!("RocksDB {version}"))
+    rocksdb_library::version(&file.library).map(|version| format!("RocksDB {version}"))
 }
 
 /// The store.

@@ -8,12 +8,12 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
-use super::units::UnitError;
+use super::password::PasswordSource;
+use super::protocol::{ServerAccess, UrlPath, UrlScheme};
+use super::registry::{PROTOCOLS, RegisteredProtocol, list_of};
 use super::unix_target::{self, UnixTarget};
 use crate::connecting::{Endpoint, UnixSocket, other_loopback};
-use crate::drivers::password::PasswordSource;
-use crate::drivers::protocol::{ServerAccess, UrlPath, UrlScheme};
-use crate::drivers::registry::{PROTOCOLS, RegisteredProtocol, list_of};
+use crate::inputs::units::UnitError;
 
 /// Why a target was refused.
 #[derive(Debug, thiserror::Error)]

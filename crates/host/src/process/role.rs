@@ -1,4 +1,5 @@
-//! Starts a program in a role of the supervisor's, with pipes to it. What goes through them is left to both ends.
+//! Starts this program once more, in a role: a process that supervises a server, restores settings or takes a resource. What goes
+//! through the pipes to it is left to both ends.
 
 use std::ffi::OsStr;
 use std::io;
@@ -6,7 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::protocol::VERB;
+/// The hidden first argument by which a program that embeds this crate takes a role.
+pub(crate) const VERB: &str = "__keeper";
 
 /// Starts a role, with its arguments; `name` is what `ps` shows. Its standard input and output are pipes.
 pub(crate) fn spawn<A: AsRef<OsStr>>(
