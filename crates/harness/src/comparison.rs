@@ -90,7 +90,13 @@ pub fn compare(runs: &[Run], reference: Option<(&str, &str)>) -> ComparedRuns {
         }
     }
     let (differing, further) = differing(runs);
-    ComparedRuns { reference, rows, runs: runs.iter().map(|run| run.id.to_string()).collect(), differing, further }
+    ComparedRuns {
+        reference,
+        rows,
+        runs: runs.iter().map(|run| run.id.to_string()).collect(),
+        differing,
+        further,
+    }
 }
 
 fn rows_of(run: &Run) -> Vec<ComparedRow> {
@@ -100,7 +106,14 @@ fn rows_of(run: &Run) -> Vec<ComparedRow> {
     };
     let mut rows = Vec::new();
     for summary in verdict.variants.iter().filter(|summary| summary.point.is_empty()) {
-        rows.push(row(run, &summary.name, Some((&verdict.metric, &verdict.unit)), (summary.median, summary.interval), summary.valid, None));
+        rows.push(row(
+            run,
+            &summary.name,
+            Some((&verdict.metric, &verdict.unit)),
+            (summary.median, summary.interval),
+            summary.valid,
+            None,
+        ));
     }
     if rows.is_empty() {
         let why = Some("a sweep has a value at each point: see its report".to_owned());
@@ -204,8 +217,10 @@ mod tests {
         let root = tempfile::tempdir()?;
         let first = archive::example::comparison(&root.path().join("a"), 7)?;
         let second = archive::example::comparison(&root.path().join("b"), 7)?;
-        let mut runs =
-            vec![Run::open(&root.path().join("b").join(second.as_str()))?, Run::open(&root.path().join("a").join(first.as_str()))?];
+        let mut runs = vec![
+            Run::open(&root.path().join("b").join(second.as_str()))?,
+            Run::open(&root.path().join("a").join(first.as_str()))?,
+        ];
         let facts = runs[1].facts.as_mut().ok_or("facts")?;
         facts.host.insert("kernel.release".to_owned(), "another".to_owned());
         let id = runs[0].id.to_string();

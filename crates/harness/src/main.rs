@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use harness::controller::Controller;
 use harness::controller::rules::Rules;
+use harness::controller::workplace::Workplace;
 use harness::serve::{ServeArgs, serve};
 
 /// Queue runs, watch them, and compare them in a browser; `showdown serve` starts it
@@ -63,10 +63,11 @@ fn controller(args: &ControllerArgs) -> anyhow::Result<()> {
     let server = match &args.server {
         Some(url) => {
             let token = std::env::var("SHOWDOWN_TOKEN");
-            let token = token.context("--server needs the secret of controllers in the variable SHOWDOWN_TOKEN")?;
+            let token =
+                token.context("--server needs the secret of controllers in the variable SHOWDOWN_TOKEN")?;
             Some((url.trim_end_matches('/').to_owned(), token))
         }
         None => None,
     };
-    Controller::new(&args.runs, server, rules)?.run()
+    harness::controller::run(&Workplace::new(&args.runs, server, rules)?)
 }

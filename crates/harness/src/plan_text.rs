@@ -22,7 +22,9 @@ pub struct PlanText {
 #[derive(Debug, thiserror::Error)]
 pub enum PlanTextError {
     /// It is too long.
-    #[error("the plan has {bytes} bytes, {MOST_PLAN_BYTES} at most: a plan of `showdown plan` has some kilobytes")]
+    #[error(
+        "the plan has {bytes} bytes, {MOST_PLAN_BYTES} at most: a plan of `showdown plan` has some kilobytes"
+    )]
     TooLong {
         /// Its length.
         bytes: usize,

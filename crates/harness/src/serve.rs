@@ -18,9 +18,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use crate::folder::HarnessFolder;
-use crate::http::guard::{Guard, new_link};
+use crate::http::guard::new_link;
 use crate::http::render::Pages;
-use crate::http::{Shared, Site, router};
+use crate::http::router;
+use crate::http::site::{ServerNames, Shared, Site};
 use crate::secrets::{digest, new_secret};
 use crate::service::Harness;
 use crate::service::error::ServiceError;
@@ -75,7 +76,8 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<()> {
 fn another_link(folder: &HarnessFolder) -> anyhow::Result<()> {
     let ServerFile { url, token } =
         folder.server().context("another server is just starting here: try again")?;
-    let request = ureq::post(format!("{url}/api/v1/links")).header("authorization", format!("Bearer {token}"));
+    let request =
+        ureq::post(format!("{url}/api/v1/links")).header("authorization", format!("Bearer {token}"));
     let text = request.send_empty().and_then(|mut answer| answer.body_mut().read_to_string());
     let text = text.with_context(|| format!("the server at {url} does not answer"))?;
     let link: serde_json::Value = serde_json::from_str(&text)?;
@@ -87,7 +89,10 @@ fn another_link(folder: &HarnessFolder) -> anyhow::Result<()> {
 fn tell_link(link: &str, note: &str) {
     let mut out = std::io::stdout();
     // The reader may have gone.
-    let _ = writeln!(out, "Showdown's harness: open this link, which works once, within an hour:\n\n  {link}\n\n{note}");
+    let _ = writeln!(
+        out,
+        "Showdown's harness: open this link, which works once, within an hour:\n\n  {link}\n\n{note}"
+    );
     let _ = out.flush();
     let has_desktop = std::env::var_os("DISPLAY").is_some() || std::env::var_os("WAYLAND_DISPLAY").is_some();
     if has_desktop && out.is_terminal() {
@@ -140,21 +145,23 @@ fn site(args: &ServeArgs, folder: HarnessFolder, address: SocketAddr) -> anyhow:
     for name in ["127.0.0.1", "localhost", "[::1]"] {
         hosts.push(format!("{name}:{port}"));
     }
-    let guard = Guard { hosts, person: person_here(), cookie: format!("showdown-session-{port}") };
+    let names = ServerNames { hosts, person: person_here(), cookie: format!("showdown-session-{port}") };
     let pages = Pages::new().context("a template is wrong: report this as a bug")?;
-    Ok(Arc::new(Site { harness: Harness::new(store, Archive::new(&args.runs), folder), guard, pages }))
+    Ok(Arc::new(Site { harness: Harness::new(store, Archive::new(&args.runs), folder), names, pages }))
 }
 
 /// The name of the user who starts it.
 fn person_here() -> String {
     let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
-    name.ok().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
+    name.ok()
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
 }
 
 /// Only digests are kept. Those of an earlier start are not valid any more; sessions of browsers stay.
 async fn keep_secrets(site: &Shared, person: &str, controller: &str) -> Result<(), ServiceError> {
     let (of_person, of_controller) = (digest(person), digest(controller));
-    let name = site.guard.person.clone();
+    let name = site.names.person.clone();
     site.harness
         .store()
         .transact(move |rows| {

@@ -9,7 +9,9 @@ use harness::store::{Database, Deletion, SecretKind, StoreError, Transaction};
 use proptest::prelude::*;
 use queue::api::Note;
 use queue::memory::MemoryRows;
-use queue::{Attempt, ControllerCall, Entry, EntryState, NewController, NewEntry, Outcome, Place, QueueError, Rows};
+use queue::{
+    Attempt, ControllerCall, Entry, EntryState, NewController, NewEntry, Outcome, Place, QueueError, Rows,
+};
 
 /// One verb with small numbers.
 #[derive(Clone, Debug)]

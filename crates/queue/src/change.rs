@@ -49,7 +49,9 @@ pub fn next_state(state: EntryState, change: Change) -> Option<EntryState> {
         (Waiting | Paused | Claimed | Running, Change::Cancel) => Cancelled,
         (Running | Storing, Change::Lose) => Lost,
         (Lost, Change::Resume) => Waiting,
-        (Waiting | Paused | Claimed | Running | Storing | Done | Failed | Cancelled | Lost, _) => return None,
+        (Waiting | Paused | Claimed | Running | Storing | Done | Failed | Cancelled | Lost, _) => {
+            return None;
+        }
     })
 }
 

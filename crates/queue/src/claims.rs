@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, next_state};
+use crate::change::Change;
 use crate::entry::{Attempt, Entry, EntryState, RefusedBy};
 use crate::host_row::{ControllerRow, HostRow, HostState, Lease};
 use crate::lapses::lost_controller;
 use crate::rows::{QueueError, QueueResult, Refusal, Rows, Sequence, known};
+use crate::steps::{change, free_hosts};
 
 /// What a controller says of itself when it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -271,35 +272,4 @@ fn active<R: Rows>(rows: &mut R, attempt: Attempt) -> QueueResult<Entry, R> {
         return Err(QueueError::Refused(Refusal::OldToken(attempt.entry)));
     }
     Ok(entry)
-}
-
-/// Writes an entry in its next state.
-pub(crate) fn change<R: Rows>(
-    rows: &mut R,
-    entry: Entry,
-    change: Change,
-    verb: &'static str,
-) -> QueueResult<Entry, R> {
-    let Some(state) = next_state(entry.state, change) else {
-        let Entry { id, state, .. } = entry;
-        return Err(QueueError::Refused(Refusal::State { entry: id, state, verb }));
-    };
-    let entry = Entry { state, ..entry };
-    rows.put_entry(&entry).map_err(QueueError::Store)?;
-    Ok(entry)
-}
-
-/// Frees the hosts of an attempt that still have its token.
-pub(crate) fn free_hosts<R: Rows>(rows: &mut R, attempt: Attempt) -> QueueResult<(), R> {
-    set_hosts(rows, attempt, &HostState::Free)
-}
-
-/// Gives the hosts of an attempt another state; those that a later claim has stay.
-pub(crate) fn set_hosts<R: Rows>(rows: &mut R, attempt: Attempt, state: &HostState) -> QueueResult<(), R> {
-    for host in rows.hosts().map_err(QueueError::Store)? {
-        if matches!(&host.state, HostState::Leased(lease) if lease.token == attempt.token) {
-            rows.put_host(&HostRow { state: state.clone(), ..host }).map_err(QueueError::Store)?;
-        }
-    }
-    Ok(())
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::change::Change;
-use crate::claims::{change, free_hosts, set_hosts};
 use crate::entry::{Attempt, Entry, EntryState, MOST_ATTEMPTS};
 use crate::host_row::HostState;
 use crate::rows::{QueueError, QueueResult, Rows, known};
+use crate::steps::{change, free_hosts, set_hosts};
 
 /// A server ends a lease whose counter it has seen unchanged for so long.
 pub const LEASE: Duration = Duration::from_secs(60);

@@ -18,6 +18,7 @@
 //! | `entry`, `host_row` | what a row has |
 //! | `change` | which state follows which |
 //! | `rows` | what a store does |
+//! | `steps` | what several verbs do |
 //! | `claims` | verbs of controllers: register, claim, renew, begin, finish |
 //! | `orders` | verbs of people: submit, pause, release, move, kill, resume; clean hosts |
 //! | `lapses` | what happens when a controller is silent, decided by counters and a monotonic clock |
@@ -41,6 +42,7 @@ pub mod memory;
 mod orders;
 mod outlook;
 mod rows;
+mod steps;
 
 pub use change::{Change, next_state};
 pub use claims::{

@@ -48,9 +48,9 @@ impl Rows for MemoryRows {
 
     fn waiting_after(&mut self, after: Option<&Entry>) -> Result<Option<Entry>, Infallible> {
         let waiting = self.entries(&[EntryState::Waiting])?;
-        Ok(waiting.into_iter().find(|entry| {
-            after.is_none_or(|after| place_in_order(entry) > place_in_order(after))
-        }))
+        Ok(waiting
+            .into_iter()
+            .find(|entry| after.is_none_or(|after| place_in_order(entry) > place_in_order(after))))
     }
 
     fn host(&mut self, name: &str) -> Result<Option<HostRow>, Infallible> {

@@ -1,10 +1,10 @@
 //! The verbs of people.
 
 use crate::change::Change;
-use crate::claims::change;
 use crate::entry::{Entry, EntryId, EntryState};
 use crate::host_row::{HostRow, HostState};
 use crate::rows::{QueueError, QueueResult, Refusal, Rows, Sequence, known};
+use crate::steps::change;
 
 /// What somebody wants to have run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use queue::memory::MemoryRows;
 use queue::{
-    Attempt, ControllerCall, ControllerRow, Entry, EntryState, HostRow, HostState, NewController, NewEntry, Outcome, Rows,
+    Attempt, ControllerCall, ControllerRow, Entry, EntryState, HostRow, HostState, NewController, NewEntry,
+    Outcome, Rows,
 };
 
 /// How many tokens a way has at most: each claim takes one.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use queue::memory::MemoryRows;
 use queue::{
-    Attempt, ControllerCall, Entry, EntryState, HostState, NewController, NewEntry, Outcome, Place, QueueError,
-    Refusal, Rows, Token,
+    Attempt, ControllerCall, Entry, EntryState, HostState, NewController, NewEntry, Outcome, Place,
+    QueueError, Refusal, Rows, Token,
 };
 
 /// What can happen. Numbers choose among what is there.
@@ -97,7 +97,14 @@ impl Watched {
                 self.boots += 1;
                 let ControllerCall { id, boot } = call(*which);
                 let host = format!("machine-{which}");
-                let new = NewController { id, boot, name: "c".to_owned(), host, version: String::new(), rules: String::new() };
+                let new = NewController {
+                    id,
+                    boot,
+                    name: "c".to_owned(),
+                    host,
+                    version: String::new(),
+                    rules: String::new(),
+                };
                 queue::register(rows, &new, 0).unwrap();
             }
             Step::Claim { controller, is_busy } => self.claim(*controller, *is_busy),
@@ -129,12 +136,24 @@ impl Watched {
                     }
                 }
             }
-            Step::Renew(which) => drop(Self::pick(&self.attempts, *which).map(|attempt| queue::renew(rows, attempt))),
-            Step::Refuse(which) => drop(Self::pick(&self.attempts, *which).map(|attempt| queue::refuse(rows, attempt, "no"))),
-            Step::Lapse(which) => drop(Self::pick(&self.attempts, *which).map(|attempt| queue::lapse(rows, attempt, 0))),
-            Step::Pause(which) => drop(Self::pick(&self.ids(), *which).map(|id| queue::pause(&mut self.rows, id, None))),
-            Step::Release(which) => drop(Self::pick(&self.ids(), *which).map(|id| queue::release(&mut self.rows, id))),
-            Step::Kill(which) => drop(Self::pick(&self.ids(), *which).map(|id| queue::kill(&mut self.rows, id, "bob", 0))),
+            Step::Renew(which) => {
+                drop(Self::pick(&self.attempts, *which).map(|attempt| queue::renew(rows, attempt)))
+            }
+            Step::Refuse(which) => {
+                drop(Self::pick(&self.attempts, *which).map(|attempt| queue::refuse(rows, attempt, "no")))
+            }
+            Step::Lapse(which) => {
+                drop(Self::pick(&self.attempts, *which).map(|attempt| queue::lapse(rows, attempt, 0)))
+            }
+            Step::Pause(which) => {
+                drop(Self::pick(&self.ids(), *which).map(|id| queue::pause(&mut self.rows, id, None)))
+            }
+            Step::Release(which) => {
+                drop(Self::pick(&self.ids(), *which).map(|id| queue::release(&mut self.rows, id)))
+            }
+            Step::Kill(which) => {
+                drop(Self::pick(&self.ids(), *which).map(|id| queue::kill(&mut self.rows, id, "bob", 0)))
+            }
             Step::Resume(which) => {
                 if let Some(id) = Self::pick(&self.ids(), *which)
                     && queue::resume(&mut self.rows, id).is_ok()
@@ -201,7 +220,10 @@ impl Watched {
             if let HostState::Leased(lease) = &host.state {
                 *leased.entry(lease.token).or_default() += 1;
                 let owner = entries.iter().find(|entry| entry.id == lease.entry).unwrap();
-                assert!(owner.token == lease.token && owner.state.is_active(), "1: only who has an entry has its hosts");
+                assert!(
+                    owner.token == lease.token && owner.state.is_active(),
+                    "1: only who has an entry has its hosts"
+                );
             }
         }
         for entry in &entries {

@@ -34,7 +34,9 @@ impl Exposure {
     pub fn why_it_counts(self) -> Option<&'static str> {
         match self {
             Self::InTurns => Some("the servers of the block were loaded in turns and met it alike"),
-            Self::InRandomOrder => Some("a coin decides the order in each block, so all servers meet it alike"),
+            Self::InRandomOrder => {
+                Some("a coin decides the order in each block, so all servers meet it alike")
+            }
             Self::OfItsOwn => None,
         }
     }

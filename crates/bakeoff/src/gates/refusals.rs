@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn every_gate_but_the_clock_is_in_the_table() {
-        let listed: Vec<String> = refusals(Exposure::InTurns).into_iter().map(|refusal| refusal.gate).collect();
+        let listed: Vec<String> =
+            refusals(Exposure::InTurns).into_iter().map(|refusal| refusal.gate).collect();
         let gates: Vec<String> =
             every_gate().into_iter().map(|gate| gate.id).filter(|id| id != "clock").collect();
         assert_eq!(listed, gates);

@@ -6,7 +6,8 @@ use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySampl
 use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 
 use super::{
-    CLIENT, ERRORS, Exposure, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken, is_disturbed,
+    CLIENT, ERRORS, Exposure, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken,
+    is_disturbed,
 };
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::variant_points;

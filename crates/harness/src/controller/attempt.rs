@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use queue::api::{AttemptAnswer, AttemptCall, Work};
 use queue::{Attempt, Outcome, TRUST};
 
-use super::Controller;
 use super::child::RunningChild;
 use super::client::CallError;
 use super::progress::Progress;
 use super::quarantine::RUN_MARK;
+use super::workplace::Workplace;
 use crate::plan_text::PlanText;
 
 /// Lines are sent after so long, so that many go together.
@@ -27,7 +27,7 @@ const LAST_WORDS: Duration = Duration::from_mins(30);
 
 /// What an attempt has and knows.
 struct Attempted<'c> {
-    controller: &'c Controller,
+    place: &'c Workplace,
     attempt: Attempt,
     run: Option<String>,
     /// When the last call began that was answered: the server counts the lease from later on.
@@ -39,10 +39,10 @@ struct Attempted<'c> {
 }
 
 /// Does the work. Whatever happens, the child has ended when this returns.
-pub fn execute(controller: &Controller, work: Work) {
+pub fn execute(place: &Workplace, work: Work) {
     let Work { attempt, plan, resumes, .. } = work;
     let mut attempted = Attempted {
-        controller,
+        place,
         attempt,
         run: resumes.clone(),
         trusted: Instant::now(),
@@ -71,13 +71,13 @@ pub fn execute(controller: &Controller, work: Work) {
 
 impl Attempted<'_> {
     fn folder(&self) -> PathBuf {
-        self.controller.folder.attempts().join(self.attempt.token.to_string())
+        self.place.folder.attempts().join(self.attempt.token.to_string())
     }
 
     /// Checks the plan; returns the command that runs it. The error is why the rules refuse it.
     fn prepare(&self, text: &str, resumes: Option<&str>) -> Result<Command, String> {
         let plan = PlanText::read(text).map_err(|error| error.to_string())?.plan;
-        let Controller { rules, showdown, runs, .. } = self.controller;
+        let Workplace { rules, showdown, runs, .. } = self.place;
         rules.check(&plan)?;
         let mut command = Command::new(showdown);
         match resumes {
@@ -115,7 +115,7 @@ impl Attempted<'_> {
     fn call(&mut self, call: AttemptCall) -> Result<AttemptAnswer, CallError> {
         let began = Instant::now();
         let path = format!("attempts/{}", self.attempt.entry);
-        let answer = self.controller.client.post::<_, AttemptAnswer>(&path, &call);
+        let answer = self.place.client.post::<_, AttemptAnswer>(&path, &call);
         match &answer {
             Ok(answer) => {
                 self.trusted = began;
@@ -150,10 +150,10 @@ impl Attempted<'_> {
             if self.trusted.elapsed() >= TRUST {
                 self.stop("the server did not answer for longer than its lease");
             }
-            if began.elapsed() >= self.controller.rules.longest {
+            if began.elapsed() >= self.place.rules.longest {
                 self.stop("it took longer than the rules of its controller allow (`longest`)");
             }
-            if self.controller.is_stopped() {
+            if self.place.is_stopped() {
                 self.stop("its controller was stopped");
             }
             if self.stopped.is_some() {
@@ -162,7 +162,9 @@ impl Attempted<'_> {
             match child.ended() {
                 Ok(Some(status)) => break status,
                 Ok(None) => {}
-                Err(error) => return Outcome::Failed { reason: format!("cannot wait for showdown: {error}") },
+                Err(error) => {
+                    return Outcome::Failed { reason: format!("cannot wait for showdown: {error}") };
+                }
             }
         };
         // What is in the pipe yet. A server of the run that has kept it open ends nothing.
@@ -191,7 +193,7 @@ impl Attempted<'_> {
             match self.call(AttemptCall { ends: Some(outcome.clone()), ..self.news() }) {
                 Ok(answer) if answer.wants_bundle => return self.send_run(),
                 Ok(_) | Err(CallError::Refused { .. }) => return,
-                Err(CallError::Unreachable(_)) if self.controller.is_stopped() => return,
+                Err(CallError::Unreachable(_)) if self.place.is_stopped() => return,
                 Err(CallError::Unreachable(_)) => std::thread::sleep(Duration::from_millis(500)),
             }
         }
@@ -202,7 +204,7 @@ impl Attempted<'_> {
         let sent = self.packed().and_then(|mut file| {
             let Attempt { entry, token } = self.attempt;
             let path = format!("attempts/{entry}/bundle?token={token}");
-            self.controller.client.put(&path, &mut file).map_err(|error| error.to_string())
+            self.place.client.put(&path, &mut file).map_err(|error| error.to_string())
         });
         if let Err(reason) = sent {
             let reason = format!("its run is not stored: {reason}");
@@ -211,7 +213,7 @@ impl Attempted<'_> {
     }
 
     fn packed(&self) -> Result<fs::File, String> {
-        let runs = archive::Archive::new(&self.controller.runs);
+        let runs = archive::Archive::new(&self.place.runs);
         let id = self.run.as_deref().and_then(|run| run.parse().ok()).ok_or("it has no directory")?;
         let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
         runs.export(&id, &mut file).map_err(|error| error.to_string())?;

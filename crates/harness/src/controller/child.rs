@@ -64,7 +64,8 @@ impl RunningChild {
         self.asked = Some((Instant::now(), times));
         let pid = Pid::from_child(&self.child);
         // It may have ended meanwhile.
-        let _ = if signal == Signal::KILL { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
+        let _ =
+            if signal == Signal::KILL { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
     }
 
     /// What its end says.
@@ -73,7 +74,9 @@ impl RunningChild {
             (Some(130), Some(why)) | (None, Some(why)) => Outcome::Stopped { reason: why.to_owned() },
             (Some(130), None) => Outcome::Stopped { reason: "interrupted on its machine".to_owned() },
             (Some(0 | 3 | 4), _) => Outcome::Answered,
-            (Some(code), _) => Outcome::Failed { reason: self.last_error().unwrap_or_else(|| format!("exit code {code}")) },
+            (Some(code), _) => {
+                Outcome::Failed { reason: self.last_error().unwrap_or_else(|| format!("exit code {code}")) }
+            }
             (None, None) => {
                 let signal = status.signal().unwrap_or_default();
                 Outcome::Failed { reason: format!("signal {signal} ended it") }

@@ -40,7 +40,8 @@ pub struct Client {
 impl Client {
     /// The client of this server, or of the one of this folder.
     pub fn new(server: Option<(String, String)>, folder: HarnessFolder) -> Self {
-        let config = ureq::Agent::config_builder().timeout_global(Some(LONGEST_CALL)).http_status_as_error(false);
+        let config =
+            ureq::Agent::config_builder().timeout_global(Some(LONGEST_CALL)).http_status_as_error(false);
         let folder = if server.is_some() { None } else { Some(folder) };
         let server = server.map(|(url, token)| ServerFile { url, token });
         Self { agent: config.build().into(), server: Mutex::new(server), folder }
@@ -58,9 +59,16 @@ impl Client {
     }
 
     /// Sends JSON; returns the JSON of the answer, where it has some.
-    pub fn post<T: Serialize, A: DeserializeOwned>(&self, path: &str, body: &T) -> Result<Option<A>, CallError> {
+    pub fn post<T: Serialize, A: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &T,
+    ) -> Result<Option<A>, CallError> {
         let ServerFile { url, token } = self.server()?;
-        let request = self.agent.post(format!("{url}/api/v1/{path}")).header("authorization", format!("Bearer {token}"));
+        let request = self
+            .agent
+            .post(format!("{url}/api/v1/{path}"))
+            .header("authorization", format!("Bearer {token}"));
         let body = serde_json::to_string(body).map_err(unreachable)?;
         let answer = request.header("content-type", "application/json").send(body).map_err(unreachable)?;
         let text = checked(answer)?;
@@ -70,7 +78,8 @@ impl Client {
     /// Sends a file.
     pub fn put(&self, path: &str, file: &mut std::fs::File) -> Result<(), CallError> {
         let ServerFile { url, token } = self.server()?;
-        let request = self.agent.put(format!("{url}/api/v1/{path}")).header("authorization", format!("Bearer {token}"));
+        let request =
+            self.agent.put(format!("{url}/api/v1/{path}")).header("authorization", format!("Bearer {token}"));
         let request = request.config().timeout_global(None).build();
         checked(request.send(ureq::SendBody::from_reader(file)).map_err(unreachable)?).map(drop)
     }

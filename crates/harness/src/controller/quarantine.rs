@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 
 use queue::api::Reason;
 
-use super::Controller;
+use super::workplace::Workplace;
 
 /// Frees this machine from quarantine, if it is clean. Otherwise it is tried again, or a person says why it is.
-pub fn prove_clean(controller: &Controller) {
-    if host::lock::measuring_now(None).is_some() || has_processes(controller) {
+pub fn prove_clean(place: &Workplace) {
+    if host::lock::measuring_now(None).is_some() || has_processes(place) {
         return;
     }
-    let undo = Command::new(&controller.showdown)
+    let undo = Command::new(&place.showdown)
         .arg("undo")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -21,15 +21,16 @@ pub fn prove_clean(controller: &Controller) {
     if !undo.is_ok_and(|status| status.success()) {
         return;
     }
-    let reason = "no showdown measures, no supervisor of servers is left, and kernel settings have their own values";
-    let path = format!("hosts/{}/clean", controller.host);
+    let reason =
+        "no showdown measures, no supervisor of servers is left, and kernel settings have their own values";
+    let path = format!("hosts/{}/clean", place.host);
     // The next look tells whether it was freed.
-    let _ = controller.client.post::<_, serde_json::Value>(&path, &Reason { reason: reason.to_owned() });
+    let _ = place.client.post::<_, serde_json::Value>(&path, &Reason { reason: reason.to_owned() });
 }
 
 /// Whether a process of an earlier run of this directory is left: its supervisors stop its servers, and end.
-fn has_processes(controller: &Controller) -> bool {
-    let mark = format!("{RUN_MARK}={}", controller.runs.display());
+fn has_processes(place: &Workplace) -> bool {
+    let mark = format!("{RUN_MARK}={}", place.runs.display());
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     for process in processes.flatten() {
         let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();

@@ -43,7 +43,8 @@ fn length<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration,
 impl Rules {
     /// Reads a file.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the rules {}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the rules {}", path.display()))?;
         toml::from_str(&text).with_context(|| format!("{} is no file of rules", path.display()))
     }
 
@@ -78,7 +79,9 @@ impl Rules {
         }
         if plan.load.connections > self.most_connections {
             let (asked, most) = (plan.load.connections, self.most_connections);
-            return Err(format!("the load has {asked} connections, and its rules allow {most} (`most_connections`)"));
+            return Err(format!(
+                "the load has {asked} connections, and its rules allow {most} (`most_connections`)"
+            ));
         }
         Ok(())
     }

@@ -5,14 +5,15 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use queue::api::{
-    AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, HostList, Move, QueueList, Reason, RunChange, Submission,
+    AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, HostList, Move, QueueList, Reason, RunChange,
+    Submission,
 };
 use queue::{Entry, EntryId, HostRow, NewController};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Shared;
 use super::guard::{Who, new_link};
+use super::site::Shared;
 use crate::comparison::{self, ComparedRuns, FEWEST_RUNS, MOST_RUNS};
 use crate::service::error::ServiceError;
 use crate::service::orders::Order;
@@ -125,7 +126,11 @@ pub async fn pause(
 }
 
 /// `POST entries/ID/release`
-pub async fn release(State(site): State<Shared>, Extension(who): Extension<Who>, Path(id): Path<EntryId>) -> Answer<Entry> {
+pub async fn release(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<EntryId>,
+) -> Answer<Entry> {
     order(site, &who, id, Order::Release).await
 }
 
@@ -140,17 +145,28 @@ pub async fn place(
 }
 
 /// `POST entries/ID/kill`
-pub async fn kill(State(site): State<Shared>, Extension(who): Extension<Who>, Path(id): Path<EntryId>) -> Answer<Entry> {
+pub async fn kill(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<EntryId>,
+) -> Answer<Entry> {
     order(site, &who, id, Order::Kill).await
 }
 
 /// `POST entries/ID/resume`
-pub async fn resume(State(site): State<Shared>, Extension(who): Extension<Who>, Path(id): Path<EntryId>) -> Answer<Entry> {
+pub async fn resume(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<EntryId>,
+) -> Answer<Entry> {
     order(site, &who, id, Order::Resume).await
 }
 
 /// `POST controllers`
-pub async fn register(State(site): State<Shared>, Json(new): Json<NewController>) -> Result<StatusCode, ServiceError> {
+pub async fn register(
+    State(site): State<Shared>,
+    Json(new): Json<NewController>,
+) -> Result<StatusCode, ServiceError> {
     site.harness.register(new).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -187,7 +203,8 @@ pub async fn clean_host(
 /// `GET runs`
 pub async fn runs(State(site): State<Shared>, Query(query): Query<RunQuery>) -> Answer<Vec<RunLine>> {
     let limit = query.limit.unwrap_or(50).min(MOST_LISTED);
-    let query = archive::Query { text: query.q, tag: query.tag, limit: Some(limit), ..archive::Query::default() };
+    let query =
+        archive::Query { text: query.q, tag: query.tag, limit: Some(limit), ..archive::Query::default() };
     let mut lines = Vec::new();
     for run in site.harness.runs(query).await? {
         lines.push(RunLine {
@@ -245,7 +262,11 @@ pub async fn compare(State(site): State<Shared>, Query(query): Query<CompareQuer
 }
 
 /// Compares the runs of a list with commas.
-pub async fn compared(site: &Shared, runs: &str, reference: Option<&str>) -> Result<ComparedRuns, ServiceError> {
+pub async fn compared(
+    site: &Shared,
+    runs: &str,
+    reference: Option<&str>,
+) -> Result<ComparedRuns, ServiceError> {
     let mut ids = Vec::new();
     for text in runs.split(',').filter(|text| !text.is_empty()) {
         let id = run_id(text)?;
@@ -255,7 +276,9 @@ pub async fn compared(site: &Shared, runs: &str, reference: Option<&str>) -> Res
     }
     if !(FEWEST_RUNS..=MOST_RUNS).contains(&ids.len()) {
         let count = ids.len();
-        return Err(ServiceError::Bad(format!("choose {FEWEST_RUNS} to {MOST_RUNS} runs; {count} are chosen")));
+        return Err(ServiceError::Bad(format!(
+            "choose {FEWEST_RUNS} to {MOST_RUNS} runs; {count} are chosen"
+        )));
     }
     let runs = site.harness.runs_in_order(ids).await?;
     Ok(comparison::compare(&runs, reference.and_then(|text| text.split_once('/'))))

@@ -24,7 +24,7 @@ use queue::{Entry, EntryId, Rows, Token};
 use tokio::sync::broadcast::Receiver;
 use tokio::time::{sleep, timeout};
 
-use super::Shared;
+use super::site::Shared;
 use crate::service::error::ServiceError;
 use crate::store::{EventLine, Transaction};
 
@@ -62,7 +62,8 @@ pub async fn stream(
     if last.is_none() {
         waiting.push_back(event("reset"));
     }
-    let reader = Reader { site, id, after: last.unwrap_or_default(), waiting, changes, seen: None, is_over: false };
+    let reader =
+        Reader { site, id, after: last.unwrap_or_default(), waiting, changes, seen: None, is_over: false };
     let events = unfold(reader, |mut reader| async move {
         let event = reader.next().await?;
         Some((Ok::<_, Infallible>(event), reader))

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::{Shared, Site};
+use super::site::{Shared, Site};
 use crate::secrets::{digest, new_secret, unix_ms};
 use crate::service::error::ServiceError;
 use crate::store::{SecretKind, Transaction};
@@ -33,42 +33,14 @@ pub enum Who {
     Controller,
 }
 
-/// The names of this server.
-#[derive(Debug)]
-pub struct Guard {
-    /// `HOST:PORT`, as browsers send them.
-    pub hosts: Vec<String>,
-    /// The person who has started it.
-    pub person: String,
-    /// The name of the cookie. Cookies do not know ports, so it has the port: another server on this machine has another one.
-    pub cookie: String,
-}
-
-impl Guard {
-    fn session<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        for pair in cookies.flat_map(|value| value.split(';')) {
-            if let Some((name, value)) = pair.trim().split_once('=')
-                && name == self.cookie
-            {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn has_host(&self, headers: &HeaderMap) -> bool {
-        let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
-        host.is_some_and(|host| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)))
-    }
-}
-
 /// Whether a request that changes something comes from a page of this server.
 fn is_from_own_page(headers: &HeaderMap) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return site == "same-origin";
     }
-    let (Some(origin), Some(host)) = (headers.get(header::ORIGIN), headers.get(header::HOST)) else { return false };
+    let (Some(origin), Some(host)) = (headers.get(header::ORIGIN), headers.get(header::HOST)) else {
+        return false;
+    };
     let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
     origin.is_some_and(|origin| origin.as_bytes() == host.as_bytes())
 }
@@ -110,22 +82,37 @@ pub async fn guard(State(site): State<Shared>, request: Request, next: Next) -> 
 async fn admit(site: &Shared, head: &Parts) -> Result<Option<Who>, Box<Response>> {
     let (headers, method, path) = (&head.headers, &head.method, head.uri.path());
     let is_api = path.starts_with("/api/");
-    if !site.guard.has_host(headers) {
-        return Err(refusal(site, is_api, StatusCode::MISDIRECTED_REQUEST, "this server has another name: use the address that it has printed"));
+    if !site.names.has_host(headers) {
+        return Err(refusal(
+            site,
+            is_api,
+            StatusCode::MISDIRECTED_REQUEST,
+            "this server has another name: use the address that it has printed",
+        ));
     }
     let is_change = !matches!(*method, Method::GET | Method::HEAD);
     let secret = bearer(headers);
     if is_change && secret.is_none() && !is_from_own_page(headers) {
-        return Err(refusal(site, is_api, StatusCode::FORBIDDEN, "a page of another site asks for a change: nothing was changed"));
+        return Err(refusal(
+            site,
+            is_api,
+            StatusCode::FORBIDDEN,
+            "a page of another site asks for a change: nothing was changed",
+        ));
     }
     if is_open(path) {
         return Ok(None);
     }
-    let (digested, kinds) = match (secret, site.guard.session(headers)) {
+    let (digested, kinds) = match (secret, site.names.session(headers)) {
         (Some(secret), _) => (digest(secret), vec![SecretKind::Person, SecretKind::Controller]),
         (None, Some(session)) => (digest(session), vec![SecretKind::Session]),
         (None, None) => {
-            return Err(refusal(site, is_api, StatusCode::UNAUTHORIZED, "open the link that `showdown serve` prints; run it again for a new one"));
+            return Err(refusal(
+                site,
+                is_api,
+                StatusCode::UNAUTHORIZED,
+                "open the link that `showdown serve` prints; run it again for a new one",
+            ));
         }
     };
     let now = unix_ms();
@@ -138,12 +125,22 @@ async fn admit(site: &Shared, head: &Parts) -> Result<Option<Who>, Box<Response>
         Ok(None)
     });
     match known.await {
-        Ok(Some((SecretKind::Controller, _))) if is_for_controllers(method, path) => Ok(Some(Who::Controller)),
-        Ok(Some((SecretKind::Controller, _))) => {
-            Err(refusal(site, is_api, StatusCode::FORBIDDEN, "a controller's secret reaches claims and its own attempts only"))
+        Ok(Some((SecretKind::Controller, _))) if is_for_controllers(method, path) => {
+            Ok(Some(Who::Controller))
         }
+        Ok(Some((SecretKind::Controller, _))) => Err(refusal(
+            site,
+            is_api,
+            StatusCode::FORBIDDEN,
+            "a controller's secret reaches claims and its own attempts only",
+        )),
         Ok(Some((_, name))) => Ok(Some(Who::Person(name))),
-        Ok(None) => Err(refusal(site, is_api, StatusCode::UNAUTHORIZED, "the secret is not valid any more: run `showdown serve` again for a new link")),
+        Ok(None) => Err(refusal(
+            site,
+            is_api,
+            StatusCode::UNAUTHORIZED,
+            "the secret is not valid any more: run `showdown serve` again for a new link",
+        )),
         Err(error) => Err(Box::new(error.into_response())),
     }
 }
@@ -177,11 +174,13 @@ fn with_headers(mut response: Response) -> Response {
 /// A new link that opens one session; its secret.
 pub async fn new_link(site: &Site, until_ms: Option<u64>) -> Result<String, ServiceError> {
     let secret = new_secret();
-    let (digested, name) = (digest(&secret), site.guard.person.clone());
+    let (digested, name) = (digest(&secret), site.names.person.clone());
     let until = unix_ms() + until_ms.unwrap_or(LINK_MS);
     site.harness
         .store()
-        .transact(move |rows| Ok::<_, ServiceError>(rows.put_secret(&digested, SecretKind::Link, &name, until)?))
+        .transact(move |rows| {
+            Ok::<_, ServiceError>(rows.put_secret(&digested, SecretKind::Link, &name, until)?)
+        })
         .await?;
     Ok(secret)
 }
@@ -195,7 +194,10 @@ pub async fn open_session(site: &Site, link: &str) -> Result<String, ServiceErro
         .store()
         .transact(move |rows| {
             let Some(name) = rows.secret(&of_link, SecretKind::Link, now)? else {
-                return Err(ServiceError::Forbidden("this link has been used, or is too old: run `showdown serve` again for a new one".to_owned()));
+                return Err(ServiceError::Forbidden(
+                    "this link has been used, or is too old: run `showdown serve` again for a new one"
+                        .to_owned(),
+                ));
             };
             rows.remove_secret(&of_link)?;
             rows.put_secret(&of_session, SecretKind::Session, &name, now + SESSION_MS)?;
@@ -204,5 +206,5 @@ pub async fn open_session(site: &Site, link: &str) -> Result<String, ServiceErro
         })
         .await?;
     let seconds = SESSION_MS / 1000;
-    Ok(format!("{}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}", site.guard.cookie))
+    Ok(format!("{}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}", site.names.cookie))
 }

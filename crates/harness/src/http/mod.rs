@@ -7,6 +7,7 @@ pub mod guard;
 pub mod openapi;
 pub mod pages;
 pub mod render;
+pub mod site;
 pub mod uploads;
 
 use std::sync::Arc;
@@ -17,27 +18,11 @@ use axum::routing::{get, patch, post, put};
 use axum::{Json, Router, middleware};
 use queue::api::{MOST_PLAN_BYTES, Problem};
 
-use crate::http::guard::Guard;
-use crate::http::render::Pages;
-use crate::service::Harness;
+use self::site::Shared;
 use crate::service::error::ServiceError;
 
 /// The largest body but for bundles: a plan as JSON or as a form, in which each byte may take several.
 const MOST_BODY_BYTES: usize = 4 * MOST_PLAN_BYTES;
-
-/// What all requests have in common.
-#[derive(Debug)]
-pub struct Site {
-    /// What is done.
-    pub harness: Harness,
-    /// Who may do it.
-    pub guard: Guard,
-    /// What it looks like.
-    pub pages: Pages,
-}
-
-/// The state of a request.
-pub type Shared = Arc<Site>;
 
 /// All routes. `openapi.rs` lists those of the API, and a test compares.
 pub fn router(site: Shared) -> Router {

@@ -93,7 +93,9 @@ pub fn document() -> Value {
         }
         let mut parameters = Vec::new();
         for name in path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
-            parameters.push(json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }));
+            parameters.push(
+                json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }),
+            );
         }
         for name in *query {
             parameters.push(json!({ "name": name, "in": "query", "schema": { "type": "string" } }));
@@ -116,4 +118,3 @@ fn content(name: &str) -> Value {
 pub fn routes() -> Vec<(&'static str, &'static str)> {
     ROUTES.iter().map(|route| (route.method, route.path)).collect()
 }
-

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
-use super::Shared;
 use super::api::{compared, person, run_id};
 use super::guard::{Who, open_session as open};
+use super::site::Shared;
 use crate::plan_text::PlanText;
 use crate::service::error::ServiceError;
 use crate::service::orders::Order;
@@ -51,7 +51,8 @@ pub async fn queue(State(site): State<Shared>, Query(query): Query<QueueQuery>) 
     let outlooks: std::collections::BTreeMap<String, _> =
         list.outlooks.into_iter().map(|outlook| (outlook.entry.to_string(), outlook)).collect();
     let alarm = list.alarm;
-    let older = ended.last().map(|entry| entry.id).filter(|_| ended.len() as u32 == crate::service::ENDED_PAGE);
+    let older =
+        ended.last().map(|entry| entry.id).filter(|_| ended.len() as u32 == crate::service::ENDED_PAGE);
     Ok(site.pages.page("queue.html", &json!({ "active": active, "waiting": waiting, "ended": ended, "outlooks": outlooks, "alarm": alarm, "older": older })))
 }
 
@@ -156,7 +157,11 @@ fn difference_of(old: &str, new: &str) -> Vec<(char, String)> {
 }
 
 /// `POST /entries`
-pub async fn submit(State(site): State<Shared>, Extension(who): Extension<Who>, Form(form): Form<PlanForm>) -> Page {
+pub async fn submit(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Form(form): Form<PlanForm>,
+) -> Page {
     let submission = Submission {
         plan: form.text(),
         priority: form.priority.trim().parse().unwrap_or(0),
@@ -344,7 +349,11 @@ pub struct FileQuery {
 }
 
 /// `GET /runs/ID/file`
-pub async fn file(State(site): State<Shared>, Path(id): Path<String>, Query(query): Query<FileQuery>) -> Page {
+pub async fn file(
+    State(site): State<Shared>,
+    Path(id): Path<String>,
+    Query(query): Query<FileQuery>,
+) -> Page {
     if !is_text(std::path::Path::new(&query.name)) {
         return shown(&site, Err(ServiceError::NotFound(format!("{} is no text: pull the run", query.name))));
     }
@@ -404,7 +413,11 @@ pub async fn delete(
 }
 
 /// `POST /runs/ID/restore`
-pub async fn restore(State(site): State<Shared>, Extension(who): Extension<Who>, Path(id): Path<String>) -> Page {
+pub async fn restore(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+) -> Page {
     let run = shown(&site, run_id(&id))?;
     shown(&site, site.harness.restore_run(run, person(&who)).await)?;
     Ok(Redirect::to(&format!("/runs/{id}")).into_response())
@@ -425,5 +438,6 @@ pub async fn link(State(site): State<Shared>, Query(form): Query<LinkForm>) -> P
 /// `POST /link`
 pub async fn open_session(State(site): State<Shared>, Form(form): Form<LinkForm>) -> Page {
     let cookie = shown(&site, open(&site, &form.secret).await)?;
-    Ok((StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_owned())]).into_response())
+    Ok((StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_owned())])
+        .into_response())
 }

@@ -43,7 +43,10 @@ impl Pages {
 
     /// A page.
     pub fn page(&self, name: &str, context: &serde_json::Value) -> Response {
-        let text = self.environment.get_template(name).and_then(|template| template.render(Value::from(Serde(context))));
+        let text = self
+            .environment
+            .get_template(name)
+            .and_then(|template| template.render(Value::from(Serde(context))));
         match text {
             Ok(text) => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response(),
             Err(error) => {
@@ -115,7 +118,8 @@ mod tests {
         let pages = Pages::new().expect("templates");
         let mut environment = pages.environment.clone();
         environment.add_template("x", "{{ text }}").expect("a template");
-        let text = environment.get_template("x").expect("it").render(minijinja::context! { text => "<img src=x>" });
+        let text =
+            environment.get_template("x").expect("it").render(minijinja::context! { text => "<img src=x>" });
         assert_eq!(text.expect("a page"), "&lt;img src=x&gt;");
     }
 }

@@ -12,8 +12,8 @@ use queue::{Attempt, EntryId, Token};
 use serde::Deserialize;
 use std::io::Write;
 
-use super::Shared;
 use super::api::run_id;
+use super::site::Shared;
 use crate::service::error::ServiceError;
 
 /// The largest packed run that is taken: what it unpacks to has its own limits.
@@ -66,6 +66,7 @@ pub async fn download(State(site): State<Shared>, Path(id): Path<String>) -> Res
             Err(error) => Some((Err(error), file)),
         }
     });
-    let headers = [(header::CONTENT_TYPE, "application/gzip".to_owned()), (header::CONTENT_DISPOSITION, name)];
+    let headers =
+        [(header::CONTENT_TYPE, "application/gzip".to_owned()), (header::CONTENT_DISPOSITION, name)];
     Ok((headers, Body::from_stream(parts)).into_response())
 }

@@ -4,7 +4,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use queue::api::{AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, Work};
-use queue::{Attempt, EntryId, HostState, NewController, Outcome, Refusal, Rows, begin, claim, finish, note_run, refuse, register, renew};
+use queue::{
+    Attempt, EntryId, HostState, NewController, Outcome, Refusal, Rows, begin, claim, finish, note_run,
+    refuse, register, renew,
+};
 use serde::Deserialize;
 use tokio::time::timeout;
 
@@ -52,7 +55,10 @@ impl Harness {
                 let host = rows.controller(&controller.id)?.map(|row| row.host).unwrap_or_default();
                 let is_own = |host_of: &queue::HostRow| host_of.name == host;
                 let hosts = rows.hosts()?;
-                let quarantined = hosts.into_iter().filter(is_own).filter(|host| matches!(host.state, HostState::Quarantined { .. }));
+                let quarantined = hosts
+                    .into_iter()
+                    .filter(is_own)
+                    .filter(|host| matches!(host.state, HostState::Quarantined { .. }));
                 let quarantined = quarantined.map(|host| host.name).collect();
                 let Some(claim) = claim else { return Ok(ClaimAnswer { work: None, quarantined }) };
                 let attempt = Attempt { entry: claim.entry.id, token: claim.entry.token };
@@ -95,8 +101,15 @@ impl Harness {
             None => false,
         };
         let answer = self.store.transact(move |rows| {
-            let is_end_repeated = call.ends.is_some() && rows.entry(id)?.is_some_and(|entry| entry.token == attempt.token && !entry.state.is_active());
-            let mut entry = if is_end_repeated { rows.entry(id)?.ok_or(Refusal::NoEntry(id))? } else { renew(rows, attempt)? };
+            let is_end_repeated = call.ends.is_some()
+                && rows
+                    .entry(id)?
+                    .is_some_and(|entry| entry.token == attempt.token && !entry.state.is_active());
+            let mut entry = if is_end_repeated {
+                rows.entry(id)?.ok_or(Refusal::NoEntry(id))?
+            } else {
+                renew(rows, attempt)?
+            };
             if let Some(reason) = &call.refuses {
                 refuse(rows, attempt, reason)?;
                 return Ok(AttemptAnswer::default());
@@ -110,7 +123,9 @@ impl Harness {
             if heads.get(known).is_some_and(|head| head.seq == next) {
                 let new = &call.lines[known..];
                 if heads[known..].iter().zip(next..).any(|(head, seq)| head.seq != seq) {
-                    return Err(ServiceError::Bad("the numbers of the lines have a gap: send them in order".to_owned()));
+                    return Err(ServiceError::Bad(
+                        "the numbers of the lines have a gap: send them in order".to_owned(),
+                    ));
                 }
                 rows.append_lines(id, attempt.token, next, new)?;
                 next += new.len() as u64;
@@ -163,7 +178,10 @@ impl Harness {
 
 fn head(line: &str) -> Result<LineHead, ServiceError> {
     if line.len() > MOST_LINE_BYTES || line.contains('\n') {
-        return Err(ServiceError::Bad(format!("a line of progress is longer than {MOST_LINE_BYTES} bytes, or several")));
+        return Err(ServiceError::Bad(format!(
+            "a line of progress is longer than {MOST_LINE_BYTES} bytes, or several"
+        )));
     }
-    serde_json::from_str(line).map_err(|error| ServiceError::Bad(format!("a line of progress is no event: {error}")))
+    serde_json::from_str(line)
+        .map_err(|error| ServiceError::Bad(format!("a line of progress is no event: {error}")))
 }

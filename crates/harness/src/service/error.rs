@@ -52,7 +52,9 @@ impl ServiceError {
     /// The status of HTTP.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::Refused(Refusal::NoEntry(_) | Refusal::NoHost(_)) | Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::Refused(Refusal::NoEntry(_) | Refusal::NoHost(_)) | Self::NotFound(_) => {
+                StatusCode::NOT_FOUND
+            }
             Self::Refused(Refusal::NoReason(_)) | Self::Plan(_) | Self::Bad(_) => StatusCode::BAD_REQUEST,
             Self::Refused(
                 Refusal::State { .. }
@@ -66,10 +68,12 @@ impl ServiceError {
                 StatusCode::INSUFFICIENT_STORAGE
             }
             Self::Store(StoreError::Failed(_) | StoreError::Later { .. }) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Archive(ArchiveError::NoSuchRun { .. } | ArchiveError::NoRunBeginsWith { .. }) => StatusCode::NOT_FOUND,
-            Self::Archive(ArchiveError::Ambiguous { .. } | ArchiveError::Exists { .. } | ArchiveError::Import { .. }) => {
-                StatusCode::CONFLICT
+            Self::Archive(ArchiveError::NoSuchRun { .. } | ArchiveError::NoRunBeginsWith { .. }) => {
+                StatusCode::NOT_FOUND
             }
+            Self::Archive(
+                ArchiveError::Ambiguous { .. } | ArchiveError::Exists { .. } | ArchiveError::Import { .. },
+            ) => StatusCode::CONFLICT,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::Archive(_) | Self::Report(_) | Self::File(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }

@@ -31,13 +31,8 @@ const FORMER_RUNS: u32 = 9;
 const STALLED: Duration = Duration::from_mins(2);
 
 /// States of entries that are not at their end.
-pub const OPEN_STATES: [EntryState; 5] = [
-    EntryState::Storing,
-    EntryState::Running,
-    EntryState::Claimed,
-    EntryState::Waiting,
-    EntryState::Paused,
-];
+pub const OPEN_STATES: [EntryState; 5] =
+    [EntryState::Storing, EntryState::Running, EntryState::Claimed, EntryState::Waiting, EntryState::Paused];
 
 /// The harness.
 #[derive(Debug)]
@@ -113,8 +108,7 @@ impl Harness {
                 Ok::<_, ServiceError>((open, ended, rows.hosts()?, rows.controllers()?, durations_s))
             })
             .await?;
-        let outlooks =
-            outlook(&open, &hosts, &controllers, &|id| self.is_heard(id), &durations_s, unix_ms());
+        let outlooks = outlook(&open, &hosts, &controllers, &|id| self.is_heard(id), &durations_s, unix_ms());
         let alarm = self.alarm(&open, &controllers);
         Ok(QueueList { entries: open.into_iter().chain(ended).collect(), outlooks, alarm })
     }
@@ -131,18 +125,21 @@ impl Harness {
         let since = still_since.get_or_insert_with(Instant::now).elapsed();
         let is_just_started = self.started.elapsed() < Duration::from_secs(10);
         if !controllers.iter().any(|row| self.is_heard(&row.id)) && !is_just_started {
-            return Some("No controller asks for work: restart `showdown serve`, or run `showdown controller`.".to_owned());
+            return Some(
+                "No controller asks for work: restart `showdown serve`, or run `showdown controller`."
+                    .to_owned(),
+            );
         }
         let minutes = since.as_secs() / 60;
-        (since > STALLED).then(|| format!("Nothing has run for {minutes} minutes although runs wait: see why in the queue."))
+        (since > STALLED).then(|| {
+            format!("Nothing has run for {minutes} minutes although runs wait: see why in the queue.")
+        })
     }
 
     /// Hosts and controllers.
     pub async fn hosts(&self) -> Result<HostList, ServiceError> {
-        let (hosts, controllers) = self
-            .store
-            .transact(|rows| Ok::<_, ServiceError>((rows.hosts()?, rows.controllers()?)))
-            .await?;
+        let (hosts, controllers) =
+            self.store.transact(|rows| Ok::<_, ServiceError>((rows.hosts()?, rows.controllers()?))).await?;
         let mut seen = Vec::new();
         for row in controllers {
             let is_heard = self.is_heard(&row.id);
@@ -154,8 +151,7 @@ impl Harness {
     /// Ends the leases of controllers that are silent. Called about once a second.
     pub async fn end_leases(&self, watch: &mut LeaseWatch) -> Result<(), ServiceError> {
         let active = [EntryState::Claimed, EntryState::Running, EntryState::Storing];
-        let looked =
-            self.store.transact(move |rows| Ok::<_, ServiceError>(rows.entries(&active)?)).await;
+        let looked = self.store.transact(move |rows| Ok::<_, ServiceError>(rows.entries(&active)?)).await;
         let entries = match looked {
             Ok(entries) => entries,
             Err(error) => {
@@ -167,7 +163,11 @@ impl Harness {
             let ended = self.store.transact(move |rows| {
                 let ended = lapse(rows, attempt, unix_ms())?;
                 if let Some(entry) = &ended {
-                    rows.audit(unix_ms(), "the server", &format!("entry {}: lease ended, {}", entry.id, entry.state.name()))?;
+                    rows.audit(
+                        unix_ms(),
+                        "the server",
+                        &format!("entry {}: lease ended, {}", entry.id, entry.state.name()),
+                    )?;
                 }
                 Ok::<_, ServiceError>(ended)
             });
@@ -181,9 +181,9 @@ impl Harness {
     /// A controller's process has ended: what it had need not wait for its lease.
     pub async fn controller_ended(&self, controller: String) -> Result<(), ServiceError> {
         let gone = controller.clone();
-        let ended = self.store.transact(move |rows| {
-            Ok::<_, ServiceError>(queue::lost_controller(rows, &gone, unix_ms())?)
-        });
+        let ended = self
+            .store
+            .transact(move |rows| Ok::<_, ServiceError>(queue::lost_controller(rows, &gone, unix_ms())?));
         for entry in ended.await? {
             self.tell(entry.id);
         }

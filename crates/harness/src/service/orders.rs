@@ -1,7 +1,9 @@
 //! What people ask of the queue.
 
 use queue::api::{Move, Submission};
-use queue::{Entry, EntryId, HostRow, NewEntry, Place, Rows, clean_host, kill, pause, place, release, resume, submit};
+use queue::{
+    Entry, EntryId, HostRow, NewEntry, Place, Rows, clean_host, kill, pause, place, release, resume, submit,
+};
 
 use super::Harness;
 use super::error::ServiceError;
@@ -50,14 +52,19 @@ impl Harness {
         if key.as_ref().is_some_and(|key| key.len() > 200) {
             return Err(ServiceError::Bad("the key is longer than 200 bytes".to_owned()));
         }
-        let new = NewEntry { title, question, submitter: by, priority, hosts, parent, key, is_paused: paused };
+        let new =
+            NewEntry { title, question, submitter: by, priority, hosts, parent, key, is_paused: paused };
         let (entry, is_new) = self
             .store
             .transact(move |rows| {
                 let (entry, is_new) = submit(rows, &new, unix_ms())?;
                 if is_new {
                     rows.put_plan(entry.id, &plan)?;
-                    rows.audit(unix_ms(), &new.submitter, &format!("submit entry {}: {}", entry.id, new.title))?;
+                    rows.audit(
+                        unix_ms(),
+                        &new.submitter,
+                        &format!("submit entry {}: {}", entry.id, new.title),
+                    )?;
                 }
                 Ok::<_, ServiceError>((entry, is_new))
             })
@@ -104,7 +111,12 @@ impl Harness {
     }
 
     /// Frees a host from quarantine.
-    pub async fn clean_host(&self, name: String, by: String, reason: String) -> Result<HostRow, ServiceError> {
+    pub async fn clean_host(
+        &self,
+        name: String,
+        by: String,
+        reason: String,
+    ) -> Result<HostRow, ServiceError> {
         let host = self
             .store
             .transact(move |rows| {

@@ -47,7 +47,9 @@ impl Harness {
         let run = blocking(move || {
             let is_there = archive.dir(&id).is_dir();
             if !is_there {
-                return Err(ServiceError::NotFound(format!("there is no run {id}: see the archive, or the trash")));
+                return Err(ServiceError::NotFound(format!(
+                    "there is no run {id}: see the archive, or the trash"
+                )));
             }
             Ok(archive.open(id.as_str())?)
         });
@@ -97,11 +99,18 @@ impl Harness {
     }
 
     /// Changes tags, and adds a note.
-    pub async fn change_run(&self, id: RunId, change: RunChange, by: String) -> Result<Vec<String>, ServiceError> {
+    pub async fn change_run(
+        &self,
+        id: RunId,
+        change: RunChange,
+        by: String,
+    ) -> Result<Vec<String>, ServiceError> {
         let RunChange { add_tags, remove_tags, note } = change;
         for tag in &add_tags {
             if tag.trim().is_empty() || tag.len() > MOST_TAG_BYTES || tag.chars().any(char::is_control) {
-                return Err(ServiceError::Bad(format!("{tag:?} is no tag: use up to {MOST_TAG_BYTES} printable characters")));
+                return Err(ServiceError::Bad(format!(
+                    "{tag:?} is no tag: use up to {MOST_TAG_BYTES} printable characters"
+                )));
             }
         }
         if note.as_ref().is_some_and(|note| note.len() > MOST_NOTE_BYTES || note.trim().is_empty()) {
@@ -110,7 +119,9 @@ impl Harness {
         let (archive, run) = (self.archive.clone(), id.to_string());
         let tags = blocking(move || {
             if !archive.dir(&id).is_dir() {
-                return Err(ServiceError::NotFound(format!("there is no run {id}: see the archive, or the trash")));
+                return Err(ServiceError::NotFound(format!(
+                    "there is no run {id}: see the archive, or the trash"
+                )));
             }
             Ok(archive.tag(&id, &add_tags, &remove_tags)?)
         });
@@ -121,7 +132,11 @@ impl Harness {
                 if let Some(text) = note {
                     rows.add_note(&run, &Note { author: by.clone(), unix_ms: unix_ms(), text })?;
                 }
-                Ok::<_, ServiceError>(rows.audit(unix_ms(), &by, &format!("change run {run}: tags {shown}"))?)
+                Ok::<_, ServiceError>(rows.audit(
+                    unix_ms(),
+                    &by,
+                    &format!("change run {run}: tags {shown}"),
+                )?)
             })
             .await?;
         Ok(tags)
@@ -136,7 +151,8 @@ impl Harness {
         let moved = id.clone();
         blocking(move || {
             let from = archive.dir(&moved);
-            let directory = fs::File::open(&from).map_err(|_| ServiceError::NotFound(format!("there is no run {moved}")))?;
+            let directory = fs::File::open(&from)
+                .map_err(|_| ServiceError::NotFound(format!("there is no run {moved}")))?;
             // A run that is being written has locked its directory.
             if directory.try_lock().is_err() {
                 return Err(ArchiveError::Running { id: moved }.into());
@@ -186,9 +202,16 @@ impl Harness {
             }
             if let Ok(id) = deletion.run.parse::<RunId>() {
                 let dir = self.in_trash(&id);
-                blocking(move || Ok(if dir.is_dir() { fs::remove_dir_all(dir)? })).await?;
+                blocking(move || {
+                    Ok(if dir.is_dir() {
+                        fs::remove_dir_all(dir)?
+                    })
+                })
+                .await?;
             }
-            self.store.transact(move |rows| Ok::<_, ServiceError>(rows.remove_deletion(&deletion.run)?)).await?;
+            self.store
+                .transact(move |rows| Ok::<_, ServiceError>(rows.remove_deletion(&deletion.run)?))
+                .await?;
         }
         Ok(())
     }
@@ -202,5 +225,7 @@ impl Harness {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ServiceError> + Send + 'static,
 ) -> Result<T, ServiceError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(ServiceError::Bad(format!("it broke off: {error}"))))
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(ServiceError::Bad(format!("it broke off: {error}"))))
 }

@@ -20,7 +20,9 @@ pub enum StoreError {
     #[error("the database failed: {0}")]
     Failed(String),
     /// What is in the database is of a later version.
-    #[error("the database has version {found}, and this program knows {known}: use the program that wrote it")]
+    #[error(
+        "the database has version {found}, and this program knows {known}: use the program that wrote it"
+    )]
     Later {
         /// The version there.
         found: u32,

@@ -99,10 +99,9 @@ impl Rows for SqliteRows<'_> {
         let Some(after) = after else {
             return Ok(json(self, &format!("{ENTRY} WHERE state = ?1 {order}"), [waiting])?.pop());
         };
-        let query = format!(
-            "{ENTRY} WHERE state = ?1 AND (-priority, position, id) > (-?2, ?3, ?4) {order}"
-        );
-        Ok(json(self, &query, params![waiting, after.priority, after.position, after.id.cast_signed()])?.pop())
+        let query = format!("{ENTRY} WHERE state = ?1 AND (-priority, position, id) > (-?2, ?3, ?4) {order}");
+        Ok(json(self, &query, params![waiting, after.priority, after.position, after.id.cast_signed()])?
+            .pop())
     }
 
     fn host(&mut self, name: &str) -> Result<Option<HostRow>> {
@@ -126,8 +125,10 @@ impl Rows for SqliteRows<'_> {
 
     fn put_controller(&mut self, controller: &ControllerRow) -> Result<()> {
         let row = serde_json::to_string(controller)?;
-        self.prepare_cached("INSERT INTO controller VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET row = ?2")?
-            .execute([&controller.id, &row])?;
+        self.prepare_cached(
+            "INSERT INTO controller VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET row = ?2",
+        )?
+        .execute([&controller.id, &row])?;
         Ok(())
     }
 
@@ -143,7 +144,8 @@ impl Transaction for SqliteRows<'_> {
     }
 
     fn plan(&mut self, entry: EntryId) -> Result<Option<String>> {
-        let select = self.query_row("SELECT plan FROM plan WHERE entry = ?1", [entry.cast_signed()], |row| row.get(0));
+        let select =
+            self.query_row("SELECT plan FROM plan WHERE entry = ?1", [entry.cast_signed()], |row| row.get(0));
         Ok(select.optional()?)
     }
 
@@ -165,7 +167,8 @@ impl Transaction for SqliteRows<'_> {
     }
 
     fn last_seq(&mut self, entry: EntryId, token: Token) -> Result<u64> {
-        let query = "SELECT last FROM event_chunk WHERE entry = ?1 AND token = ?2 ORDER BY first DESC LIMIT 1";
+        let query =
+            "SELECT last FROM event_chunk WHERE entry = ?1 AND token = ?2 ORDER BY first DESC LIMIT 1";
         let of_attempt = params![entry.cast_signed(), token.cast_signed()];
         let last: Option<i64> = self.query_row(query, of_attempt, |row| row.get(0)).optional()?;
         Ok(last.unwrap_or(0).cast_unsigned())
@@ -209,7 +212,8 @@ impl Transaction for SqliteRows<'_> {
     }
 
     fn notes(&mut self, run: &str) -> Result<Vec<Note>> {
-        let mut select = self.prepare_cached("SELECT author, unix_ms, text FROM note WHERE run = ?1 ORDER BY id")?;
+        let mut select =
+            self.prepare_cached("SELECT author, unix_ms, text FROM note WHERE run = ?1 ORDER BY id")?;
         let mut rows = select.query([run])?;
         let mut notes = Vec::new();
         while let Some(row) = rows.next()? {
@@ -230,8 +234,8 @@ impl Transaction for SqliteRows<'_> {
     }
 
     fn deletions(&mut self) -> Result<Vec<Deletion>> {
-        let mut select =
-            self.prepare_cached("SELECT run, author, unix_ms, reason FROM deletion ORDER BY unix_ms DESC, run")?;
+        let mut select = self
+            .prepare_cached("SELECT run, author, unix_ms, reason FROM deletion ORDER BY unix_ms DESC, run")?;
         let mut rows = select.query([])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -269,7 +273,8 @@ impl Transaction for SqliteRows<'_> {
     }
 
     fn audits(&mut self, most: u32) -> Result<Vec<(u64, String, String)>> {
-        let mut select = self.prepare_cached("SELECT unix_ms, author, what FROM audit ORDER BY id DESC LIMIT ?1")?;
+        let mut select =
+            self.prepare_cached("SELECT unix_ms, author, what FROM audit ORDER BY id DESC LIMIT ?1")?;
         let rows = select.query_map([most], |row| Ok((unsigned(row, 0)?, row.get(1)?, row.get(2)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }

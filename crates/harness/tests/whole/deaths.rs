@@ -88,5 +88,8 @@ fn the_end_of_the_server_interrupts_the_run_and_leaves_nothing() {
     assert!(home.runs().join(&run).join("plan.toml").is_file());
     home.start_server(&["--no-controller"]);
     let entry = home.entry(id);
-    assert_eq!((entry.state, entry.reason.as_deref()), (EntryState::Cancelled, Some("its controller was stopped")));
+    assert_eq!(
+        (entry.state, entry.reason.as_deref()),
+        (EntryState::Cancelled, Some("its controller was stopped"))
+    );
 }

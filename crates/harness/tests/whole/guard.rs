@@ -6,10 +6,17 @@ use serde_json::{Value, json};
 use crate::home::{Home, call};
 
 /// A request of a browser: a method, a path, headers, a body.
-fn browse(home: &Home, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> ureq::http::Response<ureq::Body> {
+fn browse(
+    home: &Home,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> ureq::http::Response<ureq::Body> {
     let config = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0);
     let agent: ureq::Agent = config.build().into();
-    let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", home.server().url));
+    let mut request =
+        ureq::http::Request::builder().method(method).uri(format!("{}{path}", home.server().url));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -32,7 +39,15 @@ fn session(home: &Home) -> String {
 #[test]
 fn a_link_works_once_and_no_page_is_open_without_it() {
     let home = Home::without_controller();
-    for path in ["/", "/archive", "/hosts", "/entries/1", "/runs/x/report", "/api/v1/entries", "/api/v1/entries/1/events"] {
+    for path in [
+        "/",
+        "/archive",
+        "/hosts",
+        "/entries/1",
+        "/runs/x/report",
+        "/api/v1/entries",
+        "/api/v1/entries/1/events",
+    ] {
         assert_eq!(browse(&home, "GET", path, &[], "").status(), 401, "{path}");
     }
     // A program that only looks at links uses none up.
@@ -46,7 +61,10 @@ fn a_link_works_once_and_no_page_is_open_without_it() {
     // The database has digests only.
     let database = std::fs::read(home.runs().join(".harness/queue.sqlite-wal")).expect("a file");
     for secret in [cookie.split_once('=').expect("a value").1, secret, &home.server().token] {
-        assert!(!database.windows(secret.len()).any(|part| part == secret.as_bytes()), "a secret is written down");
+        assert!(
+            !database.windows(secret.len()).any(|part| part == secret.as_bytes()),
+            "a secret is written down"
+        );
     }
 }
 
@@ -78,7 +96,11 @@ fn no_page_of_another_site_changes_or_reads_anything() {
     assert_eq!(renamed.status(), 421);
     // No change by GET.
     for order in ["kill", "pause", "first"] {
-        assert_eq!(browse(&home, "GET", &format!("/entries/1/{order}"), &[with_cookie], "").status(), 405, "{order}");
+        assert_eq!(
+            browse(&home, "GET", &format!("/entries/1/{order}"), &[with_cookie], "").status(),
+            405,
+            "{order}"
+        );
     }
     assert_eq!(home.entry(1).state, queue::EntryState::Waiting);
 }
@@ -98,7 +120,12 @@ fn every_answer_forbids_what_it_does_not_need() {
     // A report has no origin, so it reaches neither cookie nor API; what lies in the directory is never sent as a page.
     std::fs::write(root.join(id.as_str()).join("report.html"), "<script>planted</script>").expect("a file");
     let mut report = browse(&home, "GET", &format!("/runs/{id}/report"), &[("cookie", &cookie)], "");
-    assert!(report.headers()["content-security-policy"].to_str().expect("text").starts_with("sandbox allow-scripts"));
+    assert!(
+        report.headers()["content-security-policy"]
+            .to_str()
+            .expect("text")
+            .starts_with("sandbox allow-scripts")
+    );
     assert!(!report.body_mut().read_to_string().expect("text").contains("planted"));
     let file = browse(&home, "GET", &format!("/runs/{id}/file?name=report.html"), &[("cookie", &cookie)], "");
     assert_eq!(file.status(), 404);
@@ -127,7 +154,13 @@ fn a_hostile_text_is_text() {
 fn a_controller_reaches_its_attempts_only() {
     let home = Home::without_controller();
     let controller = home.for_controllers();
-    for (method, path) in [("GET", "entries"), ("POST", "entries"), ("GET", "runs"), ("POST", "entries/1/kill"), ("POST", "links")] {
+    for (method, path) in [
+        ("GET", "entries"),
+        ("POST", "entries"),
+        ("GET", "runs"),
+        ("POST", "entries/1/kill"),
+        ("POST", "links"),
+    ] {
         assert_eq!(call(&controller, method, path, &json!({})).0, 403, "{method} {path}");
     }
     let nobody = ServerFile { token: "0".repeat(64), ..controller };
@@ -151,7 +184,8 @@ fn a_submission_has_limits_and_one_effect() {
     let home = Home::without_controller();
     let plan = std::fs::read_to_string(home.plan(3)).expect("a plan");
     let submission = json!({ "plan": plan, "key": "nightly-7" });
-    let (first, again) = (home.call("POST", "entries", &submission), home.call("POST", "entries", &submission));
+    let (first, again) =
+        (home.call("POST", "entries", &submission), home.call("POST", "entries", &submission));
     assert_eq!((first.0, again.0), (201, 200));
     assert_eq!(first.1["id"], again.1["id"]);
     let long = format!("{plan}\n{}", "#".repeat(1 << 20));
@@ -173,7 +207,9 @@ fn lines_are_numbered_and_a_reader_goes_on_where_it_was() {
     let work = call(&controller, "POST", "claims", &asks).1;
     let token = work["work"]["attempt"]["token"].as_u64().expect("a token");
     let line = |seq: u64| format!(r#"{{"seq":{seq},"event":"doing","what":"step {seq}"}}"#);
-    let tell = |lines: Vec<String>| call(&controller, "POST", "attempts/1", &json!({ "token": token, "lines": lines, "begins": true }));
+    let tell = |lines: Vec<String>| {
+        call(&controller, "POST", "attempts/1", &json!({ "token": token, "lines": lines, "begins": true }))
+    };
     assert_eq!(tell(vec![line(1), line(2)]).1["next_seq"], 3);
     assert_eq!(tell(vec![line(2), line(3)]).1["next_seq"], 4, "a repeated line has no effect");
     assert_eq!(tell(vec![line(9)]).1["next_seq"], 4, "what is missing is asked for");
@@ -186,7 +222,12 @@ fn lines_are_numbered_and_a_reader_goes_on_where_it_was() {
     let bearer = format!("Bearer {}", home.server().token);
     let mut all = browse(&home, "GET", "/api/v1/entries/1/events", &[("authorization", &bearer)], "");
     let all = all.body_mut().read_to_string().expect("text");
-    assert!(all.starts_with("event: reset") && all.contains("step 1") && all.trim_end().ends_with("event: end\ndata: {}"), "{all}");
+    assert!(
+        all.starts_with("event: reset")
+            && all.contains("step 1")
+            && all.trim_end().ends_with("event: end\ndata: {}"),
+        "{all}"
+    );
     let headers = [("authorization", bearer.as_str()), ("last-event-id", &format!("{token}-2"))];
     let mut rest = browse(&home, "GET", "/api/v1/entries/1/events", &headers, "");
     let rest = rest.body_mut().read_to_string().expect("text");

@@ -32,14 +32,16 @@ pub struct Home {
 impl Home {
     /// A server with its controller.
     pub fn start() -> Self {
-        let mut home = Self { dir: tempfile::tempdir().expect("a directory"), server: None, link: String::new() };
+        let mut home =
+            Self { dir: tempfile::tempdir().expect("a directory"), server: None, link: String::new() };
         home.start_server(&[]);
         home
     }
 
     /// A server without a controller.
     pub fn without_controller() -> Self {
-        let mut home = Self { dir: tempfile::tempdir().expect("a directory"), server: None, link: String::new() };
+        let mut home =
+            Self { dir: tempfile::tempdir().expect("a directory"), server: None, link: String::new() };
         home.start_server(&["--no-controller"]);
         home
     }
@@ -49,7 +51,8 @@ impl Home {
         let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(options).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let out = child.stdout.take().expect("a pipe");
-        let link = BufReader::new(out).lines().map_while(Result::ok).find(|line| line.contains("/link?secret="));
+        let link =
+            BufReader::new(out).lines().map_while(Result::ok).find(|line| line.contains("/link?secret="));
         self.link = link.expect("a link").trim().to_owned();
         self.server = Some(child);
     }
@@ -59,7 +62,10 @@ impl Home {
         let mut command = Command::new(program);
         let tmp = self.dir.path().join("tmp");
         fs::create_dir_all(&tmp).expect("a directory");
-        command.current_dir(self.dir.path()).env("SHOWDOWN_LOCK", self.dir.path().join("lock")).env("TMPDIR", tmp);
+        command
+            .current_dir(self.dir.path())
+            .env("SHOWDOWN_LOCK", self.dir.path().join("lock"))
+            .env("TMPDIR", tmp);
         command.env_remove("DISPLAY").env("USER", "alice").stdin(Stdio::null());
         command
     }
@@ -103,7 +109,19 @@ impl Home {
     /// A plan of known servers with short phases: `blocks` blocks.
     pub fn plan(&self, blocks: u32) -> String {
         let blocks = blocks.to_string();
-        let plan = self.run(&["plan", "compare", "nginx", "apache", "--quick", "--measure", "throughput", "--seed", "7", "--blocks", &blocks]);
+        let plan = self.run(&[
+            "plan",
+            "compare",
+            "nginx",
+            "apache",
+            "--quick",
+            "--measure",
+            "throughput",
+            "--seed",
+            "7",
+            "--blocks",
+            &blocks,
+        ]);
         assert!(plan.status.success(), "{plan:?}");
         let text = String::from_utf8(plan.stdout).expect("text");
         let mut lines = Vec::new();
@@ -111,7 +129,9 @@ impl Home {
             lines.push(match line.split_once(" = ") {
                 Some(("spare_blocks", _)) => "spare_blocks = 0".to_owned(),
                 Some((name @ ("min" | "closed_loop"), _)) => format!("{name} = \"200ms\""),
-                Some((name @ ("load" | "max"), value)) if value.starts_with('"') => format!("{name} = \"200ms\""),
+                Some((name @ ("load" | "max"), value)) if value.starts_with('"') => {
+                    format!("{name} = \"200ms\"")
+                }
                 _ => line.to_owned(),
             });
         }

@@ -60,7 +60,9 @@ fn a_run_is_stopped_by_a_person_and_keeps_what_it_has_measured() {
 fn a_plan_that_cannot_run_says_why_and_the_queue_goes_on() {
     let home = Home::start();
     let plan = home.plan(3);
-    let bad = fs::read_to_string(&plan).expect("a plan").replace("workload = \"static-web\"", "workload = \"nowhere\"");
+    let bad = fs::read_to_string(&plan)
+        .expect("a plan")
+        .replace("workload = \"static-web\"", "workload = \"nowhere\"");
     let submitted = home.call("POST", "entries", &json!({ "plan": bad }));
     let id = submitted.1["id"].as_u64().expect("a number");
     let entry = home.until(id, "it has failed", |entry| entry.state.is_ended());

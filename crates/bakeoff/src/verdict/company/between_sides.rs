@@ -23,11 +23,7 @@ pub struct TakenShares {
 
 /// What was taken from the CPUs of each side, where one side lost more than the other by more than the gates allow one trial to lose.
 /// None where both met it alike, where they were loaded in turns, and of CPU time an operation, which is the same on a contended CPU.
-pub fn unequal(
-    measure: &Measure,
-    trials: &FinishedTrials,
-    (a, b): (usize, usize),
-) -> Option<TakenShares> {
+pub fn unequal(measure: &Measure, trials: &FinishedTrials, (a, b): (usize, usize)) -> Option<TakenShares> {
     if measure.is_cpu_time() {
         return None;
     }

@@ -49,7 +49,9 @@ impl EventStream {
     /// Takes the descriptor, and writes the first line. No server inherits it: its reader would wait for the end of all of them.
     pub fn open(fd: u32, request: &RunRequest, context: &RunContext) -> anyhow::Result<Self> {
         let unusable = |error: std::io::Error| {
-            usage(format!("cannot write to the file descriptor {fd} of --progress-fd: {error}: pass an open one"))
+            usage(format!(
+                "cannot write to the file descriptor {fd} of --progress-fd: {error}: pass an open one"
+            ))
         };
         // The standard library marks what it opens, so that a new program does not inherit it.
         let file = OpenOptions::new().write(true).open(format!("/proc/self/fd/{fd}")).map_err(unusable)?;

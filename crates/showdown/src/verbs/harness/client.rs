@@ -37,8 +37,9 @@ impl ServerArgs {
     pub fn client(&self) -> anyhow::Result<HarnessClient> {
         let server = match &self.server {
             Some(url) => {
-                let token = std::env::var("SHOWDOWN_TOKEN")
-                    .map_err(|_| usage("--server needs the secret of the server in the variable SHOWDOWN_TOKEN"))?;
+                let token = std::env::var("SHOWDOWN_TOKEN").map_err(|_| {
+                    usage("--server needs the secret of the server in the variable SHOWDOWN_TOKEN")
+                })?;
                 ServerFile { url: url.trim_end_matches('/').to_owned(), token }
             }
             None => {
@@ -109,7 +110,10 @@ impl HarnessClient {
         answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
     ) -> anyhow::Result<ureq::http::Response<ureq::Body>> {
         let mut answer = answer.map_err(|error| {
-            anyhow::anyhow!("the harness at {} does not answer: {error}: run `showdown serve`", self.server.url)
+            anyhow::anyhow!(
+                "the harness at {} does not answer: {error}: run `showdown serve`",
+                self.server.url
+            )
         })?;
         if answer.status().is_success() {
             return Ok(answer);

@@ -87,7 +87,13 @@ fn text(list: &QueueList) -> String {
         };
         let note = outlook.map(|outlook| outlook.reason.clone()).or_else(|| entry.reason.clone());
         let note = note.or_else(|| entry.run.clone()).unwrap_or_default();
-        rows.push(vec![entry.id.to_string(), entry.state.name().to_owned(), begins, entry.title.clone(), note]);
+        rows.push(vec![
+            entry.id.to_string(),
+            entry.state.name().to_owned(),
+            begins,
+            entry.title.clone(),
+            note,
+        ]);
     }
     text.push_str(&table_within(&rows, None));
     text
@@ -96,7 +102,11 @@ fn text(list: &QueueList) -> String {
 /// `showdown kill`.
 pub fn kill(args: &KillArgs) -> anyhow::Result<CommandStatus> {
     let entry: Entry = args.server.client()?.post(&format!("entries/{}/kill", args.entry), &json!({}))?;
-    let what = if entry.state == EntryState::Cancelled { "is stopped" } else { "is being stopped by its controller" };
+    let what = if entry.state == EntryState::Cancelled {
+        "is stopped"
+    } else {
+        "is being stopped by its controller"
+    };
     print(&format!("entry {} {what}\n", entry.id))?;
     Ok(CommandStatus::Success)
 }
@@ -107,7 +117,8 @@ pub fn pull(args: &PullArgs) -> anyhow::Result<CommandStatus> {
     let mut run = args.run.clone();
     if let Ok(id) = args.run.parse::<EntryId>() {
         let entry: Entry = client.get(&format!("entries/{id}"))?;
-        run = entry.run.ok_or_else(|| usage(format!("entry {id} has no run: it is {}", entry.state.name())))?;
+        run =
+            entry.run.ok_or_else(|| usage(format!("entry {id} has no run: it is {}", entry.state.name())))?;
     }
     let archive = args.server.runs.archive();
     if run.parse().is_ok_and(|id| archive.dir(&id).is_dir()) {

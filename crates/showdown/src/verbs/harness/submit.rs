@@ -25,7 +25,12 @@ Examples:
 `showdown serve` has the queue. The answer is the number of the entry; `showdown watch NUMBER` follows it.")]
 pub struct SubmitArgs {
     /// Read this plan, or make one of this question, written as after `showdown plan`; options of `submit` go before it
-    #[arg(value_name = "PLAN.TOML|QUESTION", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(
+        value_name = "PLAN.TOML|QUESTION",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     pub what: Vec<String>,
     /// Put it before those with a lower number
     #[arg(long, default_value = "0", allow_hyphen_values = true)]
@@ -50,8 +55,9 @@ fn text(what: &[String]) -> anyhow::Result<String> {
     if let [file] = what
         && (Path::new(file).is_file() || file.contains(['.', '/']))
     {
-        return std::fs::read_to_string(file)
-            .map_err(|error| usage(format!("cannot read {file}: {error}: name a plan, such as `showdown plan` prints")));
+        return std::fs::read_to_string(file).map_err(|error| {
+            usage(format!("cannot read {file}: {error}: name a plan, such as `showdown plan` prints"))
+        });
     }
     let words = std::iter::once("showdown submit").chain(what.iter().map(String::as_str));
     match Question::try_parse_from(words) {
@@ -64,16 +70,23 @@ fn text(what: &[String]) -> anyhow::Result<String> {
 /// `showdown submit`.
 pub fn run(args: &SubmitArgs) -> anyhow::Result<CommandStatus> {
     let text = text(&args.what)?;
-    let plan: Plan = text.parse().map_err(|error: PlanParseError| usage(format!("plan: {}", error.problem)))?;
+    let plan: Plan =
+        text.parse().map_err(|error: PlanParseError| usage(format!("plan: {}", error.problem)))?;
     if plan.has_workload() {
         // What is wrong with it is said now, not when its turn comes.
         bakeoff::check(&plan).map_err(usage)?;
         plan_trust::note_workload_on_disk(&plan)?;
     }
     let client = args.server.client()?;
-    let submission = Submission { plan: text, priority: args.priority, paused: args.paused, ..Submission::default() };
+    let submission =
+        Submission { plan: text, priority: args.priority, paused: args.paused, ..Submission::default() };
     let entry: Entry = client.post("entries", &submission)?;
     print(&format!("{}\n", entry.id))?;
-    note(&format!("entry {} is {}: {}", entry.id, entry.state.name(), client.page(&format!("/entries/{}", entry.id))));
+    note(&format!(
+        "entry {} is {}: {}",
+        entry.id,
+        entry.state.name(),
+        client.page(&format!("/entries/{}", entry.id))
+    ));
     Ok(CommandStatus::Success)
 }

@@ -50,7 +50,9 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<CommandStatus> {
     while !watched.is_over {
         match watched.follow(&client, args.entry) {
             Ok(()) => failures = 0,
-            Err(error) if failures == 0 && watched.last.is_none() && watched.state.is_none() => return Err(error),
+            Err(error) if failures == 0 && watched.last.is_none() && watched.state.is_none() => {
+                return Err(error);
+            }
             Err(error) if failures >= MOST_FAILURES => return Err(error),
             Err(_) => failures += 1,
         }
@@ -58,7 +60,9 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<CommandStatus> {
             thread::sleep(PAUSE);
         }
     }
-    let Some(entry) = watched.entry else { anyhow::bail!("the server has said nothing of entry {}", args.entry) };
+    let Some(entry) = watched.entry else {
+        anyhow::bail!("the server has said nothing of entry {}", args.entry)
+    };
     if entry.state == EntryState::Done {
         print(&format!("{}\n", entry.run.unwrap_or_default()))?;
         return Ok(CommandStatus::Success);
@@ -117,9 +121,11 @@ fn of_event(event: &Value) -> Option<String> {
     Some(match event["event"].as_str()? {
         "run_begins" => format!("run {} begins: {} trials", text("run"), event["trials"]),
         "trial_ends" => {
-            let value = event["value"].as_f64().map_or_else(|| "no value".to_owned(), |value| format!("{value:.4}"));
+            let value =
+                event["value"].as_f64().map_or_else(|| "no value".to_owned(), |value| format!("{value:.4}"));
             let status = text("status");
-            let mark = if status == "valid" { String::new() } else { format!("  {status}: {}", event["reasons"]) };
+            let mark =
+                if status == "valid" { String::new() } else { format!("  {status}: {}", event["reasons"]) };
             format!("{:>4}  {:<28} {value} {}{mark}", event["number"], text("name"), text("unit"))
         }
         "precision" => format!("      {} so far", give_or_take(event["half_width"].as_f64()?)),
