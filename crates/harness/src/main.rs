@@ -30,7 +30,7 @@ struct ControllerArgs {
     /// Use this directory of runs
     #[arg(long, value_name = "DIR", env = "SHOWDOWN_RUNS", default_value = "runs")]
     runs: PathBuf,
-    /// Take runs from this server, with the secret in SHOWDOWN_TOKEN; by default from the one of the directory of runs
+    /// Take runs from this server, with the secret in the variable `SHOWDOWN_TOKEN`; by default from the one of the directory of runs
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     /// Accept what this file allows; with --server it must be given

@@ -1,5 +1,6 @@
 //! Secrets: 256 random bits, of which only the SHA-256 is kept. And the time of day, which only dates what is shown.
 
+use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
@@ -20,7 +21,11 @@ pub fn hex_digest(text: &str) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// Milliseconds since 1970.

@@ -11,7 +11,7 @@ use crate::rows::{QueueError, QueueResult, Rows, known};
 use crate::steps::{change, free_hosts, set_hosts};
 
 /// A server ends a lease whose counter it has seen unchanged for so long.
-pub const LEASE: Duration = Duration::from_secs(60);
+pub const LEASE: Duration = Duration::from_mins(1);
 
 /// A controller ends its run by itself so long after the beginning of its last good call: before the server gives its hosts away.
 pub const TRUST: Duration = Duration::from_secs(45);

@@ -41,11 +41,14 @@ pub fn outlook(
         let takes_s = durations_s.get(&entry.question).copied();
         let obstacle = obstacle(entry, hosts, &live);
         let is_stuck = obstacle.as_ref().is_some_and(|obstacle| obstacle.lasts);
-        let reason = match (obstacle, ahead) {
-            (Some(Obstacle { sentence, lasts: true }), _) => sentence,
-            (_, Some(ahead)) => format!("entry {ahead} is before it"),
-            (Some(Obstacle { sentence, .. }), None) => sentence,
-            (None, None) => "it is next: a controller takes it within seconds".to_owned(),
+        let reason = if let Some(ahead) = ahead
+            && !is_stuck
+        {
+            format!("entry {ahead} is before it")
+        } else if let Some(Obstacle { sentence, .. }) = obstacle {
+            sentence
+        } else {
+            "it is next: a controller takes it within seconds".to_owned()
         };
         let starts_in_s = if is_stuck { None } else { before };
         outlooks.push(Outlook { entry: entry.id, reason, starts_in_s, takes_s });

@@ -1,5 +1,6 @@
 //! All ways that two controllers, two hosts and two entries can go, with crashes, silence and repeated calls: every state that can be
 //! reached is visited once, and checked.
+#![expect(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
 use std::collections::HashSet;
 

@@ -52,20 +52,20 @@ pub fn execute(place: &Workplace, work: Work) {
     let command = match attempted.prepare(&plan, resumes.as_deref()) {
         Ok(command) => command,
         Err(refusal) => {
-            let _ = attempted.call(AttemptCall { refuses: Some(refusal), ..attempted.news() });
+            let _ = attempted.call(&AttemptCall { refuses: Some(refusal), ..attempted.news() });
             return;
         }
     };
     // From here on, the server takes the run for begun: it is never repeated by itself.
     let begins = AttemptCall { begins: true, ..attempted.news() };
-    if attempted.call(begins).is_err() {
+    if attempted.call(&begins).is_err() {
         return;
     }
     let outcome = match RunningChild::start(command, &attempted.folder()) {
         Ok((child, pipe)) => attempted.follow(child, &Progress::read(pipe)),
         Err(error) => Outcome::Failed { reason: format!("cannot start showdown: {error}") },
     };
-    attempted.end(outcome);
+    attempted.end(&outcome);
     let _ = fs::remove_dir_all(attempted.folder());
 }
 
@@ -80,15 +80,14 @@ impl Attempted<'_> {
         let Workplace { rules, showdown, runs, .. } = self.place;
         rules.check(&plan)?;
         let mut command = Command::new(showdown);
-        match resumes {
-            Some(run) => command.args(["resume", run, "--accept-changes"]),
-            None => {
-                let file = self.folder().join("plan.toml");
-                let written = fs::create_dir_all(self.folder()).and_then(|()| fs::write(&file, text));
-                written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-                command.arg("run").arg(file)
-            }
-        };
+        if let Some(run) = resumes {
+            command.args(["resume", run, "--accept-changes"]);
+        } else {
+            let file = self.folder().join("plan.toml");
+            let written = fs::create_dir_all(self.folder()).and_then(|()| fs::write(&file, text));
+            written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+            command.arg("run").arg(file);
+        }
         command.env(RUN_MARK, runs);
         command.args(["--yes", "--format", "json", "--progress", "none", "--runs"]).arg(runs);
         if plan.kind != archive::model::RunKind::Concurrency {
@@ -112,10 +111,10 @@ impl Attempted<'_> {
     }
 
     /// Calls the server, and does what it says.
-    fn call(&mut self, call: AttemptCall) -> Result<AttemptAnswer, CallError> {
+    fn call(&mut self, call: &AttemptCall) -> Result<AttemptAnswer, CallError> {
         let began = Instant::now();
         let path = format!("attempts/{}", self.attempt.entry);
-        let answer = self.place.client.post::<_, AttemptAnswer>(&path, &call);
+        let answer = self.place.client.post::<_, AttemptAnswer>(&path, call);
         match &answer {
             Ok(answer) => {
                 self.trusted = began;
@@ -179,7 +178,7 @@ impl Attempted<'_> {
     }
 
     fn send(&mut self, progress: &Progress, lines: Vec<String>) {
-        match self.call(AttemptCall { lines, ..self.news() }) {
+        match self.call(&AttemptCall { lines, ..self.news() }) {
             Ok(answer) => progress.acknowledge(answer.next_seq),
             // They are sent again; a server that is away is not asked all the time.
             Err(_) => std::thread::sleep(TOGETHER),
@@ -187,10 +186,10 @@ impl Attempted<'_> {
     }
 
     /// Tells how the run ended, also to a server that is away for a while.
-    fn end(&mut self, outcome: Outcome) {
+    fn end(&mut self, outcome: &Outcome) {
         let until = Instant::now() + LAST_WORDS;
         while !self.is_fenced && Instant::now() < until {
-            match self.call(AttemptCall { ends: Some(outcome.clone()), ..self.news() }) {
+            match self.call(&AttemptCall { ends: Some(outcome.clone()), ..self.news() }) {
                 Ok(answer) if answer.wants_bundle => return self.send_run(),
                 Ok(_) | Err(CallError::Refused { .. }) => return,
                 Err(CallError::Unreachable(_)) if self.place.is_stopped() => return,
@@ -208,7 +207,7 @@ impl Attempted<'_> {
         });
         if let Err(reason) = sent {
             let reason = format!("its run is not stored: {reason}");
-            let _ = self.call(AttemptCall { ends: Some(Outcome::Failed { reason }), ..self.news() });
+            let _ = self.call(&AttemptCall { ends: Some(Outcome::Failed { reason }), ..self.news() });
         }
     }
 

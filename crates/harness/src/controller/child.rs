@@ -71,7 +71,7 @@ impl RunningChild {
     /// What its end says.
     pub fn outcome(&self, status: ExitStatus, stopped_why: Option<&str>) -> Outcome {
         match (status.code(), stopped_why) {
-            (Some(130), Some(why)) | (None, Some(why)) => Outcome::Stopped { reason: why.to_owned() },
+            (Some(130) | None, Some(why)) => Outcome::Stopped { reason: why.to_owned() },
             (Some(130), None) => Outcome::Stopped { reason: "interrupted on its machine".to_owned() },
             (Some(0 | 3 | 4), _) => Outcome::Answered,
             (Some(code), _) => {

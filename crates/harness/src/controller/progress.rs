@@ -20,7 +20,7 @@ const MOST_LINE_BYTES: usize = 60 << 10;
 /// The lines.
 #[derive(Debug, Default)]
 struct Lines {
-    lines: VecDeque<String>,
+    kept: VecDeque<String>,
     /// The number of the first one, as the server counts them.
     first: u64,
     bytes: usize,
@@ -69,14 +69,14 @@ impl Progress {
             return;
         }
         lines.bytes += line.len();
-        lines.lines.push_back(line);
+        lines.kept.push_back(line);
         self.0.1.notify_all();
     }
 
     /// Waits until there is a line, or for this long.
     pub fn wait(&self, longest: Duration) {
         let lines = self.lock();
-        if lines.lines.is_empty() && !lines.is_over {
+        if lines.kept.is_empty() && !lines.is_over {
             drop(self.0.1.wait_timeout(lines, longest));
         } else if lines.is_over {
             drop(lines);
@@ -89,7 +89,7 @@ impl Progress {
         let lines = self.lock();
         let mut bytes = 0;
         let mut next = Vec::new();
-        for (seq, line) in (lines.first..).zip(&lines.lines) {
+        for (seq, line) in (lines.first..).zip(&lines.kept) {
             bytes += line.len();
             if bytes > MOST_SENT_BYTES && !next.is_empty() {
                 break;
@@ -103,7 +103,7 @@ impl Progress {
     pub fn acknowledge(&self, next: u64) {
         let mut lines = self.lock();
         while lines.first < next {
-            let Some(line) = lines.lines.pop_front() else { break };
+            let Some(line) = lines.kept.pop_front() else { break };
             lines.bytes -= line.len();
             lines.first += 1;
         }
@@ -117,7 +117,7 @@ impl Progress {
     /// Whether all lines have been read from the pipe, and the server has them.
     pub fn is_done(&self) -> bool {
         let lines = self.lock();
-        lines.is_over && lines.lines.is_empty()
+        lines.is_over && lines.kept.is_empty()
     }
 }
 

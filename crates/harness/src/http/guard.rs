@@ -145,6 +145,7 @@ async fn admit(site: &Shared, head: &Parts) -> Result<Option<Who>, Box<Response>
     }
 }
 
+#[expect(clippy::unnecessary_box_returns, reason = "the error of a function is small")]
 fn refusal(site: &Shared, is_api: bool, status: StatusCode, why: &str) -> Box<Response> {
     let body = if is_api {
         axum::Json(queue::api::Problem { error: why.to_owned() }).into_response()

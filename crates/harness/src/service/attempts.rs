@@ -157,8 +157,7 @@ impl Harness {
     pub async fn take_bundle(&self, attempt: Attempt, file: &Path) -> Result<(), ServiceError> {
         self.store.transact(move |rows| Ok::<_, ServiceError>(renew(rows, attempt)?)).await?;
         let run = match self.archive.import(file) {
-            Ok(id) => id,
-            Err(archive::ArchiveError::Exists { id }) => id,
+            Ok(id) | Err(archive::ArchiveError::Exists { id }) => id,
             Err(error) => return Err(error.into()),
         };
         self.store

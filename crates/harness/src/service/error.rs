@@ -50,6 +50,7 @@ impl From<QueueError<StoreError>> for ServiceError {
 
 impl ServiceError {
     /// The status of HTTP.
+    #[expect(clippy::match_same_arms, reason = "by the kind of error")]
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Refused(Refusal::NoEntry(_) | Refusal::NoHost(_)) | Self::NotFound(_) => {

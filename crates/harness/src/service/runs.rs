@@ -203,9 +203,10 @@ impl Harness {
             if let Ok(id) = deletion.run.parse::<RunId>() {
                 let dir = self.in_trash(&id);
                 blocking(move || {
-                    Ok(if dir.is_dir() {
-                        fs::remove_dir_all(dir)?
-                    })
+                    if dir.is_dir() {
+                        fs::remove_dir_all(dir)?;
+                    }
+                    Ok(())
                 })
                 .await?;
             }

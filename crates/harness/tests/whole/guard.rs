@@ -1,5 +1,7 @@
 //! Who may do what: the holes of other harnesses, by name, and the description of the API.
 
+use std::fmt::Write;
+
 use queue::api::ServerFile;
 use serde_json::{Value, json};
 
@@ -74,8 +76,10 @@ fn no_page_of_another_site_changes_or_reads_anything() {
     let cookie = session(&home);
     let with_cookie = ("cookie", cookie.as_str());
     let plan = std::fs::read_to_string(home.plan(3)).expect("a plan");
-    let plan: String = plan.bytes().map(|byte| format!("%{byte:02x}")).collect();
-    let body = format!("plan={plan}");
+    let mut body = "plan=".to_owned();
+    for byte in plan.bytes() {
+        let _ = write!(body, "%{byte:02x}");
+    }
     let url = home.server().url;
     for headers in [
         vec![("sec-fetch-site", "cross-site")],
