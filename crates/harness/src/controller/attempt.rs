@@ -16,11 +16,11 @@ use super::quarantine::RUN_MARK;
 use super::workplace::Workplace;
 use crate::plan_text::PlanText;
 
-/// Lines are sent after so long, so that many go together.
-const TOGETHER: Duration = Duration::from_millis(100);
+/// Lines are sent after so long, so that many go together: the controller shares the machine with what is measured.
+const TOGETHER: Duration = Duration::from_millis(250);
 
-/// Without lines, the lease is renewed so often.
-const RENEWAL: Duration = Duration::from_secs(10);
+/// Without lines, the server is called so often: its answer says whether a person wants the run stopped.
+const RENEWAL: Duration = Duration::from_secs(1);
 
 /// How long the end of an attempt is told again to a server that does not answer.
 const LAST_WORDS: Duration = Duration::from_mins(30);
@@ -140,7 +140,7 @@ impl Attempted<'_> {
         let began = Instant::now();
         let mut called = Instant::now();
         let status = loop {
-            progress.wait(TOGETHER);
+            std::thread::sleep(TOGETHER);
             let lines = progress.next();
             if !self.is_fenced && (!lines.is_empty() || called.elapsed() >= RENEWAL) {
                 called = Instant::now();

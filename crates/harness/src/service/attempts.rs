@@ -78,8 +78,8 @@ impl Harness {
             if left.is_zero() || !answer.quarantined.is_empty() || call.busy.is_some() {
                 return Ok(answer);
             }
-            // Whatever changes may free a host; a second at most is between a change that was not seen and the next look.
-            let _ = timeout(left.min(Duration::from_secs(1)), changes.recv()).await;
+            // Whatever changes may free a host. Between a change that was not seen and the next look are five seconds at most.
+            let _ = timeout(left.min(Duration::from_secs(5)), changes.recv()).await;
         }
     }
 
@@ -100,6 +100,8 @@ impl Harness {
             Some(run) => self.has_run(&run),
             None => false,
         };
+        // A run that has begun must not begin again after a power cut; how it ended is not forgotten either.
+        let is_turn = call.begins || call.ends.is_some();
         let answer = self.store.transact(move |rows| {
             let is_end_repeated = call.ends.is_some()
                 && rows
@@ -149,6 +151,9 @@ impl Harness {
             Ok(AttemptAnswer { kill: entry.is_killed, next_seq: next, wants_bundle })
         });
         let answer = answer.await?;
+        if is_turn {
+            self.store.make_durable().await?;
+        }
         self.tell(id);
         Ok(answer)
     }

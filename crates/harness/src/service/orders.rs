@@ -69,6 +69,7 @@ impl Harness {
                 Ok::<_, ServiceError>((entry, is_new))
             })
             .await?;
+        self.store.make_durable().await?;
         self.tell(entry.id);
         Ok((entry, is_new))
     }

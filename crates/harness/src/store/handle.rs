@@ -44,10 +44,23 @@ impl<D: Database> StoreHandle<D> {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        self.ask(|database| database.transact(work)).await
+    }
+
+    /// Waits until all that was done survives a power cut.
+    pub async fn make_durable(&self) -> Result<(), StoreError> {
+        self.ask(Database::make_durable).await
+    }
+
+    async fn ask<T, E>(&self, work: impl FnOnce(&mut D) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         let (answer, answered) = oneshot::channel();
         let job: Job<D> = Box::new(move |database| {
             // Whoever asked may have gone.
-            let _ = answer.send(database.transact(work));
+            let _ = answer.send(work(database));
         });
         let gone = StoreError::Failed("its thread has ended: restart the server".to_owned());
         if self.jobs.send(job).is_err() {

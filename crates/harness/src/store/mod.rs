@@ -159,4 +159,7 @@ pub trait Database: Send + 'static {
         &mut self,
         work: impl FnOnce(&mut Self::Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E>;
+
+    /// Waits until all that was done survives a power cut. What survives the end of the program is in the nature of a transaction.
+    fn make_durable(&mut self) -> Result<(), StoreError>;
 }
