@@ -53,13 +53,12 @@ impl Harness {
             let answer = self.store.transact(move |rows| {
                 let claim = claim(rows, &controller, busy.as_deref(), unix_ms())?;
                 let host = rows.controller(&controller.id)?.map(|row| row.host).unwrap_or_default();
-                let is_own = |host_of: &queue::HostRow| host_of.name == host;
-                let hosts = rows.hosts()?;
-                let quarantined = hosts
-                    .into_iter()
-                    .filter(is_own)
-                    .filter(|host| matches!(host.state, HostState::Quarantined { .. }));
-                let quarantined = quarantined.map(|host| host.name).collect();
+                let mut quarantined = Vec::new();
+                for row in rows.hosts()? {
+                    if row.name == host && matches!(row.state, HostState::Quarantined { .. }) {
+                        quarantined.push(row.name);
+                    }
+                }
                 let Some(claim) = claim else { return Ok(ClaimAnswer { work: None, quarantined }) };
                 let attempt = Attempt { entry: claim.entry.id, token: claim.entry.token };
                 let resumes = if claim.entry.resumes { claim.entry.run } else { None };

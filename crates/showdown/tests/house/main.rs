@@ -32,7 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["archive", "cost", "stats"]),
     ("runners", &[]),
     ("queue", &[]),
-    ("harness", &["runs", "report", "archive", "queue", "host"]),
+    ("harness", &["queue", "report", "archive", "host"]),
     (
         "runs",
         &[

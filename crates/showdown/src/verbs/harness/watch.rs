@@ -117,22 +117,31 @@ impl Watched {
 
 /// The line for an event of the run; none for one that changes all the time.
 fn of_event(event: &Value) -> Option<String> {
-    let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
     Some(match event["event"].as_str()? {
-        "run_begins" => format!("run {} begins: {} trials", text("run"), event["trials"]),
+        "run_begins" => format!("run {} begins: {} trials", text(event, "run"), event["trials"]),
         "trial_ends" => {
             let value =
                 event["value"].as_f64().map_or_else(|| "no value".to_owned(), |value| format!("{value:.4}"));
-            let status = text("status");
+            let status = text(event, "status");
             let mark =
                 if status == "valid" { String::new() } else { format!("  {status}: {}", event["reasons"]) };
-            format!("{:>4}  {:<28} {value} {}{mark}", event["number"], text("name"), text("unit"))
+            format!(
+                "{:>4}  {:<28} {value} {}{mark}",
+                event["number"],
+                text(event, "name"),
+                text(event, "unit")
+            )
         }
         "precision" => format!("      {} so far", give_or_take(event["half_width"].as_f64()?)),
-        "verdict" => text("sentence"),
-        "one_at_a_time" | "network_not_measured" => text("why"),
-        "measure_replaced" => text("sentence"),
-        "kernel_setting_not_restored" => text("problem"),
+        "verdict" => text(event, "sentence"),
+        "one_at_a_time" | "network_not_measured" => text(event, "why"),
+        "measure_replaced" => text(event, "sentence"),
+        "kernel_setting_not_restored" => text(event, "problem"),
         _ => return None,
     })
+}
+
+/// A text of an event; empty where it has none of this name.
+fn text(event: &Value, name: &str) -> String {
+    event[name].as_str().unwrap_or_default().to_owned()
 }
