@@ -73,3 +73,22 @@ fn a_plan_that_cannot_run_says_why_and_the_queue_goes_on() {
     let refused = home.run(&["submit", "bad.toml"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }
+
+#[test]
+fn a_missing_program_or_server_is_named_with_the_remedy() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let alone = dir.path().join("showdown");
+    let program = crate::home::showdown();
+    fs::hard_link(&program, &alone).or_else(|_| fs::copy(&program, &alone).map(drop)).expect("a copy");
+    for (args, remedy) in
+        [(["serve"], "put both programs into one folder"), (["queue"], "run `showdown serve` there")]
+    {
+        let output =
+            std::process::Command::new(&alone).args(args).current_dir(dir.path()).output().expect("it runs");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && message.lines().count() == 1 && message.contains(remedy),
+            "{message}"
+        );
+    }
+}
