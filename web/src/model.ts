@@ -200,6 +200,8 @@ export interface VariantSummary {
   counters_per_s?: Record<string, number>;
   /** CPU time an operation by mode: the median of the valid trials, divided as the ticks of all of them are. */
   cpu_time_us?: { user: number; system: number } | null;
+  /** Of a server of several processes. */
+  parts?: { part: string; cpu_share: number; cpu_us?: number; cores: number; peak_rss_bytes: number }[];
   /** Users whose operations take one second of CPU time a second. */
   users_per_core?: number | null;
   users?: UserWalk | null;

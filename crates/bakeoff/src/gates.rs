@@ -34,8 +34,8 @@ use load::validity::MAX_ERROR_SHARE;
 
 pub use exposure::Exposure;
 pub use host::{MAX_OTHERS, MAX_STEAL, OTHERS, STEAL};
-pub use input::{DirectionUse, GateInput, NetworkUse, SeenMachine, WatchedMachine};
-use input::{gate, not_applicable, percent};
+pub use input::{GateInput, SeenMachine, WatchedMachine};
+use input::{gate, measured_percent, not_applicable};
 pub use network::NETWORK;
 pub use refusals::refusals;
 
@@ -52,7 +52,8 @@ const BACKGROUND: &str = "background";
 /// Id of the gate [`counts`].
 const COUNTS: &str = "counts";
 /// Id of the gate [`restarts`].
-const RESTARTS: &str = "restarts";
+/// The gate of a server that ended under load.
+pub const RESTARTS: &str = "restarts";
 /// Gates whose failure explains errors of operations without the server.
 const ELSEWHERE: &[&str] = &[CLIENT, NETWORK, STEAL, OTHERS, host::SWAP, host::FREQUENCY];
 /// Largest relative difference between the server's count and the client's.
@@ -197,8 +198,8 @@ fn errors(input: &GateInput<'_>) -> Gate {
     gate(
         ERRORS,
         share <= MAX_ERROR_SHARE,
-        percent(share),
-        format!("at most {}", percent(MAX_ERROR_SHARE)),
+        measured_percent(share),
+        format!("at most {}", measured_percent(MAX_ERROR_SHARE)),
         message.to_owned(),
     )
 }
@@ -233,7 +234,13 @@ fn counts(input: &GateInput<'_>) -> Gate {
     } else {
         format!("{counted}: check whether anything else used the server, and see its log")
     };
-    gate(COUNTS, is_equal, percent(difference), format!("at most {}", percent(MAX_COUNT_DIFFERENCE)), message)
+    gate(
+        COUNTS,
+        is_equal,
+        measured_percent(difference),
+        format!("at most {}", measured_percent(MAX_COUNT_DIFFERENCE)),
+        message,
+    )
 }
 
 fn restarts(input: &GateInput<'_>) -> Gate {

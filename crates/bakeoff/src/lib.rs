@@ -58,3 +58,4 @@ pub use study::server as study_server;
 pub use study::slice as study_slice;
 pub use trial::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
 pub use verdict::caveats::ONE_KERNEL;
+pub use verdict::company::mean_share;

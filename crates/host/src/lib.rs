@@ -101,5 +101,5 @@ pub use host::Host;
 pub use locks::{lock, lock_owner};
 pub use process::{Readiness, ServerCommand};
 pub use roles::supervisor_main;
-pub use scheduling::batch::schedule_as_batch;
+pub use scheduling::schedule_as_batch;
 pub use supervisor::{ServerProcess, Stopped};

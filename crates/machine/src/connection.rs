@@ -27,7 +27,7 @@ use crate::connection::program_channel::{ChannelLink, ProgramInput, ProgramOutpu
 use crate::errors::machine::MachineError;
 use crate::frame::{FrameDecoder, FrameError, encode};
 use crate::host_text::host_text;
-use crate::lock::lock;
+use crate::mutex::locked;
 use crate::protocol::WINDOW;
 use crate::protocol::servers::Interrupt;
 use crate::protocol::{
@@ -229,7 +229,7 @@ impl Connection {
         let channel = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let (to_reader, messages, unread) = reader_window::channel();
         let name = program.name();
-        lock(&self.shared.pending).programs.insert(channel, to_reader);
+        locked(&self.shared.pending).programs.insert(channel, to_reader);
         // Dropping them ends the program.
         let link: Arc<dyn ChannelLink> = self.shared.clone();
         let output = ProgramOutput::new(Arc::clone(&link), channel, name, (messages, unread));
@@ -259,7 +259,7 @@ impl Connection {
             is_left(self, interrupted_at.map_or(Duration::ZERO, |at| at.elapsed()))
         };
         let arrival = wait(&reply, longest, is_left).map_err(|failed| {
-            lock(&self.shared.pending).replies.remove(&id);
+            locked(&self.shared.pending).replies.remove(&id);
             match failed {
                 WaitError::Interrupted => MachineError::Interrupted,
                 WaitError::Gone => self.lost(),
@@ -303,7 +303,7 @@ impl Drop for Connection {
         self.shared.closing.store(true, Ordering::Relaxed);
         // The end of its input ends the agent, and that the link. Where a write is stuck, only force helps.
         self.shared.outbox.close();
-        let mut process = lock(&self.shared.process);
+        let mut process = locked(&self.shared.process);
         if process.wait(END).is_none() {
             process.kill();
         }
@@ -314,7 +314,7 @@ impl Shared {
     /// The place where the reply to a request arrives; none if the host is lost.
     fn expect(&self, id: u64, most_bytes: usize) -> Option<mpsc::Receiver<Arrival>> {
         let (to, reply) = mpsc::channel();
-        let mut pending = lock(&self.pending);
+        let mut pending = locked(&self.pending);
         if pending.lost.is_some() {
             return None;
         }
@@ -333,7 +333,7 @@ impl Shared {
     fn give_up(&self, reason: String, remedy: String) {
         self.lose(reason, remedy);
         self.outbox.close();
-        lock(&self.process).kill();
+        locked(&self.process).kill();
     }
 
     /// Takes a message of the agent. The error says why it is none.
@@ -345,14 +345,14 @@ impl Shared {
             }
             AgentMessage::Pong => {}
             AgentMessage::Reply { id, .. } => {
-                if let Some(Waiting { to, most_bytes }) = lock(&self.pending).replies.remove(&id) {
+                if let Some(Waiting { to, most_bytes }) = locked(&self.pending).replies.remove(&id) {
                     let fits = document.len() <= most_bytes;
                     let document = if fits { Ok(document.to_vec()) } else { Err(document.len()) };
                     let _ = to.send(Arrival { received_ns, document });
                 }
             }
             AgentMessage::Program { channel, message } => {
-                let fits = lock(&self.pending).programs.get(&channel).is_none_or(|to| to.pass(message));
+                let fits = locked(&self.pending).programs.get(&channel).is_none_or(|to| to.pass(message));
                 if !fits {
                     return Err(format!("a program's output beyond the window of {WINDOW} bytes"));
                 }
@@ -391,7 +391,7 @@ impl Shared {
             return self.lose("this side has closed the connection".to_owned(), "start again".to_owned());
         }
         let (words, status) = {
-            let mut process = lock(&self.process);
+            let mut process = locked(&self.process);
             let status = if why.is_none() { process.wait(END) } else { None };
             process.kill();
             (process.last_words(), status)
@@ -432,14 +432,14 @@ impl Shared {
 
     /// Keeps the first reason, and ends all waiting calls.
     fn lose(&self, reason: String, remedy: String) {
-        let mut pending = lock(&self.pending);
+        let mut pending = locked(&self.pending);
         pending.lost.get_or_insert((reason, remedy));
         pending.replies.clear();
         pending.programs.clear();
     }
 
     fn lost(&self) -> (String, String) {
-        let lost = lock(&self.pending).lost.clone();
+        let lost = locked(&self.pending).lost.clone();
         lost.unwrap_or_else(|| ("its link ended".to_owned(), "start again".to_owned()))
     }
 }

@@ -38,7 +38,7 @@ mod hosts;
 mod interface;
 pub mod load_client;
 mod local;
-mod lock;
+mod mutex;
 mod network;
 pub mod program;
 pub mod protocol;
@@ -55,9 +55,13 @@ pub use hosts::host_entry::{HostEntry, OtherLoopback, PlannedHostError, check_is
 pub use hosts::hosts_file;
 pub use hosts::hosts_file::{Hosts, HostsFileError};
 pub use hosts::one_kernel::{THIS_MACHINE, on_one_kernel};
-pub use interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+pub use interface::machine::{
+    LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, part_columns,
+};
 pub use interface::probing::{Probing, Sampling, ServerSqueeze};
-pub use interface::system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};
+pub use interface::system_under_test::{
+    CpuMeter, CpuReading, ServerCpuUsed, ServerObserver, SystemUnderTest,
+};
 pub use load_client::{ClientsError, HostClient};
 pub use local::{LocalMachine, knob_value};
 pub use network::network_path::{PathCapacity, Throughput, measure_path, measure_together};

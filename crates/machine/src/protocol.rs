@@ -15,7 +15,7 @@ use archive::model::VariantFacts;
 use host::CpuSet;
 use host::doctor::HostFinding;
 use host::facts::HostFacts;
-use host::process::{CpuUsed, LogText};
+use host::process::LogText;
 use host::telemetry::TelemetrySample;
 use load::clock::Nanos;
 use serde::de::DeserializeOwned;
@@ -33,7 +33,7 @@ use self::servers::{
 pub use crate::errors::call::{CallError, ConnectFailure};
 use crate::frame::MAX_FRAME_BYTES;
 use crate::interface::machine::{LeftSettings, Room};
-use crate::interface::system_under_test::CpuReading;
+use crate::interface::system_under_test::{CpuReading, ServerCpuUsed};
 use crate::protocol::throughput_span::ThroughputSpan;
 
 pub(crate) use self::programs::WINDOW;
@@ -42,7 +42,7 @@ pub use self::programs::{
 };
 
 /// Increment this when a message below changes.
-pub const PROTOCOL: u32 = 10;
+pub const PROTOCOL: u32 = 11;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -238,7 +238,7 @@ requests! {
     ReadCount => Option<OperationCount>, FEW;
     ReadServerFacts => VariantFacts, TEXTS;
     ReadConfiguration => Vec<(String, String)>, TEXTS;
-    ReadCpuUsed => CpuUsed, FEW;
+    ReadCpuUsed => ServerCpuUsed, FEW;
     ReadRunningCpu => CpuReading, FEW;
     CheckServer => (), FEW;
     ReadLogs => Vec<(String, LogText)>, LOGS;

@@ -11,10 +11,10 @@ use url::{Host, Url};
 use self::texts::{bare, host_and_port, one_part, percent, shown};
 use crate::boundary::Boundary;
 use crate::network::{
-    HttpClient, Login, LoginUse, Outlet, Pdu, PduModel, Redfish, ServerTrust, Shelly, SnmpClient,
-    SnmpVersion, Tasmota, dcmi::Dcmi,
+    HttpClient, LoginUse, Outlet, Pdu, PduModel, Redfish, ServerTrust, Shelly, SnmpClient, SnmpVersion,
+    Tasmota, dcmi::Dcmi,
 };
-use crate::secret::{Secret, SecretPlace};
+use crate::secret::{Login, Secret, SecretPlace};
 use crate::source::{PowerSource, SourceAbout};
 
 /// The keys of a source. Which of them a kind has is in docs/COST.md; another one is refused.

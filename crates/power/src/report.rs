@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::local::NotMeasured;
 use crate::monitor::SourceWatts;
 use crate::notes::notes_on;
+use crate::source::NotMeasured;
 
 /// What can be measured now.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -62,6 +62,13 @@ impl SecretPlace {
     }
 }
 
+/// The user and the password of a device.
+#[derive(Debug, Clone)]
+pub(crate) struct Login {
+    pub user: String,
+    pub password: Secret,
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -53,6 +53,7 @@ pub(crate) fn render(run: &Run) -> String {
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
         cpu_time(&mut out, verdict);
+        parts(&mut out, verdict);
         users(&mut out, verdict);
         neighbours(&mut out, verdict);
         counters(&mut out, verdict);
@@ -169,6 +170,27 @@ fn cpu_time(out: &mut String, verdict: &Verdict) {
         line!(
             out,
             "| CPU time an operation | in user mode | in the kernel |\n|---|--:|--:|\n{}\n",
+            rows.join("\n")
+        );
+    }
+}
+
+/// CPU time and memory of each part, where a server has several processes.
+fn parts(out: &mut String, verdict: &Verdict) {
+    let mut rows = Vec::new();
+    for variant in verdict.variants.iter().take(MAX_ROWS) {
+        let name = format!("{}{}", plain(&variant.name), at_suffix(&variant.point));
+        for part in &variant.parts {
+            let cpu = part.cpu_us.map_or_else(|| "–".to_owned(), |us| words::quantity(us, "µs"));
+            let (share, memory) = (words::percent(part.cpu_share), words::mebibytes(part.peak_rss_bytes));
+            let part_name = plain(&part.part);
+            rows.push(format!("| {name} | {part_name} | {share} | {cpu} | {:.2} | {memory} |", part.cores));
+        }
+    }
+    if !rows.is_empty() {
+        line!(
+            out,
+            "| variant | CPU by part | share | an operation | cores | memory |\n|---|---|--:|--:|--:|--:|\n{}\n",
             rows.join("\n")
         );
     }

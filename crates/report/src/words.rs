@@ -23,6 +23,11 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// Memory: `48 MiB`.
+pub(crate) fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", thousands((bytes as f64 / 1_048_576.0).round()))
+}
+
 /// A time of day in UTC, `2026-11-21T00:51:39Z`; empty beyond the year 9999.
 pub(crate) fn utc(unix_ms: u64) -> String {
     const YEAR_10000: u64 = 253_402_300_800;
@@ -45,6 +50,7 @@ mod tests {
         assert_eq!(quantity(131_043.4, "/s"), "131,043/s");
         assert_eq!(quantity(4_712.0, "µs"), "4,712 µs");
         assert_eq!(percent(0.0213), "2.1 %");
+        assert_eq!(mebibytes(48 << 20), "48 MiB");
         assert_eq!(utc(1_795_222_299_000), "2026-11-21T00:51:39Z");
         assert_eq!(utc(u64::MAX), "");
     }

@@ -12,7 +12,7 @@ use archive::Run;
 use archive::model::{Plan, PlannedTurns, RatioEstimate, RunLength, Trial, TrialStatus, WarmUpLimits};
 use bakeoff::event::Observer;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest, plan};
-use bakeoff::{FinishedRun, RunPermissions, RunPlanError};
+use bakeoff::{FinishedRun, RunPermissions, RunPlanError, mean_share};
 use host::Host;
 use host::scratch::ScratchDirectory;
 use load::engine::RunContext;
@@ -222,13 +222,6 @@ fn reasons<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<String> {
         }
     }
     reasons
-}
-
-/// The mean over the trials of the share that this gate measured; none where it has measured none.
-fn mean_share(trials: &[Trial], gate: &str) -> Option<f64> {
-    let gates = trials.iter().flat_map(|trial| &trial.gates).filter(|found| found.id == gate);
-    let shares: Vec<f64> = gates.filter_map(|gate| gate.share).collect();
-    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 #[cfg(test)]

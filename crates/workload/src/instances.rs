@@ -4,6 +4,8 @@
 //!
 //! A single instance is [`Instance`].
 
+use std::collections::BTreeSet;
+
 use host::process::{LogText, ProcessTree};
 use host::{CpuSet, affinity};
 use load::engine::RunContext;
@@ -12,7 +14,7 @@ use load::spec::LoadSpec;
 use crate::definition::{ServerDefinition, Workload};
 use crate::instance::{
     COMMAND, EffectiveConfigFile, Instance, InstanceError, ObservedValue, Observer, OperationCount,
-    SERVER_LOG, StartOptions, sum as observer_sum,
+    SERVER_LOG, StartOptions, companion_prefix, sum as observer_sum,
 };
 use crate::started_server::StartedServer;
 use crate::variant::ServerVariant;
@@ -42,7 +44,8 @@ impl Observers {
 
     /// The names of all values that are read.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.first().into_iter().flat_map(Observer::names)
+        let names: BTreeSet<&str> = self.0.iter().flat_map(Observer::names).collect();
+        names.into_iter()
     }
 }
 
@@ -64,13 +67,20 @@ pub struct ServerFiles {
 impl ServerFiles {
     /// Those of this variant.
     pub fn of(server: &ServerDefinition, variant: &ServerVariant) -> Self {
-        let prefixes: Vec<String> = prefixes().take(variant.instances().into()).collect();
-        let named = |name: &str| prefixes.iter().map(|prefix| format!("{prefix}{name}")).collect::<Vec<_>>();
-        let files = server.config.iter().map(|template| template.name.as_str());
-        Self {
-            configuration: [COMMAND].into_iter().chain(files).flat_map(named).collect(),
-            logs: named(SERVER_LOG),
+        let own = (String::new(), server);
+        let companions = server.companions.iter();
+        let companions = companions.map(|companion| (companion_prefix(&companion.name), &companion.process));
+        let mut files = Self { configuration: Vec::new(), logs: Vec::new() };
+        for (of_part, process) in companions.chain([own]) {
+            let templates = process.config.iter().map(|template| template.name.as_str());
+            let written: Vec<&str> = [COMMAND].into_iter().chain(templates).collect();
+            for of_instance in prefixes().take(variant.instances().into()) {
+                let all = written.iter().map(|name| format!("{of_instance}{of_part}{name}"));
+                files.configuration.extend(all);
+                files.logs.push(format!("{of_instance}{of_part}{SERVER_LOG}"));
+            }
         }
+        files
     }
 }
 
@@ -161,8 +171,9 @@ impl Instances {
 
     /// Reads what each of them says of itself; empty if the workload observes nothing with these knobs.
     pub fn observers(&self) -> Result<Observers, InstanceError> {
-        let observers = self.iter().filter_map(|instance| instance.observer().transpose());
-        Ok(Observers(observers.collect::<Result<_, _>>()?))
+        let observers = self.iter().map(Instance::observers_of_parts);
+        let observers = observers.collect::<Result<Vec<_>, _>>()?;
+        Ok(Observers(observers.into_iter().flatten().collect()))
     }
 
     /// What only this start knows. Password and certificate are the same for all of them.
@@ -188,25 +199,40 @@ impl Instances {
         };
         self.numbered()
             .flat_map(|(prefix, one)| {
-                one.effective_configuration().iter().map(move |file| named(&prefix, file))
+                let files = one.configuration_of_parts().into_iter();
+                files.map(move |file| named(&prefix, &file)).collect::<Vec<_>>()
             })
             .collect()
     }
 
     /// The logs of each, named in the same way.
     pub fn logs(&self) -> Vec<(String, LogText)> {
-        let log =
-            |(prefix, one): (String, &Instance)| Some((format!("{prefix}{SERVER_LOG}"), one.log().ok()?));
-        self.numbered().filter_map(log).collect()
+        let mut logs = Vec::new();
+        for (prefix, one) in self.numbered() {
+            logs.extend(one.logs().into_iter().map(|(name, log)| (format!("{prefix}{name}"), log)));
+        }
+        logs
     }
 
     fn numbered(&self) -> impl Iterator<Item = (String, &Instance)> {
         prefixes().zip(self.iter())
     }
 
-    /// The processes of each.
-    pub fn trees(&self) -> Vec<ProcessTree> {
+    /// The processes of the server's own part, of each instance.
+    pub fn own_trees(&self) -> Vec<ProcessTree> {
         self.iter().map(Instance::tree).collect()
+    }
+
+    /// The processes of each part of the server, of all instances, with the part's name. A server without companions has one part.
+    pub fn parts(&self) -> Vec<(String, Vec<ProcessTree>)> {
+        let mut parts: Vec<(String, Vec<ProcessTree>)> = Vec::new();
+        for (name, tree) in self.iter().flat_map(Instance::parts) {
+            match parts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, trees)) => trees.push(tree),
+                None => parts.push((name, vec![tree])),
+            }
+        }
+        parts
     }
 
     /// Checks that all of them still run. The error has how the first one that does not run ended.

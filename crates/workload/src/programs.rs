@@ -21,7 +21,20 @@ impl ServerDefinition {
         let program = program.map(|name| Dependency::program(name, self.packages.clone()));
         let needs = self.needs.iter().filter(|need| need.applies(knobs));
         let allocator = PreloadedAllocator::of(knobs).and_then(|allocator| allocator.library());
-        program.into_iter().chain(needs.map(|need| need.dependency.clone())).chain(allocator).collect()
+        let own = program.into_iter().chain(needs.map(|need| need.dependency.clone())).chain(allocator);
+        own.chain(self.dependencies_of_companions(knobs)).collect()
+    }
+
+    /// What its companions need. Knobs of the server decide about their needs, and not about their programs.
+    fn dependencies_of_companions(&self, knobs: &BTreeMap<String, TypedValue>) -> Vec<Dependency> {
+        let mut all = Vec::new();
+        for process in self.companions.iter().map(|companion| &companion.process) {
+            let program = named_program(&process.start);
+            all.extend(program.map(|name| Dependency::program(name, process.packages.clone())));
+            let needs = process.needs.iter().filter(|need| need.applies(knobs));
+            all.extend(needs.map(|need| need.dependency.clone()));
+        }
+        all
     }
 
     /// What is missing of that, with all knobs as they are by default.
@@ -34,11 +47,15 @@ impl ServerDefinition {
 impl Workload {
     /// Checks that this user may run the server of this name.
     pub fn check_rights(&self, server: &str) -> Result<(), InstanceError> {
-        let needs_root = self.servers.iter().any(|known| known.name == server && known.needs_root);
-        if needs_root && !rustix::process::geteuid().is_root() {
-            return Err(InstanceError::NeedsRoot { server: server.to_owned() });
+        if rustix::process::geteuid().is_root() {
+            return Ok(());
         }
-        Ok(())
+        let Some(server) = self.servers.iter().find(|known| known.name == server) else { return Ok(()) };
+        let companions = server.companions.iter().map(|companion| &companion.process);
+        match [server].into_iter().chain(companions).find(|process| process.needs_root) {
+            Some(process) => Err(InstanceError::NeedsRoot { server: process.name.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// What a variant needs of the system.

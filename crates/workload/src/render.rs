@@ -3,8 +3,9 @@
 //!
 //! An undefined variable is an error. Rendered as an empty text, it could silently select a server's default.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use minijinja::syntax::SyntaxConfig;
@@ -12,11 +13,22 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Va
 
 /// The variables of every template beside the server's knobs. `password` is defined only where the server has
 /// `password = true`. `user` and `group` are none unless this program runs as root. `https` is none unless the load
-/// uses TLS, see [`https`]. `showdown` is the path of this program.
+/// uses TLS, see [`https`]. `showdown` is the path of this program. `companion` has the companions that were started before.
 pub const BUILT_IN: &[&str] = &[
     "host", "port", "address", "remote", "dir", "data", "here", "cpus", "cpu_list", "user", "group",
-    "password", "showdown", "https",
+    "password", "showdown", "https", COMPANION,
 ];
+
+/// The variable with the companions of a server that were started before.
+pub const COMPANION: &str = "companion";
+
+/// What templates know of a companion: where it listens, and its directory. `socket` is none where it listens on its port.
+pub fn companion(address: SocketAddr, directory: &Path, socket: Option<&Path>) -> Value {
+    let (host, port) = (address.ip().to_string(), address.port());
+    let (address, dir) = (address.to_string(), directory.to_string_lossy());
+    let socket = socket.map(Path::to_string_lossy);
+    minijinja::context! { host, port, address, dir, socket }
+}
 
 /// The variable `https`: `https.certificate` and `https.key` are paths of PEM files, `https.resumption` is true where
 /// clients may resume sessions.
@@ -110,6 +122,12 @@ pub fn variables(template: &str) -> Result<HashSet<String>, RenderError> {
     let functions: HashSet<&str> = environment.globals().map(|(name, _)| name).collect();
     let names = environment.template_from_str(template)?.undeclared_variables(false);
     Ok(names.into_iter().filter(|name| !functions.contains(name.as_str())).collect())
+}
+
+/// What a template uses of this variable, as it writes it: `companion.database.port`.
+pub fn members(template: &str, variable: &str) -> Result<BTreeSet<String>, RenderError> {
+    let names = environment().template_from_str(template)?.undeclared_variables(true);
+    Ok(names.into_iter().filter(|name| name.split('.').next() == Some(variable)).collect())
 }
 
 /// Settings for plain text: nothing is escaped, a final line feed is kept, and a line that contains only a condition

@@ -94,6 +94,13 @@ const SCENARIO: Example = Example {
     knob: ("rounds", ["1", "5000"]),
 };
 
+/// A service of several processes: nginx, an application in Python, memcached.
+const COMPANIONS: Example = Example {
+    name: "companions",
+    files: files!("companions": "workload.toml", "nginx.conf", "application.py"),
+    knob: ("caching", ["off", "on"]),
+};
+
 impl ScaffoldProtocol {
     /// All protocols that have an example.
     pub const ALL: [Self; 7] =
@@ -188,6 +195,11 @@ pub fn create_scenario(directory: &Path, name: &str) -> Result<(PathBuf, [String
     Ok((write(directory, name, &SCENARIO)?, SCENARIO.variants(name)))
 }
 
+/// Writes the example of a service of several processes. Returns the same.
+pub fn create_with_companions(directory: &Path, name: &str) -> Result<(PathBuf, [String; 2]), ScaffoldError> {
+    Ok((write(directory, name, &COMPANIONS)?, COMPANIONS.variants(name)))
+}
+
 fn write(directory: &Path, name: &str, example: &Example) -> Result<PathBuf, ScaffoldError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(is_plain) {
@@ -240,6 +252,17 @@ mod tests {
         let workload = catalogue.find(&file.display().to_string())?;
         assert_eq!(workload.load.connections, 20, "one for each user");
         assert_eq!(workload.load.users.as_ref().map(load::users::UserPlan::operations), Some(5));
+        assert_eq!(catalogue.resolve(None, &variants)?.1.len(), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn the_example_of_several_processes_has_companions() -> Result<(), Box<dyn std::error::Error>> {
+        let directory = tempfile::tempdir()?;
+        let (file, variants) = create_with_companions(directory.path(), "shop")?;
+        let catalogue = Catalogue::with(directory.path());
+        let workload = catalogue.find(&file.display().to_string())?;
+        assert_eq!(workload.server("shop")?.parts(), ["cache", "application", "web"]);
         assert_eq!(catalogue.resolve(None, &variants)?.1.len(), 2);
         Ok(())
     }

@@ -165,6 +165,18 @@ fn accepted() -> BTreeMap<String, Section> {
     }
     // docs/SCENARIOS.md has the keys of users, and a test of its own in `load`.
     found.retain(|path, _| !path.starts_with("load.users"));
+    without_tables_of_companions(found)
+}
+
+/// The tables without those below a companion, which are the server's.
+fn without_tables_of_companions(mut found: BTreeMap<String, Section>) -> BTreeMap<String, Section> {
+    let of_companions: Vec<String> =
+        found.keys().filter_map(|path| path.strip_prefix("server.*.companion.")).map(str::to_owned).collect();
+    assert!(of_companions.contains(&"ready".to_owned()), "{of_companions:?}");
+    for table in of_companions {
+        let own = found.remove(&format!("server.*.companion.{table}")).expect("it is listed");
+        assert_eq!(own.keys, found[&format!("server.*.{table}")].keys, "{table} of a companion");
+    }
     found
 }
 
@@ -227,7 +239,7 @@ fn steps(path: &str) -> (ScaffoldProtocol, Vec<Step>) {
     let mut steps = Vec::new();
     for step in path.split('.').filter(|step| !step.is_empty()) {
         steps.push(if step == "*" { Step::Named } else { Step::Key(step.to_owned()) });
-        if ["op", "files", "ratios", "observe", "needs"].contains(&step) {
+        if ["op", "files", "ratios", "observe", "needs", "companion"].contains(&step) {
             steps.push(Step::First);
         }
     }

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture, pageWith, pageWithout } from "../fixture/read";
 import { axeProblems, check as checked, count, launch, open, overflow } from "./browser";
-import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, ofUsers, REPLACED, several, unfinished, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
+import { ATTACK, empty, hostile, interrupted, long, metered, modes, ofCpuTime, ofParts, ofUsers, REPLACED, several, unfinished, withoutClientPart, withCost, withoutAnswers, withSessions } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -102,6 +102,17 @@ test("a run of CPU time has both modes of it, and says what it measured instead 
   });
   await check(fixture("comparison"), async (page) => {
     assert.equal(await page.locator("#trials table", { hasText: "Between slices" }).count(), 0);
+  });
+});
+
+test("a server of several processes has its CPU time by part", async () => {
+  await check(ofParts(), async (page) => {
+    const rows = page.locator("#parts tbody tr");
+    assert.equal(await rows.count(), 4);
+    assert.match(((await rows.first().textContent()) ?? "").replace(/\s/g, " "), /nginx.*database.*70.*%.*14.*µs.*0\.7.*120 MiB/);
+  });
+  await check(fixture("comparison"), async (page) => {
+    assert.equal(await page.locator("#parts").count(), 0);
   });
 });
 

@@ -76,6 +76,17 @@ export function ofCpuTime(): Report {
   return { ...report, plan, trials, verdict };
 }
 
+/** A run whose servers have companions. */
+export function ofParts(): Report {
+  const report = ofCpuTime();
+  const parts = [
+    { part: "database", cpu_share: 0.7, cpu_us: 14, cores: 0.7, peak_rss_bytes: 120 * 2 ** 20 },
+    { part: "server", cpu_share: 0.3, cpu_us: 6, cores: 0.3, peak_rss_bytes: 48 * 2 ** 20 },
+  ];
+  const variants = report.verdict?.variants.map((variant) => ({ ...variant, parts })) ?? [];
+  return { ...report, verdict: report.verdict && { ...report.verdict, variants } };
+}
+
 /** A run whose load has users: a walk over three pages, one of which missed its limit. */
 export function ofUsers(): Report {
   const report = ofCpuTime();

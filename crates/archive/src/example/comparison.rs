@@ -236,6 +236,7 @@ pub(super) fn summary<'a>(name: &str, trials: impl IntoIterator<Item = &'a Trial
         modes: Vec::new(),
         counters_per_s: BTreeMap::new(),
         cpu_time_us: None,
+        parts: Vec::new(),
         users_per_core: None,
         users: None,
         neighbours: None,

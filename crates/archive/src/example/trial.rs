@@ -183,6 +183,7 @@ impl<'a> TrialBuilder<'a> {
                 processes: 3,
                 threads: 52,
                 descriptors: 214,
+                parts: Vec::new(),
             }),
             cpu_time: None,
             users: None,

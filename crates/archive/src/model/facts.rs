@@ -114,6 +114,9 @@ pub struct VariantFacts {
     pub facts: FlatFacts,
 }
 
+/// What the keys of the facts of a companion begin with; its name and a dot follow: `companion.database.version`.
+pub const COMPANION_FACTS: &str = "companion.";
+
 impl VariantFacts {
     /// Everything but the files as dotted keys with their values, knobs as `knobs.NAME`.
     pub fn flat(&self) -> FlatFacts {

@@ -44,7 +44,8 @@ pub use explanation::{
     PerturbationOutcome, PerturbedPair, ServerStatistic, Suspect, SuspectWord, Unknown,
 };
 pub use facts::{
-    ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, SharedNetworkFacts, VariantFacts,
+    COMPANION_FACTS, ConfigFile, FactChange, Facts, FlatFacts, NetworkFacts, Resumption, SharedNetworkFacts,
+    VariantFacts,
 };
 pub use fairness::{Caveat, Difference, DifferenceClass, OneSidedTuning};
 pub use knob_value::KnobValue;
@@ -65,10 +66,10 @@ pub use statistics::{
 pub use stats::times::Times;
 pub use trial::{
     CarriedLoad, ClientHealth, CountCheck, CpuTimePerOperation, Gate, GateOutcome, Handshakes, InstanceLoads,
-    LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, OutsideOperation, PhaseKind,
-    PhaseSlices, PowerLevel, Refusal, RefusedWhen, ResourceUse, SaturatedResource, ServerUsage, SpentBound,
-    SpentBudget, SweepPoint, Tick, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus,
-    TrialTurns, UserWalk, WalkedOperation, WarmUpOutcome,
+    LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, OutsideOperation, PartCpuTime,
+    PartUsage, PhaseKind, PhaseSlices, PowerLevel, Refusal, RefusedWhen, ResourceUse, SaturatedResource,
+    ServerUsage, SpentBound, SpentBudget, SweepPoint, Tick, Trial, TrialFiles, TrialMeter, TrialPhase,
+    TrialPower, TrialStatus, TrialTurns, UserWalk, WalkedOperation, WarmUpOutcome,
 };
 pub use tuning::{
     BeforeAfter, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,
@@ -76,7 +77,7 @@ pub use tuning::{
 };
 pub use unit::{or_more, plural, readable, thousands, with_unit, work_of};
 pub use verdict::{
-    Comparison, CpuTimeModes, CurvePoint, Mode, SweepCurve, TrialValue, VariantSummary, Verdict,
+    Comparison, CpuTimeModes, CurvePoint, Mode, PartSummary, SweepCurve, TrialValue, VariantSummary, Verdict,
 };
 pub use waits::{WaitKindTime, WaitPlace, WaitProfile, WaitWaker};
 

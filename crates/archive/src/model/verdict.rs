@@ -125,6 +125,9 @@ pub struct VariantSummary {
     /// CPU time an operation in user mode and in the kernel, where that is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_time_us: Option<CpuTimeModes>,
+    /// What each part of a server of several processes used in the valid trials, in the order of their start; empty for any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartSummary>,
     /// Users whose operations take one second of CPU time a second, by the CPU time an operation; of loads of users only. Other limits of
     /// a server may come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,6 +159,22 @@ pub struct CpuTimeModes {
     pub user: f64,
     /// In the kernel.
     pub system: f64,
+}
+
+/// What a part of a server used: its database, its cache, its own process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartSummary {
+    /// The part.
+    pub part: String,
+    /// Its share of the CPU time of the server, 0 to 1, over all valid trials.
+    pub cpu_share: f64,
+    /// Its CPU time for an operation of the server, microseconds, where that is measured. All parts add up to `cpu_time_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_us: Option<f64>,
+    /// CPU seconds a second: the median of the valid trials.
+    pub cores: f64,
+    /// Peak resident memory, bytes: the largest of the valid trials.
+    pub peak_rss_bytes: u64,
 }
 
 /// The value of one trial.

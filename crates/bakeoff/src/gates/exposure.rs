@@ -4,7 +4,7 @@
 
 use archive::model::{Plan, RunKind, TrialTurns};
 
-use crate::machines::shared_kernel::have_one_host;
+use crate::plan::hosts::have_one_host;
 use crate::plan::variant_point::variant_points;
 
 /// How the servers of a run meet what disturbs their machine.

@@ -4,7 +4,7 @@ use ::host::telemetry::OtherProgram;
 use archive::model::Gate;
 use stats::describe::Sample;
 
-use super::input::{SeenMachine, WatchedMachine, gate, gate_of_share, not_applicable, percent};
+use super::input::{SeenMachine, WatchedMachine, gate, gate_of_share, measured_percent, not_applicable};
 
 /// Id of the gate [`steal`].
 pub const STEAL: &str = "steal";
@@ -161,8 +161,8 @@ pub fn frequency(machine: &WatchedMachine<'_>) -> Gate {
     gate(
         FREQUENCY,
         spread <= MAX_FREQUENCY_SPREAD,
-        percent(spread),
-        format!("at most {}", percent(MAX_FREQUENCY_SPREAD)),
+        measured_percent(spread),
+        format!("at most {}", measured_percent(MAX_FREQUENCY_SPREAD)),
         message.to_owned(),
     )
 }

@@ -5,6 +5,7 @@ use host::CpuSet;
 use host::telemetry::Recording;
 
 use super::exposure::Exposure;
+use crate::machines::network_paths::NetworkUse;
 
 /// The input of the gates, collected by the trial.
 pub struct GateInput<'a> {
@@ -60,28 +61,6 @@ pub struct SeenMachine<'a> {
     pub measured_us: (u64, u64),
 }
 
-/// The network of a trial.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NetworkUse {
-    /// Its ends, for messages.
-    pub between: String,
-    /// What the client, or all of them, received.
-    pub to_clients: DirectionUse,
-    /// What it, or all of them, sent.
-    pub to_server: DirectionUse,
-    /// Share of the segments of the server's machine that were sent again; none where the kernel does not count.
-    pub retransmits: Option<f64>,
-}
-
-/// One direction of a network, bytes a second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DirectionUse {
-    /// What was moved under load.
-    pub moved_bytes_per_s: f64,
-    /// What the network carried before the trials.
-    pub capacity_bytes_per_s: f64,
-}
-
 /// The result of a gate that applies.
 pub fn gate(id: &str, passed: bool, measured: String, threshold: String, message: String) -> Gate {
     let outcome = if passed { GateOutcome::Passed } else { GateOutcome::Failed };
@@ -90,8 +69,8 @@ pub fn gate(id: &str, passed: bool, measured: String, threshold: String, message
 
 /// The result of a gate with this limit for a share of the trial's CPUs.
 pub fn gate_of_share(id: &str, share: f64, most: f64, message: String) -> Gate {
-    let threshold = format!("at most {}", percent(most));
-    Gate { share: Some(share), ..gate(id, share <= most, percent(share), threshold, message) }
+    let threshold = format!("at most {}", measured_percent(most));
+    Gate { share: Some(share), ..gate(id, share <= most, measured_percent(share), threshold, message) }
 }
 
 /// The result of a gate that does not apply, and why.
@@ -106,7 +85,7 @@ pub fn not_applicable(id: &str, why: &str) -> Gate {
     }
 }
 
-/// A share as a percentage.
-pub fn percent(share: f64) -> String {
+/// A measured share as a percentage with two digits.
+pub fn measured_percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }

@@ -2,7 +2,8 @@
 
 use archive::model::Gate;
 
-use super::input::{DirectionUse, NetworkUse, gate, not_applicable, percent};
+use super::input::{gate, measured_percent, not_applicable};
+use crate::machines::network_paths::{DirectionUse, NetworkUse};
 
 /// Id of the gate [`network`].
 pub const NETWORK: &str = "network";
@@ -35,13 +36,17 @@ pub fn network(paths: &[NetworkUse]) -> Gate {
         format!(
             "the network between {} lost segments, {} were sent again: see `showdown hosts`, and the counters of its interfaces",
             worst.between,
-            percent(share)
+            measured_percent(share)
         )
     } else {
         "the network was not the limit".to_owned()
     };
-    let threshold = format!("at most {}, and {} sent again", percent(MAX_USE), percent(MAX_RETRANSMITS));
-    gate(NETWORK, used <= MAX_USE && lost.is_none(), percent(used), threshold, message)
+    let threshold = format!(
+        "at most {}, and {} sent again",
+        measured_percent(MAX_USE),
+        measured_percent(MAX_RETRANSMITS)
+    );
+    gate(NETWORK, used <= MAX_USE && lost.is_none(), measured_percent(used), threshold, message)
 }
 
 #[cfg(test)]

@@ -22,7 +22,8 @@ impl Ground {
     }
 }
 
-fn percent(share: f64) -> String {
+/// A limit as a percentage with all its digits.
+fn limit_percent(share: f64) -> String {
     format!("{} %", share * 100.0)
 }
 
@@ -45,7 +46,7 @@ fn grounds() -> Vec<Ground> {
         ),
         Ground::new(
             ERRORS,
-            format!("more than {} of the operations fail", percent(MAX_ERROR_SHARE)),
+            format!("more than {} of the operations fail", limit_percent(MAX_ERROR_SHARE)),
             "latencies are those of the operations that succeeded",
         ),
         Ground::new(
@@ -55,26 +56,26 @@ fn grounds() -> Vec<Ground> {
         ),
         Ground::new(
             super::COUNTS,
-            format!("server and client differ by more than {}", percent(MAX_COUNT_DIFFERENCE)),
+            format!("server and client differ by more than {}", limit_percent(MAX_COUNT_DIFFERENCE)),
             "one of the two counts is wrong",
         ),
         Ground::new(
             NETWORK,
             format!(
                 "more than {} of what the network carries, or {} of the segments sent again",
-                percent(network::MAX_USE),
-                percent(network::MAX_RETRANSMITS)
+                limit_percent(network::MAX_USE),
+                limit_percent(network::MAX_RETRANSMITS)
             ),
             "the network was measured, and not the server",
         ),
         Ground::new(
             STEAL,
-            format!("more than {} of the CPUs are stolen", percent(MAX_STEAL)),
+            format!("more than {} of the CPUs are stolen", limit_percent(MAX_STEAL)),
             "a machine of its own meets it and the other does not",
         ),
         Ground::new(
             OTHERS,
-            format!("other programs use more than {} of the CPUs", percent(MAX_OTHERS)),
+            format!("other programs use more than {} of the CPUs", limit_percent(MAX_OTHERS)),
             "a machine of its own meets them and the other does not",
         ),
         Ground::new(
@@ -89,7 +90,7 @@ fn grounds() -> Vec<Ground> {
         ),
         Ground::new(
             host::FREQUENCY,
-            format!("the CPU frequency varies by more than {}", percent(host::MAX_FREQUENCY_SPREAD)),
+            format!("the CPU frequency varies by more than {}", limit_percent(host::MAX_FREQUENCY_SPREAD)),
             "both sides must be measured at the same speed",
         ),
     ]

@@ -6,13 +6,33 @@ use std::collections::BTreeMap;
 use archive::model::{NetworkFacts, SharedNetworkFacts};
 use machine::{PathCapacity, Throughput};
 
-use crate::gates::{DirectionUse, NetworkUse};
-
 /// The name of a host; none stands for this machine.
 pub type HostName = Option<String>;
 
 /// A client and a server.
 pub type Ends = (HostName, HostName);
+
+/// What a trial used of a network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NetworkUse {
+    /// Its ends, for messages.
+    pub between: String,
+    /// What the client, or all of them, received.
+    pub to_clients: DirectionUse,
+    /// What it, or all of them, sent.
+    pub to_server: DirectionUse,
+    /// Share of the segments of the server's machine that were sent again; none where the kernel does not count.
+    pub retransmits: Option<f64>,
+}
+
+/// One direction of a network, bytes a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DirectionUse {
+    /// What was moved under load.
+    pub moved_bytes_per_s: f64,
+    /// What the network carried before the trials.
+    pub capacity_bytes_per_s: f64,
+}
 
 /// What the networks of a run carry.
 #[derive(Debug, Default)]
@@ -91,12 +111,16 @@ fn network_use(
     capacity: Throughput,
     retransmits: Option<f64>,
 ) -> NetworkUse {
-    let direction =
-        |moved_bytes_per_s, capacity_bytes_per_s| DirectionUse { moved_bytes_per_s, capacity_bytes_per_s };
     NetworkUse {
         between,
-        to_clients: direction(moved.to_clients, capacity.to_clients),
-        to_server: direction(moved.to_server, capacity.to_server),
+        to_clients: DirectionUse {
+            moved_bytes_per_s: moved.to_clients,
+            capacity_bytes_per_s: capacity.to_clients,
+        },
+        to_server: DirectionUse {
+            moved_bytes_per_s: moved.to_server,
+            capacity_bytes_per_s: capacity.to_server,
+        },
         retransmits,
     }
 }

@@ -23,22 +23,16 @@ impl OtherMachines {
         context: &RunContext,
         observe: &mut Observer<'_>,
     ) -> Result<Self, MachineError> {
-        let is_used = |host: &&HostEntry| {
-            plan.clients.contains(&host.name)
-                || plan.variants.iter().any(|variant| {
-                    kind_assignment::machines(plan, variant).iter().any(|drawn| drawn.name == host.name)
-                })
-        };
-        let is_elsewhere = |host: &&HostEntry| host.ssh.is_some();
-        let entries: Vec<&HostEntry> = hosts.all().iter().filter(is_used).filter(is_elsewhere).collect();
+        let elsewhere = hosts.all().iter().filter(|host| host.ssh.is_some());
+        let entries: Vec<&HostEntry> = elsewhere.filter(|host| is_used(host, plan)).collect();
         if entries.is_empty() {
             return Ok(Self(Vec::new()));
         }
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         observe(Event::Doing { what: format!("connecting to {}", names.join(", ")) });
         let opened: Vec<Result<(String, RemoteMachine), MachineError>> = thread::scope(|scope| {
-            let open = |entry| open(entry, reach, context);
-            let threads: Vec<_> = entries.iter().map(|entry| scope.spawn(move || open(entry))).collect();
+            let threads: Vec<_> =
+                entries.iter().map(|entry| scope.spawn(|| open(entry, reach, context))).collect();
             threads.into_iter().map(|thread| thread.join().expect("a connection does not panic")).collect()
         });
         let (opened, failed): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
@@ -48,6 +42,12 @@ impl OtherMachines {
             None => Ok(opened),
         }
     }
+}
+
+/// Whether servers or clients of the plan are on a host: of a kind, only the machines that are drawn.
+fn is_used(host: &HostEntry, plan: &Plan) -> bool {
+    let mut drawn = plan.variants.iter().flat_map(|variant| kind_assignment::machines(plan, variant));
+    plan.clients.contains(&host.name) || drawn.any(|drawn| drawn.name == host.name)
 }
 
 fn open(

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use archive::model::{Facts, FlatFacts, Plan, PlannedHost, Variant};
 use machine::{THIS_MACHINE, on_one_kernel};
 
+use crate::plan::hosts::are_on_one_host;
+
 /// The namespace of process IDs from which all processes are seen (`PROC_PID_INIT_INO` in `include/linux/proc_ns.h`).
 const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
@@ -47,17 +49,6 @@ pub fn is_on_this_machine(plan: &Plan, facts: &Facts, variant: &Variant) -> bool
         there.is_some() && there == Kernel::of(&facts.host)
     };
     plan.is_here(variant) || plan.hosts_of(variant).any(is_this)
-}
-
-/// Whether all variants run on one host of the plan. Two names of one machine are two hosts.
-pub fn have_one_host(plan: &Plan) -> bool {
-    plan.variants.windows(2).all(|pair| are_on_one_host(plan, &pair[0], &pair[1]))
-}
-
-/// Whether the plan has one host for both variants: this machine, or the same behind ssh.
-fn are_on_one_host(plan: &Plan, a: &Variant, b: &Variant) -> bool {
-    let ssh = |variant: &Variant| plan.host_of(variant).and_then(|host| host.ssh.as_ref());
-    ssh(a) == ssh(b)
 }
 
 /// Whether variants run on different machines. Two names of one are not two machines; containers of one are.

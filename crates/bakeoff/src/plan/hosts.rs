@@ -24,6 +24,17 @@ pub fn names(written: &[String]) -> impl Iterator<Item = Option<String>> {
     written.iter().map(|text| text.parse::<VariantText>().ok().and_then(|text| text.host))
 }
 
+/// Whether all variants run on one host of the plan. Two names of one machine are two hosts.
+pub fn have_one_host(plan: &Plan) -> bool {
+    plan.variants.windows(2).all(|pair| are_on_one_host(plan, &pair[0], &pair[1]))
+}
+
+/// Whether the plan has one host for both variants: this machine, or the same behind ssh.
+pub fn are_on_one_host(plan: &Plan, a: &Variant, b: &Variant) -> bool {
+    let [ssh_of_a, ssh_of_b] = [a, b].map(|variant| plan.host_of(variant).and_then(|host| host.ssh.as_ref()));
+    ssh_of_a == ssh_of_b
+}
+
 /// The entries of the machines that these variants and clients name.
 pub fn used(
     known: &[HostEntry],

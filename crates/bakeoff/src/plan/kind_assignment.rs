@@ -10,6 +10,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 /// The number of sets: machines of the smallest kind. None where no variant names a kind.
+#[expect(clippy::cast_possible_truncation, reason = "the hosts of a plan are lines that a user wrote")]
 pub fn sets(plan: &Plan) -> Option<u32> {
     let of_kinds = plan.variants.iter().filter(|variant| variant.kind().is_some());
     of_kinds.map(|variant| free(plan, variant).count() as u32).min()

@@ -49,6 +49,7 @@ pub fn early(fewest: u32, variants: usize) -> u32 {
 }
 
 /// The fewest complete blocks at which a run of this many may look.
+#[expect(clippy::cast_possible_truncation, reason = "a part of a `u32`")]
 pub fn earliest(blocks: u32) -> u32 {
     (f64::from(blocks) * EARLIEST).ceil() as u32
 }

@@ -328,10 +328,10 @@ impl<'a> StudyServer<'a> {
             singles,
         };
         self.begin_turn()?;
-        let before = self.checked(self.meter.used())?;
+        let before = self.checked(self.meter.used())?.whole;
         let slice = self.loads.slice(Shape::closed(), &drawn, observe);
         let slice = self.checked(slice)?;
-        let used = self.checked(self.meter.used())? - before;
+        let used = self.checked(self.meter.used())?.whole - before;
         Ok(SingledSlice::of(slice.outcome, &used))
     }
 

@@ -166,6 +166,7 @@ fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
         between_s: 0.0,
         slices_us: Vec::new(),
         stolen_s: 0.0,
+        parts: Vec::new(),
     }
 }
 

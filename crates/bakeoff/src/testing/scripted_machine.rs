@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use archive::model::VariantFacts;
 use host::knobs::KnobValues;
-use host::process::{CpuUsed, LogText};
+use host::process::LogText;
 use host::telemetry::Recording;
 use host::{CpuSet, HostFacts};
 use load::clock::Nanos;
@@ -17,7 +17,7 @@ use load::drivers::http::{HttpOperation, HttpSpec};
 use load::spec::LoadSpec;
 use machine::{
     CpuMeter, CpuReading, LeftSettings, Machine, MachineError, Probing, RecordedServer, Recorder, Room,
-    ServerOrder, SystemUnderTest,
+    ServerCpuUsed, ServerOrder, SystemUnderTest,
 };
 use workload::{OperationCount, ServerVariant, Workload};
 
@@ -196,8 +196,8 @@ impl SystemUnderTest for ScriptedMachine {
 }
 
 impl CpuMeter for ScriptedMachine {
-    fn used(&self) -> Result<CpuUsed, MachineError> {
-        self.unless_lost(LostAt::CpuTimeOfSlice, CpuUsed::default())
+    fn used(&self) -> Result<ServerCpuUsed, MachineError> {
+        self.unless_lost(LostAt::CpuTimeOfSlice, ServerCpuUsed::default())
     }
 
     fn of_running(&self) -> Result<CpuReading, MachineError> {

@@ -1,19 +1,22 @@
 //! The account of a server's CPU time: what it used in its slices, and the operations of the same time.
 
-use archive::model::CpuTimePerOperation;
+use std::time::Duration;
+
+use archive::model::{CpuTimePerOperation, PartCpuTime};
 use host::process::CpuUsed;
+use machine::ServerCpuUsed;
 
 /// Largest CPU time between a server's slices, as a share of that in them, beyond the least of the servers of the block: what all of them
 /// do there, and more beside other programs (3.7 % of equal servers were seen), cancels in a ratio.
 const MAX_BETWEEN: f64 = 0.03;
 
 /// A server's CPU time before and after a slice, with settling and draining.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SliceCpu {
     /// Just before.
-    pub before: CpuUsed,
+    pub before: ServerCpuUsed,
     /// Just after.
-    pub after: CpuUsed,
+    pub after: ServerCpuUsed,
     /// Operations that ended in between, failed ones included.
     pub operations: u64,
 }
@@ -21,7 +24,7 @@ pub struct SliceCpu {
 impl SliceCpu {
     /// CPU time an operation, microseconds; 0 without one, and where a rounded reading is lower than the one before.
     fn each_us(&self) -> f64 {
-        let used = self.after.time.saturating_sub(self.before.time);
+        let used = self.after.whole.time.saturating_sub(self.before.whole.time);
         if self.operations == 0 { 0.0 } else { used.as_secs_f64() * 1e6 / self.operations as f64 }
     }
 }
@@ -38,15 +41,38 @@ pub struct CpuAccount {
     last: CpuUsed,
     operations: u64,
     slices_us: Vec<f64>,
+    parts: Vec<PartAccount>,
+}
+
+/// A part of the server, before and after its slices.
+#[derive(Clone, Debug, Default)]
+struct PartAccount {
+    name: String,
+    before: Duration,
+    after: Duration,
 }
 
 impl CpuAccount {
+    /// An account of a server with these parts; none where its CPU time is not divided.
+    pub fn of_parts(names: Vec<String>) -> Self {
+        let mut parts = Vec::new();
+        for name in names {
+            parts.push(PartAccount { name, ..PartAccount::default() });
+        }
+        Self { parts, ..Self::default() }
+    }
+
     /// Adds a slice.
     pub fn count(&mut self, slice: &SliceCpu) {
-        self.before += slice.before;
-        self.after += slice.after;
-        self.first.get_or_insert(slice.before);
-        self.last = slice.after;
+        self.before += slice.before.whole;
+        self.after += slice.after.whole;
+        self.first.get_or_insert(slice.before.whole);
+        self.last = slice.after.whole;
+        let readings = slice.before.parts.iter().zip(&slice.after.parts);
+        for (part, (before, after)) in self.parts.iter_mut().zip(readings) {
+            part.before += *before;
+            part.after += *after;
+        }
         self.operations += slice.operations;
         self.slices_us.push(slice.each_us());
     }
@@ -88,23 +114,59 @@ impl CpuAccount {
             between_s: whole.time.saturating_sub(used.time).as_secs_f64(),
             slices_us: self.slices_us.clone(),
             stolen_s: used.stolen.as_secs_f64(),
+            parts: self.of_each_part(),
         })
+    }
+
+    /// What each part has of the CPU time an operation.
+    fn of_each_part(&self) -> Vec<PartCpuTime> {
+        let mut parts = Vec::new();
+        for PartAccount { name, before, after } in &self.parts {
+            let used = after.saturating_sub(*before).as_secs_f64();
+            parts.push(PartCpuTime { part: name.clone(), each_us: used * 1e6 / self.operations as f64 });
+        }
+        parts
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
-    fn used(time_us: u64, user_ms: u64, system_ms: u64) -> CpuUsed {
-        CpuUsed {
+    fn used(time_us: u64, user_ms: u64, system_ms: u64) -> ServerCpuUsed {
+        let whole = CpuUsed {
             time: Duration::from_micros(time_us),
             user: Duration::from_millis(user_ms),
             system: Duration::from_millis(system_ms),
             ..CpuUsed::default()
-        }
+        };
+        ServerCpuUsed { whole, parts: Vec::new() }
+    }
+
+    fn used_by_two(database_us: u64, server_us: u64) -> ServerCpuUsed {
+        let parts = [database_us, server_us].map(Duration::from_micros).to_vec();
+        ServerCpuUsed { parts, ..used(database_us + server_us, 10, 0) }
+    }
+
+    #[test]
+    fn each_part_of_a_server_has_its_share_of_an_operation() {
+        let mut account = CpuAccount::of_parts(vec!["database".to_owned(), "server".to_owned()]);
+        account.count(&SliceCpu {
+            before: used_by_two(100, 50),
+            after: used_by_two(400, 150),
+            operations: 10,
+        });
+        // What the parts do between slices is in no operation.
+        account.count(&SliceCpu {
+            before: used_by_two(900, 150),
+            after: used_by_two(1_200, 250),
+            operations: 10,
+        });
+        let cpu = account.per_operation(1.0).expect("CPU time");
+        let parts: Vec<(&str, f64)> =
+            cpu.parts.iter().map(|part| (part.part.as_str(), part.each_us)).collect();
+        assert_eq!(parts, [("database", 30.0), ("server", 10.0)]);
+        assert!((cpu.each_us() - 40.0).abs() < 1e-9, "all parts are the server's: {cpu:?}");
     }
 
     #[test]
@@ -131,7 +193,10 @@ mod tests {
 
     #[test]
     fn what_was_stolen_in_the_slices_is_known_and_what_was_between_them_is_not_in_it() {
-        let stolen = |ms| CpuUsed { stolen: Duration::from_millis(ms), ..used(ms * 1_000, 0, 0) };
+        let stolen = |ms| {
+            let ServerCpuUsed { whole, parts } = used(ms * 1_000, 0, 0);
+            ServerCpuUsed { whole: CpuUsed { stolen: Duration::from_millis(ms), ..whole }, parts }
+        };
         let mut account = CpuAccount::default();
         account.count(&SliceCpu { before: stolen(100), after: stolen(120), operations: 1 });
         account.count(&SliceCpu { before: stolen(500), after: stolen(510), operations: 1 });

@@ -6,7 +6,8 @@ use machine::Throughput;
 use super::measurement::TrialMeasurement;
 use super::record::load_windows::LoadWindows;
 use super::record::recorders::{MachineRecording, RecordedLoad};
-use crate::gates::{NetworkUse, SeenMachine, WatchedMachine};
+use crate::gates::{SeenMachine, WatchedMachine};
+use crate::machines::network_paths::NetworkUse;
 use crate::machines::of_run::{HERE, RunMachines};
 
 /// The machines of the trial with their telemetry: the server's, and those of the clients where they are others.

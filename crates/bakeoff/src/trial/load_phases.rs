@@ -3,14 +3,13 @@
 use std::time::{Duration, Instant};
 
 use archive::model::{PhaseKind, PhaseSlices, Plan, Tick, TrialPhase};
-use host::process::CpuUsed;
 use load::capacity::{RatedSlices, StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::slices::{DrawnSlice, LoadedServer, MergedSlices, Slice};
 use load::spec::{LoadPart, LoadSpec, Shape};
 use load::summary::Summary;
-use machine::{CpuMeter, MachineError};
+use machine::{CpuMeter, MachineError, ServerCpuUsed};
 
 use super::cpu_account::{CpuAccount, SliceCpu};
 use super::record::phases::{ClientCounts, operations, phase, spent_budget, time_line};
@@ -87,10 +86,10 @@ impl<'a> LoadPhases<'a> {
         }
     }
 
-    /// Reads the server's CPU time before and after each slice.
+    /// Reads the CPU time of the server, and of these parts of it, before and after each slice.
     #[must_use]
-    pub fn metering(self, server: Box<dyn CpuMeter>) -> Self {
-        Self { meter: Some(server), ..self }
+    pub fn metering(self, server: Box<dyn CpuMeter>, parts: Vec<String>) -> Self {
+        Self { meter: Some(server), cpu: CpuAccount::of_parts(parts), ..self }
     }
 
     /// What the load is, except for its length.
@@ -203,7 +202,7 @@ impl<'a> LoadPhases<'a> {
     }
 
     /// CPU time of the server so far, where it is metered.
-    fn cpu_used(&self) -> Result<Option<CpuUsed>, MachineError> {
+    fn cpu_used(&self) -> Result<Option<ServerCpuUsed>, MachineError> {
         self.meter.as_ref().map(|meter| meter.used()).transpose()
     }
 

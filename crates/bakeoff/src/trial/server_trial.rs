@@ -14,7 +14,7 @@ use load::drivers::ProtocolSpec;
 use load::outside_load::{self, OutsideLoads};
 use load::spec::LoadSpec;
 use machine::{CpuMeter, MachineError, RecordedServer, SystemUnderTest};
-use workload::{OperationCount, ServerVariant};
+use workload::{OperationCount, ServerDefinition, ServerVariant};
 
 use super::background;
 use super::breaking_point::BreakingServer;
@@ -135,7 +135,17 @@ impl<'a> ServerTrial<'a> {
             || measure.is_cpu_time()
             || measure.is_of_users()
             || measure.is_closed_loop();
-        Ok(if is_metered { loads.metering(self.sut.cpu_meter()) } else { loads })
+        Ok(if is_metered { loads.metering(self.sut.cpu_meter(), self.parts()) } else { loads })
+    }
+
+    /// The parts of the server whose CPU time is counted apart, in the order of their start.
+    fn parts(&self) -> Vec<String> {
+        let server = self.setup.workload.server(&self.variant.server);
+        server
+            .map_or_else(|_| Vec::new(), ServerDefinition::accounts)
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The index of its machine.

@@ -4,7 +4,7 @@
 pub mod between_sides;
 pub mod stolen_time;
 
-use archive::model::{Gate, Plan, Trial, TrialStatus, TrialTurns};
+use archive::model::{Plan, Trial, TrialStatus, TrialTurns};
 
 use crate::gates::{Exposure, OTHERS, STEAL, taken_share};
 
@@ -23,7 +23,10 @@ pub fn exposure<'t>(plan: &Plan, trials: impl Iterator<Item = &'t Trial>) -> Exp
 /// `other programs used 45 % of the CPUs`: the mean over these trials; none where they kept the limits.
 pub fn text(trials: &[&Trial]) -> Option<String> {
     let parts = [(OTHERS, "other programs used"), (STEAL, "the hypervisor took")].map(|(gate, who)| {
-        let share = mean_share(trials, gate)?;
+        if !is_taken(trials, gate) {
+            return None;
+        }
+        let share = mean_share(trials.iter().copied(), gate)?;
         Some(format!("{who} {:.0} % of the CPUs", share * 100.0))
     });
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -44,20 +47,22 @@ pub fn beside<'t>(sentence: String, trials: impl Iterator<Item = &'t Trial>) -> 
     }
 }
 
-/// The mean of what this gate measured; none where it noted nothing.
-fn mean_share(trials: &[&Trial], gate: &str) -> Option<f64> {
-    let gates = trials.iter().flat_map(|trial| &trial.gates).filter(|found| found.id == gate);
-    let gates: Vec<&Gate> = gates.collect();
-    if !gates.iter().any(|gate| taken_share(gate).is_some()) {
-        return None;
-    }
-    let shares: Vec<f64> = gates.iter().filter_map(|gate| gate.share).collect();
-    Some(shares.iter().sum::<f64>() / shares.len() as f64)
+/// The mean over these trials of the share that this gate measured; none where it has measured none.
+pub fn mean_share<'t>(trials: impl IntoIterator<Item = &'t Trial>, gate: &str) -> Option<f64> {
+    let gates = trials.into_iter().flat_map(|trial| &trial.gates).filter(|found| found.id == gate);
+    let shares: Vec<f64> = gates.filter_map(|gate| gate.share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// Whether this gate noted in one of these trials that something was taken.
+fn is_taken(trials: &[&Trial], gate: &str) -> bool {
+    let mut gates = trials.iter().flat_map(|trial| &trial.gates);
+    gates.any(|found| found.id == gate && taken_share(found).is_some())
 }
 
 #[cfg(test)]
 pub mod tests {
-    use archive::model::{GateOutcome, SweepPoint};
+    use archive::model::{Gate, GateOutcome, SweepPoint};
 
     use super::*;
     use crate::plan::trial_order::ScheduledTrial;

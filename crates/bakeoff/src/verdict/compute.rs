@@ -25,6 +25,7 @@ use crate::verdict::fairness;
 use crate::verdict::headline::headline;
 use crate::verdict::input::VerdictInput;
 use crate::verdict::method_budget::method_errors;
+use crate::verdict::parts;
 use crate::verdict::sustained::{self, PooledCapacity};
 
 /// Computes the verdict.
@@ -120,6 +121,7 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
         modes,
         counters_per_s: counters::per_s(&trials),
         cpu_time_us: cpu_time_modes(&valid_cpu_times(&trials)),
+        parts: parts::summary(&trials),
         users_per_core,
         users: UserWalk::merged(
             trials
@@ -295,6 +297,7 @@ mod tests {
             between_s: 0.0,
             slices_us: Vec::new(),
             stolen_s: 0.0,
+            parts: Vec::new(),
         };
         let trials = [trial(0.0, 18.0), trial(10.0, 10.0), trial(10.0, 12.0)];
         let modes = cpu_time_modes(&trials.iter().collect::<Vec<_>>()).expect("modes");

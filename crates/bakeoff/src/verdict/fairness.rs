@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use archive::model::{Difference, DifferenceClass, Facts, OneSidedTuning, Plan, Variant};
+use archive::model::{COMPANION_FACTS, Difference, DifferenceClass, Facts, OneSidedTuning, Plan, Variant};
 use workload::definition::BINARY;
 
 use crate::machines::differences::machine_differences;
@@ -52,7 +52,7 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
         plan.variants.iter().flat_map(|variant| variant.knobs.keys()).map(String::as_str).collect();
     let mut differences: Vec<Difference> = keys
         .into_iter()
-        .filter(|key| !(on_machines && OF_CPUS.contains(&key.as_str())))
+        .filter(|key| !(on_machines && OF_CPUS.contains(&fact_of(key))))
         .filter(|key| !INCIDENTAL.iter().any(|word| key.split('.').any(|part| part == *word)))
         .filter_map(|key| {
             let values: BTreeMap<String, String> = sides
@@ -62,9 +62,14 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
             let distinct: BTreeSet<&String> = values.values().collect();
             let differs = distinct.len() > 1 || (values.len() < sides.len() && servers.len() == 1);
             let values = without_common_lines(&values);
-            let (class, remark) = match knob_that_explains(&values, &plan.variants) {
-                Some(knob) => (DifferenceClass::TheVariantItself, format!("it follows from {knob}")),
-                None => classify(key, servers.len() > 1, &varied),
+            let (class, remark) = if let Some(knob) = knob_that_explains(&values, &plan.variants) {
+                (DifferenceClass::TheVariantItself, format!("it follows from {knob}"))
+            } else {
+                let (fact, are_other_programs) = match of_companion(key) {
+                    None => (key.as_str(), servers.len() > 1),
+                    Some((companion, fact)) => (fact, are_other_programs(companion, &sides)),
+                };
+                classify(fact, are_other_programs, &varied)
             };
             differs.then(|| Difference { key: key.clone(), values, class, remark })
         })
@@ -73,6 +78,23 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
     differences.extend(plan.one_sided.iter().map(|one| of_tuning(one, plan)));
     differences.sort_by(|a, b| (a.class, &a.key).cmp(&(b.class, &b.key)));
     differences
+}
+
+/// The companion that a fact is of, and the fact; none for a fact of the server itself.
+fn of_companion(key: &str) -> Option<(&str, &str)> {
+    key.strip_prefix(COMPANION_FACTS)?.split_once('.')
+}
+
+/// A fact without the companion that it is of.
+fn fact_of(key: &str) -> &str {
+    of_companion(key).map_or(key, |(_, fact)| fact)
+}
+
+/// Whether the sides have different programs as the companion of this name: an application in two languages.
+fn are_other_programs(companion: &str, sides: &[(String, BTreeMap<String, String>)]) -> bool {
+    let key = format!("{COMPANION_FACTS}{companion}.executable");
+    let programs: BTreeSet<&String> = sides.iter().filter_map(|(_, facts)| facts.get(&key)).collect();
+    programs.len() > 1
 }
 
 /// A tuning that one variant has. What was tried on the other and does not gain there follows from what is compared.
@@ -213,6 +235,30 @@ mod tests {
         assert_eq!(of("tuning.allocator").class, DifferenceClass::Expected);
         assert_eq!(of("tuning.kernel-rps").class, DifferenceClass::Unexplained);
         assert_eq!(of("tuning.allocator").values["apache"], "not kept");
+    }
+
+    fn of_shop(name: &str, database: &str, application: &str) -> VariantFacts {
+        let facts = [
+            ("companion.database.executable", "/usr/sbin/mariadbd"),
+            ("companion.database.version", database),
+            ("companion.application.executable", application),
+            ("companion.application.version", application),
+            ("companion.application.allocator.name", application),
+        ];
+        variant(name, &facts)
+    }
+
+    #[test]
+    fn one_database_of_two_versions_is_unexplained_and_an_application_in_two_languages_is_expected() {
+        let plan: Plan = PLAN.parse().expect("a plan");
+        let variants = vec![of_shop("nginx", "10.11", "/bin/php"), of_shop("apache", "11.4", "/bin/ruby")];
+        let found = differences(&plan, &Facts { variants, ..Facts::default() });
+        let class =
+            |key: &str| found.iter().find(|difference| difference.key == key).map(|found| found.class);
+        assert_eq!(class("companion.database.executable"), None);
+        assert_eq!(class("companion.database.version"), Some(DifferenceClass::Unexplained));
+        assert_eq!(class("companion.application.version"), Some(DifferenceClass::Expected));
+        assert_eq!(class("companion.application.allocator.name"), Some(DifferenceClass::ApplesToOranges));
     }
 
     #[test]

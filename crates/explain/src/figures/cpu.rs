@@ -1,7 +1,10 @@
 //! Figures of CPU time: of the server, of its CPUs, of the kernel's work, of other programs and of the hypervisor.
 
+use machine::part_columns;
+
 use super::plain::Plain;
 use super::set::{Figures, Kind, NUMBER, SHARE};
+use super::text::with_unit;
 
 /// The figure of CPU time an operation.
 pub const CPU_PER_OPERATION: &str = "server.cpu_per_op";
@@ -10,6 +13,25 @@ pub const CPU_IN_KERNEL: &str = "server.kernel";
 
 const CLOCKS: &str = "CPU clocks of the server's processes";
 const PROC_STAT: &str = "/proc/stat";
+
+/// The parts of a server of several processes with their shares of its CPU time, the largest first: ` (database 62 %, server 38 %)`.
+/// Empty for a server of one part.
+fn parts_text(plain: &Plain<'_>) -> String {
+    let names = plain.instances(part_columns("server", "").trim_end_matches('.'), "cpu.time");
+    let mut parts: Vec<(String, f64)> = Vec::new();
+    for name in names {
+        let cores = plain.column(&format!("{}.cpu.time", part_columns("server", &name)));
+        parts.push((name, cores.unwrap_or_default()));
+    }
+    let whole = parts.iter().map(|(_, cores)| cores).sum::<f64>();
+    if parts.is_empty() || whole <= 0.0 {
+        return String::new();
+    }
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let shares: Vec<String> =
+        parts.iter().map(|(name, cores)| format!("{name} {}", with_unit(cores / whole, SHARE))).collect();
+    format!(" ({})", shares.join(", "))
+}
 
 /// Adds them.
 pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
@@ -26,6 +48,7 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
         of_server("µs"),
         "CPU time of the server for each operation",
     );
+    figures.add_text("server.parts", parts_text(plain));
     let used = cores / count;
     figures.add("server_cpus.used", Some(used), of_server(SHARE), "share of its CPUs that the server used");
     let modes = plain.column("server.cpu.user").zip(plain.column("server.cpu.system"));

@@ -66,6 +66,21 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_a_server_stand_behind_its_cpu_time() {
+        let text = |parts: &[(&str, f64)]| {
+            let mut server = Scripted::new();
+            for (part, cores) in parts {
+                server.columns.extend([(format!("server.part.{part}.cpu.time"), *cores)]);
+            }
+            let reading = server.slice(None, Duration::from_secs(1)).expect("a slice");
+            let figures = of_slices(&server.facts, &[reading]);
+            figures.text("server.parts").map(str::to_owned)
+        };
+        assert_eq!(text(&[("web", 0.2), ("database", 0.6)]).as_deref(), Some(" (database 75 %, web 25 %)"));
+        assert_eq!(text(&[]).as_deref(), Some(""), "a server of one part");
+    }
+
+    #[test]
     fn the_page_of_figures_has_all_of_them() {
         let figures = Scripted::all_figures();
         let row = |figure: &Figure| {

@@ -51,8 +51,8 @@ pub async fn queue(State(site): State<Shared>, Query(query): Query<QueueQuery>) 
     let outlooks: std::collections::BTreeMap<String, _> =
         list.outlooks.into_iter().map(|outlook| (outlook.entry.to_string(), outlook)).collect();
     let alarm = list.alarm;
-    let older =
-        ended.last().map(|entry| entry.id).filter(|_| ended.len() as u32 == crate::service::ENDED_PAGE);
+    let is_full = ended.len() as u32 == crate::service::ENDED_PAGE;
+    let older = if is_full { ended.last().map(|entry| entry.id) } else { None };
     Ok(site.pages.page("queue.html", &json!({ "active": active, "waiting": waiting, "ended": ended, "outlooks": outlooks, "alarm": alarm, "older": older })))
 }
 

@@ -5,7 +5,7 @@
 //! Source: `Documentation/admin-guide/sysctl` and `Documentation/networking/ip-sysctl.rst` of Linux.
 
 use super::Knob;
-use super::pattern::{matches, path_of};
+use super::knob::{matches, path_of};
 
 /// Patterns of names.
 const AT_ONCE: &[&str] = &[

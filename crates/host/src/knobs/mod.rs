@@ -19,7 +19,6 @@ mod at_once;
 mod error;
 mod journal;
 mod knob;
-mod pattern;
 mod restorer;
 mod restoring;
 mod table;

@@ -4,7 +4,7 @@
 use std::io;
 
 use super::journal::{Journal, JournalEntry};
-use super::pattern::matches;
+use super::knob::matches;
 use super::value::{KnobChange, Restoration, read, write};
 use super::{Error, Knob, Unrestored, table};
 use crate::facts::boot_id;

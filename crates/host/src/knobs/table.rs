@@ -1,7 +1,7 @@
 //! What is known about kernel settings, as data: which cannot be undone, and which change others.
 
 use super::Knob;
-use super::pattern::{matches, path_of};
+use super::knob::{matches, path_of};
 
 /// Settings that no write can undo: setting (a pattern), the value that cannot be undone (`*` for any), and why.
 const ONE_WAY: &[(&str, &str, &str)] = &[

@@ -2,7 +2,7 @@
 //! cannot weaken the machine's security, lose data or take its memory. A plan may come from somebody else.
 
 use super::Knob;
-use super::pattern::{matches, path_of};
+use super::knob::{matches, path_of};
 
 /// Patterns of names, and why a comparison needs them.
 const USUAL: &[(&[&str], &str)] = &[

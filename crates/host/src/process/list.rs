@@ -9,7 +9,7 @@ use procfs::FromRead;
 use procfs::process::Stat;
 use serde::{Deserialize, Serialize};
 
-use crate::scheduling::periodic_yield::PeriodicYield;
+use crate::scheduling::PeriodicYield;
 
 /// A unique identity of a process: process IDs are reused, but not with the same start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

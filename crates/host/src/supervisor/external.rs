@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use rustix::process::{Signal, WaitStatus};
 
-use super::launching::launch;
+use super::launch::launch;
 use super::subtree::send;
 use crate::process::{Listener, ProcessExit, ProcessId, ServerCommand};
 use crate::root::Root;

@@ -1,18 +1,52 @@
-//! The launcher process: sets what must be set before exec, and becomes the server.
+//! The launcher: a process that sets what must be set before exec, and becomes the program of an order: the server, or the command
+//! that stops it. The supervisor starts it with [`launch`], and its own end is [`run`].
 
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, parent_id};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
 use rustix::process::{Gid, Signal, Uid, set_parent_process_death_signal, setsid};
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
-use super::protocol::receive_order;
-use crate::process::{OpenLogError, RunAs, ServerCommand, descriptors, give_to, open_log};
+use super::protocol::{receive_order, send_order};
+use crate::control_groups::zone::Zone;
+use crate::process::{OpenLogError, RunAs, ServerCommand, descriptors, give_to, open_log, role};
+
+/// Why a program does not start, from the supervisor's side.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LauncherError {
+    #[error("cannot start the launcher: {0}")]
+    Start(io::Error),
+    #[error("cannot confine it to its CPUs: {0}: leave out isolation=cpus, or check /sys/fs/cgroup")]
+    Zone(io::Error),
+    #[error("cannot send the order to the launcher: {0}")]
+    Send(io::Error),
+    #[error("cannot read from the launcher: {0}")]
+    Read(io::Error),
+    /// The launcher's own message.
+    #[error("{0}")]
+    Reported(String),
+}
+
+/// Starts the launcher and waits until it has become the program. Returns its process ID, which is the launcher's.
+pub(super) fn launch(order: &ServerCommand, zone: Option<&Zone>) -> Result<u32, LauncherError> {
+    let arguments = ["launch", &std::process::id().to_string()];
+    let mut launcher =
+        role::spawn(Path::new("/proc/self/exe"), "sd-launcher", arguments).map_err(LauncherError::Start)?;
+    if let Some(zone) = zone {
+        zone.add(launcher.id()).map_err(LauncherError::Zone)?;
+    }
+    let mut message = String::new();
+    if let (Some(stdin), Some(mut stdout)) = (launcher.stdin.take(), launcher.stdout.take()) {
+        send_order(stdin, order).map_err(LauncherError::Send)?;
+        stdout.read_to_string(&mut message).map_err(LauncherError::Read)?;
+    }
+    if message.is_empty() { Ok(launcher.id()) } else { Err(LauncherError::Reported(message)) }
+}
 
 /// Why the launcher cannot become the server.
 #[derive(Debug, thiserror::Error)]

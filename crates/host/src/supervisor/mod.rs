@@ -33,7 +33,6 @@ mod external;
 pub(crate) mod guard;
 mod inputs;
 pub(crate) mod launch;
-mod launching;
 mod log_limit;
 mod protocol;
 mod server;

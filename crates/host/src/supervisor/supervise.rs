@@ -8,7 +8,7 @@ use rustix::process::{Signal, getpid, set_child_subreaper, set_parent_process_de
 
 use super::external::ExternalEnd;
 use super::inputs::{SupervisorInputs, SupervisorOrder};
-use super::launching::launch;
+use super::launch::launch;
 use super::log_limit::LogLimit;
 use super::protocol::{SupervisorEvent, receive_order, send_event};
 use super::subtree::{FIRST_PAUSE, ReapOutcome, children, kill_round, next_pause, reap, send};

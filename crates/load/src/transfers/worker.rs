@@ -2,7 +2,6 @@
 //! reports once a second. Orders are in [`orders`]. Sockets are left to `download`, pipes to `process`.
 
 mod orders;
-mod own_use;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -11,7 +10,6 @@ use std::time::Duration;
 use rustix::io::Errno;
 use wire::http1::HeadCache;
 
-use self::own_use::{cpu_us, memory_bytes};
 use super::download::{Download, Progress};
 use super::record::{Advances, TransferSecond};
 use super::slot::{Ramp, Slot, Stage};
@@ -371,4 +369,18 @@ impl<'a> Worker<'a> {
         self.second.memory_bytes = memory_bytes();
         self.second.cpu_us = cpu - std::mem::replace(&mut self.cpu_us, cpu);
     }
+}
+
+/// CPU time of this process since its start, in user mode and in the kernel.
+fn cpu_us() -> u64 {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return 0 };
+    let us = |time: nix::sys::time::TimeVal| (time.tv_sec() * 1_000_000 + time.tv_usec()).cast_unsigned();
+    us(usage.user_time()) + us(usage.system_time())
+}
+
+/// Memory of this process that is in no file; 0 where the kernel does not say.
+fn memory_bytes() -> u64 {
+    let status = procfs::process::Process::myself().and_then(|process| process.status());
+    status.ok().and_then(|status| status.rssanon).unwrap_or_default() * 1024
 }

@@ -3,9 +3,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`delay`] | how long a user waits |
-//! | [`plan`] | a population as plain data, and the mix that follows from it |
+//! | [`plan`] | a population as plain data, and the mix that follows from it; when [users arrive](VisitArrivals) who do not stay |
 //! | [`ratio`](RatioRule) | figures that must reach a bound |
-//! | [`visits`](VisitArrivals) | when users arrive who do not stay |
 //! | [`parse`] | how it is written: `[load.users]`, and the keys of users in `[[load.op]]` |
 //! | [`outside`] | operations outside the mix: before it, beside it and after it |
 //! | [`outside_spec`] | the same as plain data |
@@ -21,10 +20,8 @@ pub mod outside_spec;
 pub mod parse;
 pub mod plan;
 mod ratio;
-mod visits;
 
 pub use file::{Scenario, ScenarioFileError};
 pub use parse::{RawUsers, ScenarioError};
-pub use plan::{NextOperation, PassCriteria, UserPlan};
+pub use plan::{NextOperation, PassCriteria, UserPlan, VisitArrivals};
 pub use ratio::RatioRule;
-pub use visits::VisitArrivals;

@@ -12,9 +12,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::delay::{Delay, DelayKind};
-use super::plan::{MOST_OPERATIONS, NextOperation, PassCriteria, UserPlan};
+use super::plan::{MOST_OPERATIONS, NextOperation, PassCriteria, UserPlan, VisitArrivals};
 use super::ratio::RatioRule;
-use super::visits::VisitArrivals;
 use crate::inputs::limits::MOST_CONNECTIONS;
 use crate::inputs::rate::Arrivals;
 use crate::inputs::slo::Slo;

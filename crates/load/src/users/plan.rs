@@ -1,9 +1,11 @@
-//! The users of a load as plain data: their operations' order and delays, and what a load of them must meet.
+//! The users of a load as plain data: their operations' order and delays, and what a load of them must meet; and
+//! visits, by users who do not stay.
 
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delay;
 use super::ratio::RatioRule;
+use crate::inputs::rate::{Arrivals, RateProfile};
 use crate::inputs::slo::Slo;
 
 /// Most operations of users. The walk has a count for each pair.
@@ -129,6 +131,15 @@ fn stationary(rows: &[Vec<f64>], leave: &[f64], start: usize) -> Vec<f64> {
             return shares;
         }
     }
+}
+
+/// Visits that arrive from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VisitArrivals {
+    /// Visits a second over time.
+    pub rate: RateProfile,
+    /// Gaps between them.
+    pub arrivals: Arrivals,
 }
 
 #[cfg(test)]

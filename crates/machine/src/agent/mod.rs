@@ -1,10 +1,9 @@
 //! The agent: the hidden verb that runs on a host and does what the controller asks.
 
 mod answers;
-mod count;
-mod head;
 mod probe;
 mod probe_server;
+mod probe_stream;
 mod programs;
 mod serve;
 mod server_answers;

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use load::clock::Nanos;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-use super::count::count;
-use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
+use super::probe_stream::{ACCEPTED, IO_TIMEOUT, Mode, ProbeHead, count_bytes, random_bytes};
 use crate::protocol::throughput_span::ThroughputSpan;
 use crate::protocol::{
     CallError, Connect, ConnectFailure, MeasureNetwork, MeasureThroughput, NetworkPath, Way, system_text,
@@ -86,7 +85,7 @@ fn open(call: &Connect, mode: Mode, span: ThroughputSpan) -> Result<TcpStream, C
         connection.set_nodelay(true)?;
         connection.set_read_timeout(Some(IO_TIMEOUT))?;
         connection.set_write_timeout(Some(IO_TIMEOUT))?;
-        RequestHead { token: call.token.clone(), mode, span }.write(connection)?;
+        ProbeHead { token: call.token.clone(), mode, span }.write(connection)?;
         let mut accepted = [0];
         connection.read_exact(&mut accepted)?;
         Ok(accepted[0])
@@ -181,7 +180,7 @@ fn send_until_counted(mut connection: TcpStream, span: ThroughputSpan) -> io::Re
 
 fn receive(mut connection: TcpStream, span: ThroughputSpan) -> io::Result<f64> {
     connection.write_all(&[0])?;
-    let (bytes, took) = count(&mut connection, span)?;
+    let (bytes, took) = count_bytes(&mut connection, span)?;
     close(&connection)?;
     Ok(rate(bytes, took))
 }

@@ -11,9 +11,8 @@ use host::Host;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{read, retry_on_intr};
 
-use super::count::count;
-use super::head::{ACCEPTED, IO_TIMEOUT, Mode, RequestHead, random_bytes};
-use crate::lock::lock;
+use super::probe_stream::{ACCEPTED, IO_TIMEOUT, Mode, ProbeHead, count_bytes, random_bytes};
+use crate::mutex::locked;
 use crate::protocol::throughput_span::ThroughputSpan;
 use crate::protocol::{CallError, OpenProbe, ProbePort, system_text};
 
@@ -35,7 +34,7 @@ impl ProbeServers {
             Host::local().listen(call.address).map_err(|error| failed(error.to_string()))?;
         listener.set_nonblocking(true).map_err(|error| failed(system_text(&error)))?;
         let is_closed = Arc::new(AtomicBool::new(false));
-        lock(&self.0).push(Arc::clone(&is_closed));
+        locked(&self.0).push(Arc::clone(&is_closed));
         let token: Arc<str> = call.token.as_str().into();
         thread::spawn(move || accept(&listener, &token, &is_closed));
         Ok(ProbePort { port })
@@ -43,7 +42,7 @@ impl ProbeServers {
 
     /// Closes all ports.
     pub fn close(&self) {
-        for port in lock(&self.0).drain(..) {
+        for port in locked(&self.0).drain(..) {
             port.store(true, Ordering::Relaxed);
         }
     }
@@ -77,7 +76,7 @@ fn accept(listener: &TcpListener, token: &Arc<str>, is_closed: &AtomicBool) {
 fn serve(mut connection: TcpStream, token: &str) -> std::io::Result<()> {
     connection.set_nonblocking(false)?;
     connection.set_nodelay(true)?;
-    let head = RequestHead::read(&mut connection, Instant::now() + IO_TIMEOUT)?;
+    let head = ProbeHead::read(&mut connection, Instant::now() + IO_TIMEOUT)?;
     if !head.has(token) {
         return Ok(());
     }
@@ -103,7 +102,7 @@ fn echo(mut connection: TcpStream) -> std::io::Result<()> {
 /// Counts bytes after the slow start, and replies with their number and that time. Then it reads on until the sender has seen the
 /// reply: an early end would reset the connection and lose it.
 fn swallow(mut connection: TcpStream, span: ThroughputSpan) -> std::io::Result<()> {
-    let (bytes, took) = count(&mut connection, span)?;
+    let (bytes, took) = count_bytes(&mut connection, span)?;
     connection.write_all(&bytes.to_le_bytes())?;
     connection.write_all(&(took.as_nanos() as u64).to_le_bytes())?;
     let mut buffer = vec![0; 256 << 10];

@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
-use crate::lock::lock;
+use crate::mutex::locked;
 use crate::protocol::{CallError, FromAgent, FromProgram, StartProgram, ToProgram, WINDOW, system_text};
 
 /// What is kept of a program's standard error.
@@ -43,13 +43,13 @@ struct Window {
 impl Window {
     /// Waits until less than the most is under way, and adds `bytes`.
     fn send(&self, bytes: u64) {
-        let under_way = lock(&self.under_way);
+        let under_way = locked(&self.under_way);
         let waited = self.consumed.wait_while(under_way, |under_way| *under_way >= WINDOW);
         *waited.unwrap_or_else(PoisonError::into_inner) += bytes;
     }
 
     fn consume(&self, bytes: u64) {
-        let mut under_way = lock(&self.under_way);
+        let mut under_way = locked(&self.under_way);
         *under_way = under_way.saturating_sub(bytes);
         self.consumed.notify_all();
     }
@@ -67,7 +67,7 @@ impl Programs {
         let (input, to_write) = mpsc::channel();
         let window = Arc::<Window>::default();
         let running = RunningProgram { input: Some(input), window: Arc::clone(&window) };
-        lock(&self.running).insert(call.channel, running);
+        locked(&self.running).insert(call.channel, running);
         let SpawnedProgram { child, stdin, stdout, stderr } = child;
         thread::spawn(move || write(stdin, &to_write));
         let words = thread::spawn(move || last_words(stderr));
@@ -76,7 +76,7 @@ impl Programs {
         thread::spawn(move || {
             forward(stdout, channel, &window, &to_controller);
             let status = wait(child);
-            lock(&programs).remove(&channel);
+            locked(&programs).remove(&channel);
             let why = why_it_ended(status, &words.join().unwrap_or_default());
             let _ = to_controller.send(FromAgent::Program { channel, message: FromProgram::End(why) });
         });
@@ -104,7 +104,7 @@ impl Programs {
 
     /// Takes a message for a program. One that has ended gets nothing.
     pub fn take(&self, channel: u64, message: ToProgram) {
-        let mut running = lock(&self.running);
+        let mut running = locked(&self.running);
         let Some(program) = running.get_mut(&channel) else { return };
         match message {
             ToProgram::Input(text) => {
@@ -117,7 +117,7 @@ impl Programs {
 
     /// The end of their input ends them; nobody reads what they have to say.
     pub fn end(&self) {
-        for program in lock(&self.running).values_mut() {
+        for program in locked(&self.running).values_mut() {
             program.input = None;
             program.window.consume(u64::MAX);
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use archive::model::VariantFacts;
 use host::HostFacts;
-use host::process::{CpuUsed, LogText};
+use host::process::LogText;
 use host::telemetry::TelemetrySample;
 use load::drivers::password::PasswordSource;
 use workload::{ConfigurationError, OperationCount, StartedServer};
@@ -13,8 +13,8 @@ use workload::{ConfigurationError, OperationCount, StartedServer};
 use super::servers::failed;
 use super::work::Agent;
 use crate::interface::machine::{LeftSettings, Machine, Room};
-use crate::interface::system_under_test::{CpuReading, SystemUnderTest};
-use crate::lock::lock;
+use crate::interface::system_under_test::{CpuReading, ServerCpuUsed, SystemUnderTest};
+use crate::mutex::locked;
 use crate::protocol::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, MeasureSteal,
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
@@ -128,56 +128,56 @@ impl Answers<ReadRoom> for Agent {
 
 impl Answers<PrepareServer> for Agent {
     fn answer(&self, call: PrepareServer) -> Result<(), CallError> {
-        Ok(lock(self.servers.server(call.trial)?.as_ref()).prepare()?)
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).prepare()?)
     }
 }
 
 impl Answers<ReadStart> for Agent {
     fn answer(&self, call: ReadStart) -> Result<ServerStart, CallError> {
-        let started = lock(self.servers.server(call.trial)?.as_ref()).instances.started();
+        let started = locked(self.servers.server(call.trial)?.as_ref()).instances.started();
         start_of(&started)
     }
 }
 
 impl Answers<ReadCount> for Agent {
     fn answer(&self, call: ReadCount) -> Result<Option<OperationCount>, CallError> {
-        Ok(lock(self.servers.server(call.trial)?.as_ref()).count()?)
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).count()?)
     }
 }
 
 impl Answers<ReadServerFacts> for Agent {
     fn answer(&self, call: ReadServerFacts) -> Result<VariantFacts, CallError> {
-        Ok(lock(self.servers.server(call.trial)?.as_ref()).facts()?)
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).facts()?)
     }
 }
 
 impl Answers<ReadConfiguration> for Agent {
     fn answer(&self, call: ReadConfiguration) -> Result<Vec<(String, String)>, CallError> {
-        Ok(lock(self.servers.server(call.trial)?.as_ref()).configuration())
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).configuration())
     }
 }
 
 impl Answers<ReadCpuUsed> for Agent {
-    fn answer(&self, call: ReadCpuUsed) -> Result<CpuUsed, CallError> {
-        Ok(lock(self.servers.server(call.trial)?.as_ref()).cpu_meter().used()?)
+    fn answer(&self, call: ReadCpuUsed) -> Result<ServerCpuUsed, CallError> {
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).cpu_meter().used()?)
     }
 }
 
 impl Answers<ReadRunningCpu> for Agent {
     fn answer(&self, call: ReadRunningCpu) -> Result<CpuReading, CallError> {
-        Ok(lock(self.servers.server(call.trial)?.as_ref()).cpu_meter().of_running()?)
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).cpu_meter().of_running()?)
     }
 }
 
 impl Answers<CheckServer> for Agent {
     fn answer(&self, call: CheckServer) -> Result<(), CallError> {
-        Ok(lock(self.servers.server(call.trial)?.as_ref()).check_alive()?)
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).check_alive()?)
     }
 }
 
 impl Answers<ReadLogs> for Agent {
     fn answer(&self, call: ReadLogs) -> Result<Vec<(String, LogText)>, CallError> {
-        Ok(lock(self.servers.server(call.trial)?.as_ref()).logs())
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).logs())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::errors::machine::MachineError;
 use crate::interface::machine::{Machine, Recorder};
 use crate::interface::system_under_test::SystemUnderTest;
 use crate::local::{LocalMachine, RunningServer};
-use crate::lock::lock;
+use crate::mutex::locked;
 use crate::protocol::servers::{
     BeginRecording, EndRecording, ReadSamples, RecordingBegan, RecordingHead, StartServer, TakeWorkload,
 };
@@ -75,9 +75,9 @@ impl ServerHost {
 
     /// Stops all servers, and gives the machine back.
     pub fn end(&self) {
-        lock(&self.recorders).clear();
-        lock(&self.servers).clear();
-        let machine = lock(&self.machine).take();
+        locked(&self.recorders).clear();
+        locked(&self.servers).clear();
+        let machine = locked(&self.machine).take();
         if let Some(machine) = machine {
             machine.close_kernel_settings();
         }
@@ -88,27 +88,27 @@ impl ServerHost {
         let machine = LocalMachine::reserve_for(owner, &self.context).map_err(|error| failed(&error))?;
         let cpus = Host::local().allowed_cpus();
         let cpus = cpus.map_err(|error| CallError::Telemetry { why: system_text(&error) })?;
-        *lock(&self.machine) = Some(Arc::new(machine));
+        *locked(&self.machine) = Some(Arc::new(machine));
         Ok(cpus)
     }
 
     /// The machine that is reserved.
     pub fn machine(&self) -> Result<Arc<LocalMachine>, CallError> {
-        let machine = lock(&self.machine).clone();
+        let machine = locked(&self.machine).clone();
         machine.ok_or_else(|| failed(&"the machine is not reserved: report this as a bug"))
     }
 
     /// The server of a trial.
     pub fn server(&self, trial: u32) -> Result<Server, CallError> {
-        let server = lock(&self.servers).get(&trial).cloned();
+        let server = locked(&self.servers).get(&trial).cloned();
         server.ok_or_else(|| failed(&LocalError::NoServer { trial }))
     }
 
     /// Stops the server of a trial, if it runs.
     pub fn stop(&self, trial: u32) {
-        let server = lock(&self.servers).remove(&trial);
+        let server = locked(&self.servers).remove(&trial);
         if let Some(server) = server {
-            lock(&server).stop();
+            locked(&server).stop();
         }
     }
 
@@ -116,13 +116,13 @@ impl ServerHost {
     pub fn take_workload(&self, call: &TakeWorkload) -> Result<(), CallError> {
         let directory = self.machine()?.workload_directory(&call.key);
         let workload = call.workload.unpack(&directory).map_err(|error| failed(&error))?;
-        lock(&self.workloads).insert(call.key.clone(), Arc::new(workload));
+        locked(&self.workloads).insert(call.key.clone(), Arc::new(workload));
         Ok(())
     }
 
     /// A workload whose files have arrived.
     pub fn workload(&self, key: &str) -> Result<Arc<Workload>, CallError> {
-        let found = lock(&self.workloads).get(key).cloned();
+        let found = locked(&self.workloads).get(key).cloned();
         found.ok_or_else(|| failed(&"the workload has not arrived: report this as a bug"))
     }
 
@@ -132,7 +132,7 @@ impl ServerHost {
         let workload = self.workload(&call.workload)?;
         let order = call.order(&workload).map_err(|error: VariantError| failed(&error))?;
         let server = machine.start_server(&workload, &order).map_err(MachineError::from)?;
-        lock(&self.servers).insert(order.trial, Arc::new(Mutex::new(server)));
+        locked(&self.servers).insert(order.trial, Arc::new(Mutex::new(server)));
         Ok(())
     }
 
@@ -142,13 +142,13 @@ impl ServerHost {
         let ago = recorder.began().elapsed();
         let at = Nanos(Nanos::now().0.saturating_sub(ago.as_nanos() as u64));
         let recording = self.next_recording.fetch_add(1, Ordering::Relaxed);
-        lock(&self.recorders).insert(recording, recorder);
+        locked(&self.recorders).insert(recording, recorder);
         Ok(RecordingBegan { recording, at })
     }
 
     /// Ends a recording.
     pub fn end_recording(&self, call: EndRecording) -> Result<RecordingHead, CallError> {
-        let running = lock(&self.recorders).remove(&call.recording);
+        let running = locked(&self.recorders).remove(&call.recording);
         let recorded = running.ok_or_else(no_recording)?.stop()?;
         let head = RecordingHead {
             columns: recorded.columns.clone(),
@@ -156,18 +156,18 @@ impl ServerHost {
             others: recorded.others.clone(),
             cost: recorded.cost,
         };
-        lock(&self.recordings).insert(call.recording, Arc::new(recorded));
+        locked(&self.recordings).insert(call.recording, Arc::new(recorded));
         Ok(head)
     }
 
     /// The next samples of a recording that has ended.
     pub fn samples(&self, call: ReadSamples) -> Result<Vec<TelemetrySample>, CallError> {
-        let recording = lock(&self.recordings).get(&call.recording).cloned().ok_or_else(no_recording)?;
+        let recording = locked(&self.recordings).get(&call.recording).cloned().ok_or_else(no_recording)?;
         let rest = recording.samples.get(call.from..).unwrap_or_default();
         let count = (MOST_VALUES / recording.columns.len().max(1)).clamp(1, rest.len().max(1));
         let part = &rest[..count.min(rest.len())];
         if part.len() == rest.len() {
-            lock(&self.recordings).remove(&call.recording);
+            locked(&self.recordings).remove(&call.recording);
         }
         Ok(part.to_vec())
     }

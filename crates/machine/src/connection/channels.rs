@@ -5,7 +5,7 @@ use crate::connection::program_channel::ChannelLink;
 use crate::errors::machine::MachineError;
 use crate::frame::encode;
 use crate::host_text::host_text;
-use crate::lock::lock;
+use crate::mutex::locked;
 use crate::protocol::{ToAgent, ToProgram};
 
 impl ChannelLink for Shared {
@@ -17,7 +17,7 @@ impl ChannelLink for Shared {
     }
 
     fn forget(&self, channel: u64) {
-        lock(&self.pending).programs.remove(&channel);
+        locked(&self.pending).programs.remove(&channel);
     }
 
     fn failed(&self, program: &'static str, why: &str) -> std::io::Error {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use crate::frame::MAX_FRAME_BYTES;
-use crate::lock::lock;
+use crate::mutex::locked;
 
 /// More than this does not wait for a host: two frames of the greatest length, and what else there is.
 const MOST_BYTES: usize = 3 * MAX_FRAME_BYTES;
@@ -51,7 +51,7 @@ impl Outbox {
 
     /// Puts a frame at its end.
     pub fn send(&self, frame: Vec<u8>) -> Result<(), Refused> {
-        let frames = lock(&self.frames);
+        let frames = locked(&self.frames);
         let frames = frames.as_ref().ok_or(Refused::Closed)?;
         let before = self.waiting.fetch_add(frame.len(), Ordering::Relaxed);
         if before + frame.len() > MOST_BYTES {
@@ -72,7 +72,7 @@ impl Outbox {
 
     /// Nothing more is sent. What waits still is, and then the pipe is closed.
     pub fn close(&self) {
-        *lock(&self.frames) = None;
+        *locked(&self.frames) = None;
     }
 
     /// Writes what comes until the queue is closed, or the pipe is.

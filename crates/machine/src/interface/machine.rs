@@ -115,6 +115,11 @@ pub struct RecordedServer {
     pub trial: u32,
 }
 
+/// The prefix of the columns of a part of a recorded server.
+pub fn part_columns(server: &str, part: &str) -> String {
+    format!("{server}.part.{part}")
+}
+
 /// Records telemetry until it is stopped or dropped.
 pub trait Recorder: Send {
     /// When the recording's time is 0, on the clock of this process.

@@ -51,7 +51,7 @@ pub trait SystemUnderTest: Send {
 /// Reads the CPU time of a server, all instances together.
 pub trait CpuMeter {
     /// CPU time since the server's start, with the processes that have ended.
-    fn used(&self) -> Result<CpuUsed, MachineError>;
+    fn used(&self) -> Result<ServerCpuUsed, MachineError>;
 
     /// CPU time of the processes that run now. One that ends takes its time with it.
     fn of_running(&self) -> Result<CpuReading, MachineError>;
@@ -61,6 +61,16 @@ pub trait CpuMeter {
 pub trait ServerObserver: Send {
     /// The values now. One that the server does not list is left out.
     fn read(&self) -> Result<Vec<ObservedValue>, MachineError>;
+}
+
+/// CPU time of a server since its start, and of each of its parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerCpuUsed {
+    /// All parts together.
+    pub whole: CpuUsed,
+    /// Each part, in the order of `workload::ServerDefinition::parts`; empty for a server without companions.
+    pub parts: Vec<Duration>,
 }
 
 /// CPU time at a moment.

@@ -25,10 +25,15 @@ use super::running_server::RunningServer;
 use super::squeezed::{self, LocalSampling};
 use crate::errors::local::LocalError;
 use crate::errors::machine::MachineError;
-use crate::interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
+use crate::interface::machine::{
+    LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder, part_columns,
+};
 use crate::interface::probing::{Probing, Sampling, ServerSqueeze};
 use crate::interface::system_under_test::SystemUnderTest;
-use crate::lock::lock;
+use crate::mutex::locked;
+
+/// The processes of a part of a server, with its name.
+type PartTrees = (String, Vec<ProcessTree>);
 
 /// This machine, reserved for one run.
 pub struct LocalMachine {
@@ -37,8 +42,8 @@ pub struct LocalMachine {
     cache: PathBuf,
     /// None before they are opened, and after they are closed.
     kernel_settings: Mutex<Option<KernelSettings>>,
-    /// The processes of each trial's server: one tree for each of its instances.
-    servers: Mutex<BTreeMap<u32, Vec<ProcessTree>>>,
+    /// The processes of each trial's server: of each part, by its name, one tree for each of its instances.
+    servers: Mutex<BTreeMap<u32, Vec<PartTrees>>>,
     scratch: ScratchDirectory,
     owner: LockOwner,
     _lock: HostLock,
@@ -80,8 +85,15 @@ impl LocalMachine {
         self.scratch.path().join("workloads").join(key)
     }
 
+    fn parts(&self, trial: u32) -> Result<Vec<PartTrees>, LocalError> {
+        locked(&self.servers).get(&trial).cloned().ok_or(LocalError::NoServer { trial })
+    }
+
+    /// The processes of all parts, those of the server itself first.
     fn trees(&self, trial: u32) -> Result<Vec<ProcessTree>, LocalError> {
-        lock(&self.servers).get(&trial).cloned().ok_or(LocalError::NoServer { trial })
+        let mut parts = self.parts(trial)?;
+        parts.reverse();
+        Ok(parts.into_iter().flat_map(|(_, trees)| trees).collect())
     }
 
     fn directory(&self, trial: u32) -> PathBuf {
@@ -90,7 +102,7 @@ impl LocalMachine {
 
     /// Applies the variant's kernel settings; returns the values of all settings that some variant has.
     fn apply(&self, variant: &ServerVariant) -> Result<Vec<(String, String)>, LocalError> {
-        let mut settings = lock(&self.kernel_settings);
+        let mut settings = locked(&self.kernel_settings);
         let Some(settings) = settings.as_mut() else { return Ok(Vec::new()) };
         settings.apply(&variant.kernel)?;
         Ok(settings.values()?)
@@ -117,12 +129,15 @@ impl LocalMachine {
             interrupted: Arc::clone(&self.context.interrupted),
         };
         let instances = Instances::start(workload, &order.variant, &options)?;
-        let trees = instances.trees();
-        let meters = trees.iter().cloned().map(CpuUsedMeter::new).collect();
-        lock(&self.servers).insert(order.trial, trees);
+        let parts = instances.parts();
+        let mut meters = Vec::new();
+        for (_, trees) in &parts {
+            meters.push(trees.iter().cloned().map(CpuUsedMeter::new).collect());
+        }
+        locked(&self.servers).insert(order.trial, parts);
         Ok(RunningServer {
             instances,
-            meters,
+            meters: meters.into(),
             cpus: order.cpus.clone(),
             kernel_settings,
             host: self.host.clone(),
@@ -141,26 +156,26 @@ impl Machine for LocalMachine {
     fn open_kernel_settings(&self, variants: &[KnobValues]) -> Result<LeftSettings, MachineError> {
         let opened = KernelSettings::open(&self.host, knobs::default_journal_dir(), variants);
         let (settings, left) = opened.map_err(LocalError::from)?;
-        *lock(&self.kernel_settings) = Some(settings);
+        *locked(&self.kernel_settings) = Some(settings);
         Ok(left)
     }
 
     fn try_kernel_settings(&self, variants: &[KnobValues]) -> Result<(), MachineError> {
-        match lock(&self.kernel_settings).as_mut() {
+        match locked(&self.kernel_settings).as_mut() {
             Some(settings) => Ok(settings.try_all(variants).map_err(LocalError::from)?),
             None => Ok(()),
         }
     }
 
     fn set_kernel_settings(&self, settings: &KnobValues) -> Result<(), MachineError> {
-        match lock(&self.kernel_settings).as_mut() {
+        match locked(&self.kernel_settings).as_mut() {
             Some(kernel) => Ok(kernel.apply(settings).map_err(LocalError::from)?),
             None => Ok(()),
         }
     }
 
     fn close_kernel_settings(&self) -> Vec<String> {
-        lock(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
+        locked(&self.kernel_settings).take().map_or_else(Vec::new, KernelSettings::finish)
     }
 
     fn ensure_servers(&self, workload: &Workload, variants: &[ServerVariant]) -> Result<(), MachineError> {
@@ -184,10 +199,17 @@ impl Machine for LocalMachine {
         servers: &[RecordedServer],
         period: Duration,
     ) -> Result<Box<dyn Recorder>, MachineError> {
-        let sampled = servers.iter().map(|RecordedServer { name, trial }| {
-            Ok(SampledServer { name: name.clone(), trees: self.trees(*trial)? })
-        });
-        let sampled = sampled.collect::<Result<_, LocalError>>()?;
+        let mut sampled = Vec::new();
+        for RecordedServer { name, trial } in servers {
+            sampled.push(SampledServer { name: name.clone(), trees: self.trees(*trial)? });
+            let parts = self.parts(*trial)?;
+            if parts.len() < 2 {
+                continue;
+            }
+            for (part, trees) in parts {
+                sampled.push(SampledServer { name: part_columns(name, &part), trees });
+            }
+        }
         Ok(Box::new(self.host.sample(sampled, period).map_err(LocalError::Telemetry)?))
     }
 
@@ -212,7 +234,7 @@ impl Machine for LocalMachine {
     }
 
     fn remove_data(&self, trial: u32) {
-        lock(&self.servers).remove(&trial);
+        locked(&self.servers).remove(&trial);
         let _ = fs::remove_dir_all(self.directory(trial));
     }
 }

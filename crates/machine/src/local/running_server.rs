@@ -13,14 +13,16 @@ use workload::{Instances, ObservedValue, Observers, OperationCount};
 use super::variant_facts::variant_facts;
 use crate::errors::local::LocalError;
 use crate::errors::machine::MachineError;
-use crate::interface::system_under_test::{CpuMeter, CpuReading, ServerObserver, SystemUnderTest};
+use crate::interface::system_under_test::{
+    CpuMeter, CpuReading, ServerCpuUsed, ServerObserver, SystemUnderTest,
+};
 
 /// A server of a workload, in one or several instances.
 pub struct RunningServer {
     /// The instances.
     pub instances: Instances,
-    /// The meters of their CPU time. They know the processes from one reading to the next.
-    pub meters: Arc<[CpuUsedMeter]>,
+    /// The meters of the CPU time of each part, one for each instance. They know the processes from one reading to the next.
+    pub meters: Arc<[Vec<CpuUsedMeter>]>,
     /// The CPUs that they run on.
     pub cpus: CpuSet,
     /// Names and values of the kernel settings that some variant of the plan has.
@@ -91,22 +93,28 @@ impl ServerObserver for LocalObserver {
     }
 }
 
-/// The processes of a server: a meter for each of its instances; and what is taken from its CPUs.
+/// The processes of a server: of each of its parts a meter for each of its instances; and what is taken from its CPUs.
 struct ProcessMeter {
-    meters: Arc<[CpuUsedMeter]>,
+    meters: Arc<[Vec<CpuUsedMeter>]>,
     cpus: CpuSet,
     host: Host,
 }
 
 impl CpuMeter for ProcessMeter {
-    fn used(&self) -> Result<CpuUsed, MachineError> {
-        let used: CpuUsed = self.meters.iter().map(CpuUsedMeter::used).sum();
+    fn used(&self) -> Result<ServerCpuUsed, MachineError> {
+        let mut parts: Vec<CpuUsed> = Vec::new();
+        for meters in self.meters.iter() {
+            parts.push(meters.iter().map(CpuUsedMeter::used).sum());
+        }
         let stolen = self.host.stolen_so_far(&self.cpus).unwrap_or_default();
-        Ok(CpuUsed { stolen, ..used })
+        let whole = CpuUsed { stolen, ..parts.iter().copied().sum() };
+        let is_divided = parts.len() > 1;
+        let parts = parts.into_iter().map(|part| part.time);
+        Ok(ServerCpuUsed { whole, parts: if is_divided { parts.collect() } else { Vec::new() } })
     }
 
     fn of_running(&self) -> Result<CpuReading, MachineError> {
         let at = Nanos::now();
-        Ok(CpuReading { at, time: self.meters.iter().map(|meter| meter.tree().cpu_time()).sum() })
+        Ok(CpuReading { at, time: self.meters.iter().flatten().map(|meter| meter.tree().cpu_time()).sum() })
     }
 }

@@ -1,10 +1,12 @@
 //! The facts of running instances, as the archive has them. What a difference between two variants means is left to
 //! `bakeoff`.
 
-use archive::model::{KnobValue, VariantFacts};
+use std::collections::BTreeMap;
+
+use archive::model::{COMPANION_FACTS, KnobValue, VariantFacts};
 use host::process::ProcessTree;
 use host::{Host, secrets};
-use workload::{Instances, TypedValue};
+use workload::{Instance, Instances, TypedValue};
 
 /// A workload's knob value as the archive has it.
 pub fn knob_value(value: &TypedValue) -> KnobValue {
@@ -14,6 +16,21 @@ pub fn knob_value(value: &TypedValue) -> KnobValue {
         TypedValue::Number(number) => KnobValue::Number(*number),
         TypedValue::Text(text) => KnobValue::Text(text.clone()),
     }
+}
+
+/// The facts of a companion of the first instance, named after it. Others should be alike.
+fn companion_facts(host: &Host, name: &str, companion: &Instance) -> BTreeMap<String, String> {
+    let server = companion.facts();
+    let leader = companion.tree().leader();
+    let process = leader.and_then(|process| host.process_facts(process.pid)).unwrap_or_default();
+    let mut facts = process.flat();
+    // Addresses and directories differ at every start.
+    facts.retain(|key, _| !key.contains("command_line"));
+    facts.extend(server.further);
+    facts.insert("version".to_owned(), server.version);
+    facts.insert("build".to_owned(), server.build);
+    facts.retain(|_, value| !value.is_empty());
+    facts.into_iter().map(|(key, value)| (format!("{COMPANION_FACTS}{name}.{key}"), value)).collect()
 }
 
 /// The facts of these instances of the variant with this name, which run with these kernel settings.
@@ -28,7 +45,7 @@ pub fn variant_facts(
     let of_tree = |tree: ProcessTree| {
         tree.leader().and_then(|process| host.process_facts(process.pid)).unwrap_or_default()
     };
-    let mut processes = instances.trees().into_iter().map(of_tree);
+    let mut processes = instances.own_trees().into_iter().map(of_tree);
     let process = processes.next().unwrap_or_default();
     let mut facts = process.flat();
     if instances.have_own_cpus() {
@@ -44,6 +61,9 @@ pub fn variant_facts(
     // These have fields of their own, because a difference in them invalidates a comparison.
     facts.retain(|key, _| !key.starts_with("allocator") && key != "libc" && !key.contains("command_line"));
     facts.extend(server.further);
+    for (part, companion) in first.companions() {
+        facts.extend(companion_facts(host, part, companion));
+    }
     for value in facts.values_mut() {
         *value = secrets::mask_text(value);
     }

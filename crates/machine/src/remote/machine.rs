@@ -26,7 +26,7 @@ use crate::hosts::host_entry::host_problems;
 use crate::interface::machine::{LeftSettings, Machine, RecordedServer, Recorder, Room, ServerOrder};
 use crate::interface::probing::Probing;
 use crate::interface::system_under_test::SystemUnderTest;
-use crate::lock::lock;
+use crate::mutex::locked;
 use crate::program::hex_sha256;
 use crate::protocol::servers::{
     BeginRecording, CloseKernelSettings, EnsureServers, MeasureSteal, OpenKernelSettings,
@@ -104,7 +104,7 @@ impl RemoteMachine {
         if workload.load.is_runner() {
             return Err(self.only_here("a workload that makes its load by itself"));
         }
-        let mut sent = lock(&self.workload);
+        let mut sent = locked(&self.workload);
         if let Some((_, key)) = sent.as_ref().filter(|(folder, _)| *folder == workload.folder) {
             return Ok(key.clone());
         }

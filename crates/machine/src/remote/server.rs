@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::model::VariantFacts;
-use host::process::{CpuUsed, LogText};
+use host::process::LogText;
 use load::spec::LoadSpec;
 use workload::OperationCount;
 
@@ -13,7 +13,7 @@ use super::agent_client::{AgentClient, LONGEST_ANSWER, LONGEST_SERVER_STEP};
 use super::limits::MOST_CPU_TIME;
 use super::start::OrderedServer;
 use crate::errors::machine::MachineError;
-use crate::interface::system_under_test::{CpuMeter, CpuReading, SystemUnderTest};
+use crate::interface::system_under_test::{CpuMeter, CpuReading, ServerCpuUsed, SystemUnderTest};
 use crate::protocol::servers::{
     CheckServer, PrepareServer, ReadConfiguration, ReadCount, ReadCpuUsed, ReadLogs, ReadRunningCpu,
     ReadServerFacts, ReadStart, StopServer,
@@ -60,7 +60,8 @@ impl SystemUnderTest for RemoteServer {
     }
 
     fn cpu_meter(&self) -> Box<dyn CpuMeter> {
-        Box::new(RemoteMeter { agent: Arc::clone(&self.agent), trial: self.trial })
+        let agent = Arc::clone(&self.agent);
+        Box::new(RemoteMeter { agent, trial: self.trial, parts: self.ordered.parts_with_accounts() })
     }
 
     fn check_alive(&self) -> Result<(), MachineError> {
@@ -92,12 +93,20 @@ impl Drop for RemoteServer {
 struct RemoteMeter {
     agent: Arc<AgentClient>,
     trial: u32,
+    /// How many parts have an account.
+    parts: usize,
 }
 
 impl CpuMeter for RemoteMeter {
-    fn used(&self) -> Result<CpuUsed, MachineError> {
+    fn used(&self) -> Result<ServerCpuUsed, MachineError> {
         let used = self.agent.call(ReadCpuUsed { trial: self.trial }, LONGEST_ANSWER)?;
-        self.check([used.time, used.user, used.system]).map(|()| used)
+        if used.parts.len() != self.parts {
+            let why =
+                format!("the CPU time of {} parts of a server that has {}", used.parts.len(), self.parts);
+            return Err(MachineError::Protocol { host: self.agent.host.clone(), why });
+        }
+        let whole = [used.whole.time, used.whole.user, used.whole.system];
+        self.check(whole.into_iter().chain(used.parts.iter().copied())).map(|()| used)
     }
 
     fn of_running(&self) -> Result<CpuReading, MachineError> {

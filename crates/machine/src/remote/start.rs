@@ -86,6 +86,12 @@ impl OrderedServer {
         files.into_iter().filter(|(name, _)| is_known(name) && seen.insert(name.clone())).collect()
     }
 
+    /// How many parts of the server have an account of their own: none where it has no companions.
+    pub fn parts_with_accounts(&self) -> usize {
+        let server = self.workload.server(&self.order.variant.server);
+        server.map_or(0, |server| server.accounts().len())
+    }
+
     /// The load for the server that a host has started.
     pub fn load_spec(&self, host: &str, start: &ServerStart) -> Result<LoadSpec, MachineError> {
         let ServerOrder { variant, address, seed, on_op, .. } = &self.order;

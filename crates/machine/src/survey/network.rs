@@ -11,7 +11,7 @@ use super::pairs::rounds;
 use super::report::NetworkReport;
 use crate::connection::Connection;
 use crate::errors::machine::MachineError;
-use crate::lock::lock;
+use crate::mutex::locked;
 use crate::network::open_port::{OpenPort, Prober};
 use crate::protocol::{CallError, ConnectFailure, NetworkPath};
 
@@ -35,7 +35,7 @@ pub(super) fn measure(
     observe: &(dyn Fn(&str, &str) + Sync),
 ) -> Result<Measured, MachineError> {
     let lost: Mutex<BTreeMap<String, String>> = Mutex::default();
-    let is_lost = |node: &Node<'_>| lock(&lost).contains_key(node.name);
+    let is_lost = |node: &Node<'_>| locked(&lost).contains_key(node.name);
     let mut paths = Vec::new();
     for round in rounds(nodes.len()) {
         let of_round: Result<Vec<_>, MachineError> = thread::scope(|scope| {
@@ -55,7 +55,7 @@ pub(super) fn measure(
                     Err(MachineError::Interrupted) => return Err(MachineError::Interrupted),
                     Err(error) => {
                         if let Some(host) = error.host() {
-                            lock(&lost).insert(host.to_owned(), error.to_string());
+                            locked(&lost).insert(host.to_owned(), error.to_string());
                         }
                     }
                 }

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::lock::lock;
+use crate::mutex::locked;
 
 /// Login files may print this much before the agent starts.
 const MOST_NOISE: usize = 1 << 20;
@@ -222,7 +222,7 @@ impl LinkProcess {
     /// What an ending child wrote to standard error last.
     pub fn last_words(&mut self) -> String {
         let _ = self.stderr_ended.recv_timeout(LAST_WORDS);
-        let kept = lock(&self.stderr);
+        let kept = locked(&self.stderr);
         String::from_utf8_lossy(&kept).into_owned()
     }
 
@@ -259,7 +259,7 @@ impl Drop for LinkProcess {
 fn keep_last(mut stderr: ChildStderr, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4 << 10];
     while let Ok(count @ 1..) = stderr.read(&mut buffer) {
-        let mut kept = lock(kept);
+        let mut kept = locked(kept);
         kept.extend_from_slice(&buffer[..count]);
         let too_many = kept.len().saturating_sub(KEPT_STDERR);
         kept.drain(..too_many);

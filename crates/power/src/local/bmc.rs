@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::not_measured::NotMeasured;
 use super::sysfs;
 use crate::network::dcmi::Dcmi;
+use crate::source::NotMeasured;
 
 /// The devices of the driver `ipmi_devintf`.
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use stats::quantity::Watts;
 
-use super::not_measured::NotMeasured;
 use super::sysfs;
 use crate::boundary::Boundary;
 use crate::error::PowerError;
+use crate::source::NotMeasured;
 use crate::source::{PowerReading, PowerSource, SourceAbout};
 
 const DIRECTORY: &str = "/sys/class/hwmon";

@@ -2,7 +2,6 @@
 
 pub(crate) mod bmc;
 pub mod hwmon;
-mod not_measured;
 mod perf;
 mod perf_events;
 pub mod powercap;
@@ -11,9 +10,7 @@ mod sysfs;
 
 use std::path::Path;
 
-pub use not_measured::NotMeasured;
-
-use crate::source::PowerSource;
+use crate::source::{NotMeasured, PowerSource};
 use perf_events::KernelEvents;
 
 /// What this machine can measure, and what it cannot.

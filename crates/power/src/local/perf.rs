@@ -4,11 +4,11 @@
 use std::io;
 use std::path::Path;
 
-use super::not_measured::NotMeasured;
 use super::perf_events::{EventCount, EventOpener, PmuEvent};
 use super::sysfs;
 use crate::boundary::Boundary;
 use crate::error::{PowerError, excerpt};
+use crate::source::NotMeasured;
 use crate::source::{EnergyCounter, PowerReading, PowerSource, SourceAbout};
 
 const DIRECTORY: &str = "/sys/bus/event_source/devices/power";

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::not_measured::NotMeasured;
 use super::sysfs;
 use crate::boundary::Boundary;
 use crate::error::PowerError;
+use crate::source::NotMeasured;
 use crate::source::{EnergyCounter, PowerReading, PowerSource, SourceAbout};
 
 const DIRECTORY: &str = "/sys/class/powercap";

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::not_measured::NotMeasured;
 use super::perf_events::EventOpener;
 use super::{perf, powercap};
+use crate::source::NotMeasured;
 use crate::source::PowerSource;
 
 /// A source, or why there is none.

@@ -8,8 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::login::Login;
-use crate::secret::Secret;
+use crate::secret::{Login, Secret};
 
 /// The header for HTTP Basic.
 pub(super) fn basic(login: &Login) -> Secret {

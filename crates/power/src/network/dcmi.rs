@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use stats::quantity::Watts;
 
-use super::login::Login;
 use crate::boundary::Boundary;
 use crate::error::{PowerError, excerpt};
+use crate::secret::Login;
 use crate::source::{PowerReading, PowerSource, SourceAbout};
 
 /// A BMC on the network needs a session for each reading: up to a second or two, and 4 s where it does not list its ciphers.

@@ -7,10 +7,9 @@ use ureq::Agent;
 use url::Url;
 
 use super::authorization;
-use super::login::Login;
 use super::tls::ServerTrust;
 use crate::error::{PowerError, excerpt};
-use crate::secret::Secret;
+use crate::secret::{Login, Secret};
 
 /// A plug answers within 100 ms, a BMC within a second or two.
 const TIMEOUT: Duration = Duration::from_secs(4);

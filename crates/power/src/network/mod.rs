@@ -3,7 +3,6 @@
 mod authorization;
 pub(crate) mod dcmi;
 mod http;
-mod login;
 mod pdu;
 mod redfish;
 mod shelly;
@@ -12,7 +11,6 @@ mod tasmota;
 mod tls;
 
 pub(crate) use http::{HttpClient, LoginUse};
-pub(crate) use login::Login;
 pub(crate) use pdu::{Outlet, Pdu, PduModel};
 pub(crate) use redfish::Redfish;
 pub(crate) use shelly::Shelly;

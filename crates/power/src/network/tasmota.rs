@@ -4,8 +4,8 @@ use serde_json::Value;
 use stats::quantity::Watts;
 
 use super::http::HttpClient;
-use super::login::Login;
 use crate::error::{PowerError, excerpt};
+use crate::secret::Login;
 use crate::source::{PowerReading, PowerSource, SourceAbout};
 
 /// A plug. It takes its password in the address of a request.

@@ -7,14 +7,13 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
-use host::Host;
+use host::{CpuSet, Host};
 use perf_event_open::config::{Cpu, Opts, Proc, SampleOn, Target};
 use perf_event_open::count::Counter;
 use perf_event_open::event::hw::Hardware;
 use perf_event_open::event::sw::Software;
 use perf_event_open::sample::record::Record;
 
-use super::options::CpuSamplerOptions;
 use crate::ProfileError;
 use crate::kernel_events::{
     KERNEL_CHAIN, KernelEvent, MACHINE_BUFFERS, ProcessChange, ThreadSample, process_changes, read_sample,
@@ -22,6 +21,35 @@ use crate::kernel_events::{
 };
 use crate::stacks::SampleSource;
 use crate::threads::read::threads_of;
+
+/// How CPU time is sampled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CpuSamplerOptions {
+    /// Samples of each CPU a second, 1 to 2000. The default 99 is not in step with work that is done each 10 ms.
+    pub samples_per_s: u32,
+    /// Bytes of each stack that are copied, a multiple of 8 up to 56 KiB. The default is 32 KiB: a function of memcached has a
+    /// buffer of 16 KiB on its stack. An ordinary user's buffers are small, and get half of the default at most.
+    pub stack_bytes: u32,
+    /// The CPUs on which the processes run. None: all.
+    pub cpus: Option<CpuSet>,
+}
+
+impl Default for CpuSamplerOptions {
+    fn default() -> Self {
+        Self { samples_per_s: 99, stack_bytes: 32 << 10, cpus: None }
+    }
+}
+
+impl CpuSamplerOptions {
+    /// With values that the kernel accepts.
+    pub(super) fn corrected(&self) -> Self {
+        Self {
+            samples_per_s: self.samples_per_s.clamp(1, 2000),
+            stack_bytes: self.stack_bytes.clamp(8, 56 << 10) & !7,
+            cpus: self.cpus.clone(),
+        }
+    }
+}
 
 /// Sizes of a thread's buffer: all buffers of an ordinary user together have 516 KiB a CPU and the limit of locked memory.
 const THREAD_BUFFERS: [u8; 4] = [7, 6, 5, 4];

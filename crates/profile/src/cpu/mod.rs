@@ -5,7 +5,6 @@
 
 mod collector;
 pub(crate) mod events;
-mod options;
 mod running;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +14,8 @@ use std::time::{Duration, Instant};
 use host::process::thread_cpu_time;
 
 use self::collector::Collector;
+pub use self::events::CpuSamplerOptions;
 use self::events::Events;
-pub use self::options::CpuSamplerOptions;
 use self::running::RunningTime;
 use crate::background::{Background, Started};
 use crate::{ProcessSet, ProfileError, Stacks};

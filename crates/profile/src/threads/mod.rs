@@ -5,7 +5,6 @@
 //! share of a CPU: a round takes as many threads as that permits, and the next round goes on with the others.
 
 mod account;
-mod options;
 pub(crate) mod read;
 mod states;
 pub(crate) mod waits;
@@ -17,10 +16,31 @@ use std::time::{Duration, Instant};
 use host::process::thread_cpu_time;
 
 use self::account::Account;
-pub use self::options::ThreadSamplerOptions;
 pub use self::states::{ThreadGroup, ThreadStates, Wait, WaitKind};
 use crate::background::{Background, Started};
 use crate::{ProcessSet, ProfileError};
+
+/// How states are sampled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadSamplerOptions {
+    /// Rounds a second, 1 to 100. A round takes fewer threads where all of them would cost more than `most_cpu`.
+    pub rounds_per_s: u32,
+    /// Most CPU time that the sampler may use, as a share of one CPU.
+    pub most_cpu: f64,
+}
+
+impl Default for ThreadSamplerOptions {
+    fn default() -> Self {
+        Self { rounds_per_s: 25, most_cpu: 0.02 }
+    }
+}
+
+impl ThreadSamplerOptions {
+    /// With values in their ranges.
+    fn corrected(&self) -> Self {
+        Self { rounds_per_s: self.rounds_per_s.clamp(1, 100), most_cpu: self.most_cpu.clamp(0.001, 1.0) }
+    }
+}
 
 /// How often processes and threads are listed, unless there are so many that it would cost too much.
 const LIST: Duration = Duration::from_millis(500);

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use archive::model::{CpuTimeModes, DifferenceClass, Sessions, SweepPoint, Trial, VariantSummary, Verdict};
+use archive::model::{
+    CpuTimeModes, DifferenceClass, PartSummary, Sessions, SweepPoint, Trial, VariantSummary, Verdict,
+};
 use archive::printable::one_line;
 use archive::{Run, TrialRecord};
 use bakeoff::ONE_KERNEL;
@@ -55,6 +57,10 @@ pub fn answer(
                 out,
                 "  {name}: {user} of CPU time an operation in user mode, {system} in the kernel"
             );
+        }
+        if !variant.parts.is_empty() {
+            let parts: Vec<String> = variant.parts.iter().map(part).collect();
+            let _ = writeln!(out, "  {}: CPU by part: {}", variant.name, parts.join(", "));
         }
         if let Some(users) = variant.users_per_core {
             let _ = writeln!(out, "  {}: {} users would use one core", variant.name, rate(users));
@@ -180,6 +186,16 @@ fn at(point: &SweepPoint) -> String {
 /// A counter of the driver, per second and per hour: mail is often stated per hour.
 fn counter((name, per_s): (&String, &f64)) -> String {
     format!("{} {name}/s ({} an hour)", rate(*per_s), count((per_s * 3600.0).round() as u64))
+}
+
+/// A part of a server: its share of the CPU time, what that is for an operation, and its memory.
+fn part(part: &PartSummary) -> String {
+    let share = format!("{} {:.0} %", part.part, part.cpu_share * 100.0);
+    let memory = format!("{} MiB", count(part.peak_rss_bytes >> 20));
+    match part.cpu_us {
+        Some(us) => format!("{share} ({} an operation, {memory})", quantity(us, "µs")),
+        None => format!("{share} ({memory})"),
+    }
 }
 
 /// A column of the users of whom a core would carry as many.

@@ -3,16 +3,12 @@
 use std::collections::BTreeMap;
 
 use archive::model::{
-    CarriedLoad, Caveat, ClientHealth, Comparison, ComparisonSide, ComparisonVerdict, ConfidenceInterval,
-    ConfigFile, CountCheck, CpuTimeModes, CpuTimePerOperation, CurvePoint, Difference, DifferenceClass,
-    FORMAT, FactChange, Facts, Gate, GateOutcome, Handshakes, InconclusiveReason, InstanceLoads,
-    IntervalMethod, KnobValue, LeftOutRun, LevelWatts, MeasuredValue, MethodError, Mode, NeighbourEffect,
-    Neighbours, NetworkFacts, NoFitReason, OddStarts, OperationTimes, OutsideOperation, PairOverSessions,
-    PhaseKind, PhaseSlices, PowerLevel, RatioDrift, RatioEstimate, RatioOfMeans, Refusal, RefusedWhen,
-    ResourceUse, Resumption, SaturatedResource, Scalability, ScalabilityFit, ServerUsage, SessionEstimate,
-    SessionRun, Sessions, SharedNetworkFacts, SpentBound, SpentBudget, SteadyState, SweepCurve, SweepPoint,
-    Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus, TrialTurns, TrialValue,
-    UnsteadyReason, UserWalk, VariantFacts, VariantSummary, Verdict, WalkedOperation, WarmUpOutcome,
+    CarriedLoad, ClientHealth, ConfigFile, CountCheck, CpuTimePerOperation, FORMAT, FactChange, Facts, Gate,
+    GateOutcome, Handshakes, InstanceLoads, KnobValue, LevelWatts, MeasuredValue, Neighbours, NetworkFacts,
+    OperationTimes, OutsideOperation, PartCpuTime, PartUsage, PhaseKind, PhaseSlices, PowerLevel,
+    ResourceUse, Resumption, SaturatedResource, ServerUsage, SharedNetworkFacts, SpentBound, SpentBudget,
+    SteadyState, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus,
+    TrialTurns, UnsteadyReason, UserWalk, VariantFacts, WalkedOperation, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -34,7 +30,7 @@ pub fn point() -> SweepPoint {
     map(KnobValue::Integer(1))
 }
 
-fn curve() -> Vec<(f64, u64)> {
+pub fn curve() -> Vec<(f64, u64)> {
     vec![(0.5, 100)]
 }
 
@@ -150,6 +146,15 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             processes: 1,
             threads: 1,
             descriptors: 1,
+            parts: vec![PartUsage {
+                part: text(),
+                user_cpu_s: 1.5,
+                system_cpu_s: 1.5,
+                cores: 1.5,
+                peak_rss_bytes: 1,
+                processes: 1,
+                threads: 1,
+            }],
         }),
         cpu_time: Some(CpuTimePerOperation {
             rate_per_s: 1.0,
@@ -160,6 +165,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             between_s: 0.5,
             slices_us: vec![1.5],
             stolen_s: 0.0,
+            parts: vec![PartCpuTime { part: text(), each_us: 1.5 }],
         }),
         users: Some(user_walk()),
         neighbours: Some(Neighbours {
@@ -212,7 +218,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
     }
 }
 
-fn user_walk() -> UserWalk {
+pub fn user_walk() -> UserWalk {
     UserWalk {
         count: 1,
         count_by_littles_law: Some(1.5),
@@ -286,152 +292,6 @@ fn phase(kind: PhaseKind) -> TrialPhase {
         }),
         valid: true,
         reasons: texts(),
-    }
-}
-
-pub fn verdict() -> Verdict {
-    let classes = [
-        DifferenceClass::ApplesToOranges,
-        DifferenceClass::Unexplained,
-        DifferenceClass::Expected,
-        DifferenceClass::TheVariantItself,
-    ];
-    Verdict {
-        format: FORMAT,
-        reached_unix_ms: 1,
-        sentence: text(),
-        machine: Some(text()),
-        metric: text(),
-        unit: text(),
-        higher_is_better: true,
-        complete: true,
-        settled_after_blocks: Some(8),
-        replaced: Some(text()),
-        interrupted: Some(false),
-        comparisons: comparisons(),
-        variants: vec![VariantSummary {
-            name: text(),
-            point: point(),
-            values: vec![TrialValue { trial: 1, value: 1.5, valid: true }],
-            median: Some(1.5),
-            interval: Some(ConfidenceInterval { low: 1.5, high: 2.5 }),
-            valid: 1,
-            invalid: 1,
-            failed_starts: 1,
-            modes: vec![Mode { centre: 1.5, trials: vec![1] }],
-            counters_per_s: map(1.5),
-            cpu_time_us: Some(CpuTimeModes { user: 1.5, system: 2.5 }),
-            users_per_core: Some(1.5),
-            users: Some(user_walk()),
-            neighbours: Some(NeighbourEffect {
-                alone_per_s: 2.5,
-                beside_per_s: 1.5,
-                slowed: 0.4,
-                alone_p99_us: Some(1.5),
-                beside_p99_us: Some(2.5),
-                gave_up_from_us: Some(1),
-                client_limited: 1,
-            }),
-            response_time_curve_us: curve(),
-            gave_up_from_us: Some(1),
-        }],
-        curves: laws().map(sweep_curve).to_vec(),
-        fairness: classes
-            .map(|class| Difference { key: text(), values: map(text()), class, remark: text() })
-            .to_vec(),
-        caveats: vec![Caveat { id: text(), text: text() }],
-        method: vec![MethodError { source: text(), within: 0.04 }],
-        refusals: [RefusedWhen::Always, RefusedWhen::UnlessDisturbed, RefusedWhen::Never]
-            .map(|when| Refusal { gate: text(), limit: text(), why: text(), when })
-            .to_vec(),
-    }
-}
-
-pub fn sessions() -> Sessions {
-    Sessions {
-        first: text(),
-        runs: vec![SessionRun { run: text(), reached_unix_ms: 1, machine: Some(text()) }],
-        left_out: vec![LeftOutRun { run: text(), why: text() }],
-        pairs: vec![PairOverSessions {
-            a: text(),
-            b: text(),
-            point: point(),
-            ratio: 1.5,
-            low: 1.4,
-            high: 1.6,
-            between: Some(0.1),
-            sessions: vec![SessionEstimate { run: text(), ratio: 1.5, low: 1.4, high: 1.6 }],
-            sentence: text(),
-        }],
-    }
-}
-
-fn comparisons() -> Vec<Comparison> {
-    let inconclusive = |reason| ComparisonVerdict::Inconclusive { reason };
-    let verdicts = [
-        ComparisonVerdict::Difference { higher: ComparisonSide::A, at_least: 0.5 },
-        ComparisonVerdict::Difference { higher: ComparisonSide::B, at_least: 0.5 },
-        ComparisonVerdict::NoDifferenceShown { within: 0.5 },
-        inconclusive(InconclusiveReason::TooWide { within: 0.5, useful: 0.1 }),
-        inconclusive(InconclusiveReason::TooFewBlocks { blocks: 1, needed: 3 }),
-        inconclusive(InconclusiveReason::NotPositive { block: 1, a: text(), b: text() }),
-        inconclusive(InconclusiveReason::ClientLimited { variants: vec![text()] }),
-        inconclusive(InconclusiveReason::ServerFailed { variants: vec![text()] }),
-        inconclusive(InconclusiveReason::UnequalDisturbance { a_share: 0.3, b_share: 0.1 }),
-        inconclusive(InconclusiveReason::NoVerdictYet { blocks: 1, needed: 4 }),
-    ];
-    let methods = [IntervalMethod::StudentT, IntervalMethod::SignedRank];
-    let comparison = |(verdict, method)| Comparison {
-        a: text(),
-        b: text(),
-        point: point(),
-        estimate: Some(RatioEstimate {
-            ratio: 1.5,
-            low: 1.4,
-            high: 1.6,
-            blocks: 6,
-            confidence: 0.95,
-            method,
-            log_sd: 0.1,
-        }),
-        means: Some(RatioOfMeans { ratio: 1.5, low: 1.4, high: 1.6, confidence: 0.95 }),
-        odd_starts: vec![OddStarts { variant: text(), trials: vec![1], of: 7, factor: 0.5 }],
-        drift: Some(RatioDrift { per_block: 0.1, low: 0.05, high: 0.15, blocks: 6, is_shown: true }),
-        verdict,
-        smallest_difference: Some(0.1),
-        sentence: text(),
-    };
-    verdicts.into_iter().zip(methods.into_iter().cycle()).map(comparison).collect()
-}
-
-fn laws() -> [Scalability; 7] {
-    let refused = |reason| Scalability::Refused { reason };
-    [
-        Scalability::Fitted(ScalabilityFit {
-            gamma: 1.5,
-            alpha: 0.1,
-            beta: 0.1,
-            peak_load: 1.5,
-            peak_throughput: 1.5,
-            relative_error: 0.1,
-            largest_load: 1.5,
-        }),
-        refused(NoFitReason::NotPositive { index: 1 }),
-        refused(NoFitReason::TooFewLoads { loads: 1, needed: 6 }),
-        refused(NoFitReason::NoCurvature { loss: 0.1 }),
-        refused(NoFitReason::PoorFit { relative_error: 0.1 }),
-        refused(NoFitReason::NoPeak { ceiling: 1.5 }),
-        refused(NoFitReason::PeakBeyondRange { peak_load: 1.5, largest_load: 1.5 }),
-    ]
-}
-
-fn sweep_curve(usl: Scalability) -> SweepCurve {
-    SweepCurve {
-        variant: text(),
-        axis: text(),
-        fixed: point(),
-        points: vec![CurvePoint { at: 1.5, median: 1.5, min: 1.5, max: 1.5 }],
-        usl: Some(usl),
     }
 }
 

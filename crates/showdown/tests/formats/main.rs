@@ -13,6 +13,7 @@ mod power;
 mod selftests;
 mod tuning_record;
 mod tunings;
+mod verdict_documents;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -32,7 +33,7 @@ fn the_files_of_a_run_are_documented() {
     page.assert_documents("plan.toml", &plans::plans().iter().map(json).collect::<Vec<_>>());
     page.assert_documents("facts.json", &[json(&documents::facts())]);
     page.assert_documents("trial.json", &documents::trials().iter().map(json).collect::<Vec<_>>());
-    page.assert_documents("verdict.json", &[json(&documents::verdict())]);
+    page.assert_documents("verdict.json", &[json(&verdict_documents::verdict())]);
     let explanations = [ExplanationBasis::Study, ExplanationBasis::Trials].map(explanations::explanation);
     page.assert_documents("explanation.json", &explanations.map(|explanation| json(&explanation)));
     page.assert_documents("concurrency.json", &[json(&concurrency::concurrency())]);
@@ -97,8 +98,8 @@ fn lists_and_reports_are_documented() {
     }
     run.explanation = Some(explanations::explanation(ExplanationBasis::Trials));
     run.concurrency = Some(concurrency::concurrency());
-    run.sessions = Some(documents::sessions());
-    page.assert_documents("Sessions of a plan", &[json(&documents::sessions())]);
+    run.sessions = Some(verdict_documents::sessions());
+    page.assert_documents("Sessions of a plan", &[json(&verdict_documents::sessions())]);
     let report = report::json(&run).expect("a report");
     reports.push(serde_json::from_str(&report).expect("JSON"));
     reports.push(metered_report(root.path()));

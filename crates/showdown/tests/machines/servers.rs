@@ -77,7 +77,7 @@ fn a_server_is_started_loaded_recorded_and_stopped() {
     assert_eq!(outcome.total.succeeded(), 500);
     let meter = server.cpu_meter();
     assert!(!meter.of_running().expect("CPU time").time.is_zero());
-    assert!(!meter.used().expect("CPU time").time.is_zero());
+    assert!(!meter.used().expect("CPU time").whole.time.is_zero());
     let after = server.count().expect("a count").expect("redis counts");
     assert_eq!(after.count - before.count, 500);
     let recording = wait_for("a recording with samples", {
@@ -98,6 +98,34 @@ fn a_server_is_started_loaded_recorded_and_stopped() {
     machine.remove_data(1);
     assert_eq!(machine.close_kernel_settings(), Vec::<String>::new());
     drop(asked.directory);
+}
+
+#[test]
+fn a_server_of_several_processes_has_an_account_of_each_part() {
+    let asked = open();
+    let machine = &asked.machine;
+    workload::scaffold::create_with_companions(asked.directory.path(), "shop").expect("a workload");
+    let workload = Catalogue::with(asked.directory.path()).find("shop").expect("a workload");
+    let order = order(machine, &workload, "shop");
+    machine
+        .ensure_servers(&workload, std::slice::from_ref(&order.variant))
+        .expect("its programs are installed");
+    let mut server = machine.start(&workload, &order).expect("it starts");
+    server.prepare().expect("its replies are right");
+    let used = server.cpu_meter().used().expect("CPU time");
+    assert_eq!((used.parts.len(), used.parts.iter().sum::<Duration>()), (3, used.whole.time));
+    let of_server = [RecordedServer { name: "server".to_owned(), trial: 1 }];
+    let recorder = machine.record(&of_server, Duration::from_millis(20)).expect("a recording");
+    let recording = recorder.stop().expect("its samples");
+    for part in ["cache", "application", "web"] {
+        let column = format!("server.part.{part}.cpu.time");
+        assert!(recording.columns.iter().any(|known| known.name == column), "{column}");
+    }
+    let logs: Vec<String> = server.logs().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(logs, ["companion-cache-server.log", "companion-application-server.log", "server.log"]);
+    assert!(server.facts().expect("facts").facts.contains_key("companion.cache.version"));
+    server.stop();
+    machine.remove_data(1);
 }
 
 #[test]

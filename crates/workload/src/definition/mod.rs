@@ -6,6 +6,7 @@
 #![deny(clippy::cast_possible_truncation)] // a count of the user's that is cut sends other requests
 
 mod account;
+mod companion;
 mod external;
 mod external_check;
 mod knobs;
@@ -21,6 +22,7 @@ mod source;
 mod statistics;
 mod templates;
 mod values;
+mod whole_server;
 
 use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
@@ -39,7 +41,9 @@ pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
 pub use self::need::{Need, NeededValue};
 pub use self::observation::{Observation, ObservedDefinition, number as limit_number};
 pub use self::probe::{HttpProbe, ProbeTarget};
-pub use self::server::{NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, VersionCommand};
+pub use self::server::{
+    CompanionDefinition, NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, VersionCommand,
+};
 pub use self::source::source_text::{DefinitionError, SourceText};
 pub use self::statistics::{StatisticsQuery, StatisticsSource};
 pub use self::templates::ConfigTemplate;
@@ -122,7 +126,9 @@ impl Workload {
 
     /// All files that it was read from, with name and text. A run directory keeps them so that the run can be repeated.
     pub fn files(&self) -> Vec<(&str, &str)> {
-        let templates = self.servers.iter().flat_map(|server| &server.config);
+        let of_companions = self.servers.iter().flat_map(|server| &server.companions);
+        let processes = self.servers.iter().chain(of_companions.map(|companion| &companion.process));
+        let templates = processes.flat_map(|process| &process.config);
         let templates = templates.map(|template| (template.name.as_str(), template.text.as_str()));
         [(self.file.as_str(), self.text.as_str())].into_iter().chain(templates).collect()
     }

@@ -1,20 +1,16 @@
 //! A server as a workload defines it: its packages, its commands, when it is ready, its statistics and its knobs.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::time::Duration;
 
 use host::packages::PackageName;
 use load::drivers::RegisteredProtocol;
-use load::drivers::protocol::UrlPath;
 use load::inputs::units::parse_duration;
 use toml::Spanned;
 
 use super::account::DatabaseAccount;
 use super::external::{PidSource, StopMethod};
 use super::external_check;
-use super::knobs::allocator;
-use super::knobs::binary;
 use super::knobs::concurrency::ConcurrencyKnobs;
 use super::knobs::knob::{INSTANCES, Knob};
 use super::need::Need;
@@ -79,6 +75,19 @@ pub struct ServerDefinition {
     pub knobs: Vec<Knob>,
     /// Values of some of them for very many connections.
     pub concurrency: ConcurrencyKnobs,
+    /// The name of its own process among its parts.
+    pub part: String,
+    /// The processes that are started before its own, in this order.
+    pub companions: Vec<CompanionDefinition>,
+}
+
+/// A companion as defined.
+#[derive(Clone, Debug)]
+pub struct CompanionDefinition {
+    /// Its name, by which templates refer to it, and its CPU time is reported.
+    pub name: String,
+    /// The process. Its name is that in messages: `companion database of shop`.
+    pub process: ServerDefinition,
 }
 
 /// Why a server does not have a knob.
@@ -129,50 +138,26 @@ pub struct VersionCommand {
 }
 
 impl ServerDefinition {
-    /// Checks a server as it is written in the file, and reads its templates.
-    pub(super) fn check(
-        name: &str,
-        raw: Spanned<RawServer>,
+    /// Checks what a server and a companion have in common: what one process needs to start, and what is asked of it. Its needs, its
+    /// knobs and its companions are left to the caller.
+    pub(super) fn check_process(
+        name: String,
+        raw: RawServer,
         protocol: RegisteredProtocol,
-        is_tls: bool,
         folder: &Folder,
         source: SourceText<'_>,
+        templates: &mut TemplateCheck<'_>,
     ) -> Result<Self, DefinitionError> {
-        let span = raw.span();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || !name.chars().all(is_plain) {
-            let what = format!("server {name:?}: write its name in letters, digits, - and _");
-            return Err(source.error(&span, what));
-        }
-        let raw = raw.into_inner();
-        let protocol = match raw.protocol {
-            Some(own) if !own.get_ref().shares_mix_with(protocol) => {
-                let what = format!("server {name:?}: the protocol does not have the operations of [load]");
-                return Err(source.error(&own.span(), what));
-            }
-            Some(own) => own.into_inner(),
-            None => protocol,
-        };
-        if protocol.url_path() == UrlPath::Account && raw.account.is_none() {
-            let what = format!("server {name:?}: a database needs account = {{ user = …, database = … }}");
-            return Err(source.error(&span, what));
-        }
-        let knob_spans: Vec<Range<usize>> = raw.knobs.values().map(Spanned::span).collect();
-        let knobs: Result<Vec<Knob>, DefinitionError> =
-            raw.knobs.into_iter().map(|(name, knob)| Knob::check(&name, knob, source)).collect();
-        let knobs = knobs?;
-
-        let mut templates = TemplateCheck::new(&knobs, &knob_spans, raw.password, is_tls, source)?;
         templates.argv(&raw.start)?;
         raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
         templates.environment(&raw.environment)?;
-        let (stop, pid) = external_check::check(raw.stop, raw.pid, source, &mut templates)?;
+        let (stop, pid) = external_check::check(raw.stop, raw.pid, source, templates)?;
         let socket = raw.socket.as_ref().map(|socket| templates.socket(socket, protocol)).transpose()?;
         let config: Result<Vec<ConfigTemplate>, DefinitionError> =
             raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
         let config = config?;
         let ready = match &raw.ready {
-            Some(ready) => check_ready(ready, protocol, source, &mut templates)?,
+            Some(ready) => check_ready(ready, protocol, source, templates)?,
             None => ReadyCheck { probe: default_probe(protocol), within: READY_WITHIN },
         };
         if let Some(version) = &raw.version {
@@ -181,36 +166,16 @@ impl ServerDefinition {
         if let Some(build) = &raw.build {
             templates.argv(build)?;
         }
-        let statistics =
-            raw.statistics.map(|raw| statistics::check(raw, source, &mut templates)).transpose()?;
+        let statistics = raw.statistics.map(|raw| statistics::check(raw, source, templates)).transpose()?;
         let observe: Result<Vec<Observation>, DefinitionError> =
-            raw.observe.into_iter().map(|raw| Observation::check(raw, source, &mut templates)).collect();
+            raw.observe.into_iter().map(|raw| Observation::check(raw, source, templates)).collect();
         let observe = observe?;
-        templates.every_knob_is_used(&knobs, &knob_spans)?;
-        if is_tls && !templates.uses("https") {
-            let what =
-                "the load uses TLS: use {{ https.certificate }} and {{ https.key }} in config or start";
-            return Err(source.error(&span, format!("server {name:?}: {what}")));
-        }
-        let tls_knobs = is_tls.then(Knob::of_tls);
-        let instances_knobs = (!protocol.makes_own_load()).then(Knob::of_instances);
-        // A server that has such a knob of its own keeps it.
-        let is_new = |knob: &Knob| knobs.iter().all(|own| own.name != knob.name);
-        let of_every_server = allocator::knobs().into_iter().chain(binary::knob(raw.start.get_ref()));
-        let of_every_server: Vec<Knob> = of_every_server.filter(is_new).collect();
-        let instances_knobs = instances_knobs.into_iter().flatten();
-        let added = tls_knobs.into_iter().flatten().chain(instances_knobs).chain(of_every_server);
-        let knobs: Vec<Knob> = knobs.into_iter().chain(added).collect();
-        let needs: Result<Vec<Need>, DefinitionError> =
-            raw.needs.into_iter().map(|raw| Need::check(raw, &knobs, source)).collect();
-        let needs = needs?;
-        let concurrency = ConcurrencyKnobs::check(raw.concurrency, &knobs, source)?;
         Ok(Self {
-            name: name.to_owned(),
+            name,
             about: raw.about,
             protocol,
             packages: raw.packages,
-            needs,
+            needs: Vec::new(),
             config,
             start: raw.start.into_inner(),
             environment: raw.environment.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),
@@ -230,9 +195,22 @@ impl ServerDefinition {
             build: raw.build.map(Spanned::into_inner),
             statistics,
             observe,
-            knobs,
-            concurrency,
+            knobs: Vec::new(),
+            concurrency: ConcurrencyKnobs::default(),
+            part: String::new(),
+            companions: Vec::new(),
         })
+    }
+
+    /// The names of its parts, each with an account of its own: its own process and its companions, in order of their start.
+    pub fn parts(&self) -> Vec<&str> {
+        let companions = self.companions.iter().map(|companion| companion.name.as_str());
+        companions.chain([self.part.as_str()]).collect()
+    }
+
+    /// The names of the parts whose CPU time is counted apart: none where its own process is all of it.
+    pub fn accounts(&self) -> Vec<&str> {
+        if self.companions.is_empty() { Vec::new() } else { self.parts() }
     }
 
     /// A knob by name.

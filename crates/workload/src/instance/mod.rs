@@ -3,7 +3,7 @@
 //! | file or folder | content |
 //! |---|---|
 //! | `options`, `layout` | what a start needs |
-//! | `starting/` | the steps of a start, the memory allocator of a variant, the wait until the server is ready |
+//! | `starting/` | the steps of a start, the companions before it, the memory allocator of a variant, the wait until the server is ready |
 //! | `private/` | the directories of a start, its files, its password and certificate |
 //! | `external` | the processes of a server that another program has started |
 //! | `running` | the running server: its load, its configuration, its end |
@@ -31,8 +31,8 @@ pub use self::layout::StartLayout;
 pub use self::options::StartOptions;
 pub use self::replies::exposition;
 pub use self::replies::query::ServerQueryError;
-pub(crate) use self::running::SERVER_LOG;
 pub use self::running::{EffectiveConfigFile, Instance};
+pub(crate) use self::running::{SERVER_LOG, companion_prefix};
 pub(crate) use self::starting::start::COMMAND;
 pub use self::statistics::observer::{ObservedChange, ObservedValue, Observer, over, sum};
 pub use self::statistics::operation_count::OperationCount;

@@ -62,12 +62,60 @@ pub struct Instance {
     /// The files of the server that contain its credentials.
     pub(super) secrets: SecretFiles,
     pub(super) running: ServerProcess,
+    /// What was started before it. They are dropped, and so stopped, after it: fields are dropped in their order.
+    pub(super) companions: Companions,
     /// The pipes to a runner.
     pub(super) pipes: Option<(Pipes, PipeEnds)>,
     /// How many requests have read its statistics over HTTP. The server may count them.
     pub(super) http_queries: u64,
     /// What was counted in its log, if its statistics come from there.
     pub(super) log_counter: LogCounter,
+}
+
+/// What the names of a companion's directory and files begin with.
+pub(crate) fn companion_prefix(name: &str) -> String {
+    format!("companion-{name}-")
+}
+
+/// The running companions of a server, in the order of their start. Dropping it stops them, the last one first.
+#[derive(Debug, Default)]
+pub(super) struct Companions(Vec<Companion>);
+
+/// A running companion: an instance with its own directory, port, log and supervisor.
+#[derive(Debug)]
+pub(super) struct Companion {
+    /// Its name.
+    pub name: String,
+    /// Its process.
+    pub instance: Instance,
+}
+
+impl Companions {
+    /// Adds one that has been started after the others.
+    pub fn push(&mut self, name: &str, instance: Instance) {
+        self.0.push(Companion { name: name.to_owned(), instance });
+    }
+
+    /// All of them, in the order of their start.
+    pub fn iter(&self) -> impl Iterator<Item = &Companion> {
+        self.0.iter()
+    }
+
+    /// Stops them, the last one first. All are stopped, also where stopping one fails.
+    fn stop(&mut self) -> Result<(), InstanceError> {
+        let mut outcome = Ok(());
+        while let Some(mut last) = self.0.pop() {
+            outcome = last.instance.stop().map(drop).and(outcome);
+        }
+        outcome
+    }
+}
+
+impl Drop for Companions {
+    fn drop(&mut self) {
+        // What does not stop on request is killed when it is dropped.
+        let _ = self.stop();
+    }
 }
 
 impl Instance {
@@ -96,13 +144,30 @@ impl Instance {
         self.options.has_own_cpus
     }
 
-    /// Its processes.
+    /// Its companions with their names, in the order of their start.
+    pub fn companions(&self) -> impl Iterator<Item = (&str, &Self)> {
+        self.companions.iter().map(|companion| (companion.name.as_str(), &companion.instance))
+    }
+
+    /// The processes of each of its parts with the part's name, in the order of their start.
+    pub fn parts(&self) -> Vec<(String, ProcessTree)> {
+        let mut parts = Vec::new();
+        for companion in self.companions.iter() {
+            parts.push((companion.name.clone(), companion.instance.tree()));
+        }
+        parts.push((self.server.part.clone(), self.tree()));
+        parts
+    }
+
+    /// The processes of its own part: without those of its companions.
     pub fn tree(&self) -> ProcessTree {
         self.running.tree()
     }
 
-    /// Checks that it still runs. The error has how it ended, and the end of its log.
+    /// Checks that it and its companions still run. The error has how the first one that does not run ended, and the end of its log. A
+    /// companion comes first: without it, the server may have ended, too.
     pub fn check_alive(&self) -> Result<(), InstanceError> {
+        self.companions.iter().try_for_each(|companion| companion.instance.check_alive())?;
         Ok(self.running.check()?)
     }
 
@@ -114,6 +179,31 @@ impl Instance {
     /// Its standard output and standard error: all of it, or beginning and end.
     pub fn log(&self) -> io::Result<LogText> {
         LogText::read(&self.directories.private.join(SERVER_LOG))
+    }
+
+    /// The logs of its companions and its own, with their names.
+    pub fn logs(&self) -> Vec<(String, LogText)> {
+        let mut logs = Vec::new();
+        for companion in self.companions.iter() {
+            if let Ok(log) = companion.instance.log() {
+                logs.push((companion_prefix(&companion.name) + SERVER_LOG, log));
+            }
+        }
+        logs.extend(self.log().ok().map(|log| (SERVER_LOG.to_owned(), log)));
+        logs
+    }
+
+    /// The configuration of its companions and its own, see [`Self::effective_configuration`].
+    pub fn configuration_of_parts(&self) -> Vec<EffectiveConfigFile> {
+        let mut files = Vec::new();
+        for companion in self.companions.iter() {
+            let prefix = companion_prefix(&companion.name);
+            for EffectiveConfigFile { name, text } in companion.instance.effective_configuration() {
+                files.push(EffectiveConfigFile { name: format!("{prefix}{name}"), text: text.clone() });
+            }
+        }
+        files.extend(self.config.iter().cloned());
+        files
     }
 
     /// The end of its log.
@@ -151,7 +241,9 @@ impl Instance {
             let _ =
                 self.running.wait_ready(RUNNER_END_TIMEOUT, || Readiness::NotYet("it still runs".to_owned()));
         }
-        let stopped = self.running.stop()?;
+        let stopped = self.running.stop();
+        self.companions.stop()?;
+        let stopped = stopped?;
         self.credentials = ServerCredentials::default();
         self.secrets = SecretFiles::default();
         Ok(stopped)

@@ -3,6 +3,7 @@
 //!
 //! It has a main function of its own: a supervisor process, which is this program again, starts the servers.
 
+mod companions;
 mod cycles;
 mod external;
 mod hostile;
@@ -96,6 +97,7 @@ fn test() -> ExitCode {
         let name = "a server that replaces its files by links or pipes misleads nobody";
         trials.push(Trial::test(name, hostile::traps));
     }
+    trials.extend(companions::trials());
     let mut named = |name: &str, test: fn() -> Result<(), Failed>| trials.push(Trial::test(name, test));
     named("the example for a scenario runs unchanged", cycles::scenario);
     named("a command may probe whether a server is ready", cycles::ready_by_command);

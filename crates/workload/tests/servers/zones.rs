@@ -29,7 +29,7 @@ pub fn own_cpus() -> Result<(), Failed> {
     let mut both = Instances::start(&workload, &variant, &options)?;
     assert!(both.have_own_cpus());
     let mut zones = Vec::new();
-    for (tree, cpu) in both.trees().iter().zip(cpus.iter()) {
+    for (tree, cpu) in both.own_trees().iter().zip(cpus.iter()) {
         let pid = tree.processes().first().expect("a process").pid;
         assert_eq!(status_of(pid, "Cpus_allowed_list:"), Some(cpu.to_string()));
         zones.push(host.process_facts(pid).expect("it runs").zone);

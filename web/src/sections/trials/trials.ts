@@ -12,6 +12,7 @@ import { terms } from "../../terms";
 import { counted } from "./counted";
 import { cpuTime } from "./cputime";
 import { neighbours } from "./neighbours";
+import { parts } from "./parts";
 import { nothing, type Section } from "../section";
 
 export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell) => string, style: (group: string) => SeriesStyle): Section {
@@ -27,6 +28,7 @@ export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell)
       first ? trialsChart(cells, group, style, measure, unit, source, hasBound(report.verdict)) : nothing("No trial has a value."),
       ...modes(cells, unit),
       cpuTime(cells),
+      parts(cells),
       neighbours(cells),
       counted(cells),
       ...withoutValue(report),

@@ -5,7 +5,6 @@
 //! for byte. The names of fields stay, because a user may have the name of one; every file that could be read before is read again
 //! after it.
 
-mod identity;
 mod json;
 mod names;
 mod record;
@@ -20,7 +19,7 @@ use crate::{
     model::Plan,
     telemetry::Telemetry,
 };
-pub use identity::Identity;
+pub use names::Identity;
 use names::{add_names, words_of_plan};
 use scan::Replacements;
 use std::{

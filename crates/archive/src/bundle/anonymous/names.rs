@@ -1,9 +1,26 @@
-//! What identifies a machine or a user in a run itself: its plan and its facts name them.
+//! What identifies a machine or a user, and is left out of an export: what the exporting program knows, and what a run itself names in
+//! its plan and its facts.
 
-use super::identity::Identity;
 use crate::{files, layout, model::Plan};
 use serde_json::Value;
 use std::path::Path;
+
+/// What identifies the machine and the user that export a run. Names that the run itself has are added to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Names of the host.
+    pub hosts: Vec<String>,
+    /// Names of users.
+    pub users: Vec<String>,
+    /// Home directories.
+    pub homes: Vec<String>,
+    /// Other directories, such as the working directory.
+    pub directories: Vec<String>,
+    /// Paths relative to the working directory, such as those of the command line.
+    pub paths: Vec<String>,
+    /// Serial numbers and other identifiers of hardware and installation.
+    pub serials: Vec<String>,
+}
 
 /// Adds the names of hosts in facts and plan, and users whose home directories a file names.
 pub(super) fn add_names(text: &str, identity: &mut Identity) {

@@ -8,7 +8,7 @@
 //! | an IP address that is not loopback, unspecified or a mask | `ip-1` |
 //! | a MAC address, a UUID, a known serial number | `mac-1`, `uuid-1`, `serial-1` |
 
-use super::identity::Identity;
+use super::names::Identity;
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},

@@ -28,7 +28,9 @@ pub use phase::{
     ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, SpentBound, SpentBudget, TrialPhase,
 };
 pub use power::{LevelWatts, PowerLevel, TrialMeter, TrialPower};
-pub use usage::{CountCheck, CpuTimePerOperation, ResourceUse, SaturatedResource, ServerUsage};
+pub use usage::{
+    CountCheck, CpuTimePerOperation, PartCpuTime, PartUsage, ResourceUse, SaturatedResource, ServerUsage,
+};
 pub use user_walk::{OutsideOperation, UserWalk, WalkedOperation};
 
 /// A point on the axes of a sweep; empty in a comparison.

@@ -19,6 +19,29 @@ pub struct ServerUsage {
     pub threads: u32,
     /// Peak number of file descriptors.
     pub descriptors: u32,
+    /// The same of each part of a server of several processes, in the order of their start; empty for any other, and in runs of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartUsage>,
+}
+
+/// What a part of a server used in the same time: its database, its cache, its own process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartUsage {
+    /// The part.
+    pub part: String,
+    /// CPU seconds in user mode.
+    pub user_cpu_s: f64,
+    /// CPU seconds in the kernel.
+    pub system_cpu_s: f64,
+    /// CPU seconds of both kinds per second.
+    pub cores: f64,
+    /// Peak resident memory of its processes, bytes.
+    pub peak_rss_bytes: u64,
+    /// Peak number of its processes.
+    pub processes: u32,
+    /// Peak number of its threads.
+    pub threads: u32,
 }
 
 /// What the server used of its CPUs for each operation, where that was measured.
@@ -46,6 +69,19 @@ pub struct CpuTimePerOperation {
     /// report it, and in runs of earlier versions. The fact `kernel.stolen_time` says whether it is in the CPU time.
     #[serde(default)]
     pub stolen_s: f64,
+    /// What each part of a server of several processes has of the CPU time an operation, in the order of their start; empty for any other,
+    /// and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartCpuTime>,
+}
+
+/// The CPU time of one part of a server for each operation of the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartCpuTime {
+    /// The part.
+    pub part: String,
+    /// CPU time an operation in both modes, microseconds. All parts add up to that of the server.
+    pub each_us: f64,
 }
 
 impl CpuTimePerOperation {

@@ -188,6 +188,7 @@ fn the_first_trial_of_cpu_time_has_the_rate() {
         between_s: 0.0,
         slices_us: Vec::new(),
         stolen_s: 0.0,
+        parts: Vec::new(),
     };
     let measured = Trial { cpu_time: Some(cpu_time), ..refused(0, 1e5, 0.3) };
     let empty = refused(1, 0.0, 0.3);

@@ -2,24 +2,55 @@
 
 use std::time::Duration;
 
-use archive::model::ServerUsage;
+use archive::model::{PartUsage, ServerUsage};
 use archive::telemetry::{Column, ColumnInfo, Telemetry};
 use host::telemetry::{Recording, TelemetryColumn, TelemetrySample};
+use machine::part_columns;
 
 /// Name under which telemetry records the server's processes.
 pub const WATCH: &str = "server";
 /// The begin of the names where there are several.
 const WATCH_ONE_OF: &str = "server-";
 
-/// The server's resource use in a window of the recording (microseconds); none without a sample in it. `under_load` is how
-/// long it was loaded within the window, where that was in slices.
+/// The server's resource use, and that of these parts of it, in a window of the recording (microseconds); none without a sample in it.
+/// `under_load` is how long it was loaded within the window, where that was in slices.
 pub fn usage(
+    recording: &Recording,
+    window: (u64, u64),
+    under_load: Option<Duration>,
+    parts: &[String],
+) -> Option<ServerUsage> {
+    let whole = usage_of(WATCH, recording, window, under_load)?;
+    let mut of_parts = Vec::new();
+    for part in parts {
+        if let Some(used) = usage_of(&part_columns(WATCH, part), recording, window, under_load) {
+            of_parts.push(part_usage(part, &used));
+        }
+    }
+    Some(ServerUsage { parts: of_parts, ..whole })
+}
+
+fn part_usage(part: &str, used: &ServerUsage) -> PartUsage {
+    PartUsage {
+        part: part.to_owned(),
+        user_cpu_s: used.user_cpu_s,
+        system_cpu_s: used.system_cpu_s,
+        cores: used.cores,
+        peak_rss_bytes: used.peak_rss_bytes,
+        processes: used.processes,
+        threads: used.threads,
+    }
+}
+
+/// The use of the processes that are recorded in columns of this prefix.
+fn usage_of(
+    watched: &str,
     recording: &Recording,
     (from, to): (u64, u64),
     under_load: Option<Duration>,
 ) -> Option<ServerUsage> {
-    let mean = |name: &str| recording.mean(&format!("{WATCH}.{name}"), from..=to);
-    let most = |name: &str| recording.max(&format!("{WATCH}.{name}"), from..=to).unwrap_or(0.0);
+    let mean = |name: &str| recording.mean(&format!("{watched}.{name}"), from..=to);
+    let most = |name: &str| recording.max(&format!("{watched}.{name}"), from..=to).unwrap_or(0.0);
     let cores = mean("cpu.time")?;
     // Ticks tell the modes apart, and are too coarse for the sum: see the columns' help.
     let (user, system) = (mean("cpu.user")?, mean("cpu.system")?);
@@ -34,6 +65,7 @@ pub fn usage(
         processes: most("processes") as u32,
         threads: most("threads") as u32,
         descriptors: most("descriptors") as u32,
+        parts: Vec::new(),
     })
 }
 
@@ -118,19 +150,38 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_one_of_several_servers_have_an_account_each() {
+        let names = ["server-0.cpu", "server-0.part.database.cpu", "server-1.part.database.cpu"];
+        let columns =
+            names.iter().flat_map(|name| ["time", "user", "system"].map(|of| format!("{name}.{of}")));
+        let columns = columns.map(|name| TelemetryColumn { name, unit: "cores".into(), help: "".into() });
+        let values = [0.9, 0.8, 0.1, 0.6, 0.5, 0.1, 9.0, 9.0, 0.0];
+        let sample = TelemetrySample { t_us: 1_000, unix_ms: 0, values: values.map(Some).to_vec() };
+        let recording =
+            Recording { columns: columns.collect(), samples: vec![sample], ..Recording::default() };
+        let parts = ["database", "server"].map(str::to_owned);
+        let own = own_part(&recording, &watch_one_of(0));
+        let used = usage(&own, (0, 1_000_000), None, &parts).expect("samples");
+        let found: Vec<(&str, f64)> =
+            used.parts.iter().map(|part| (part.part.as_str(), part.cores)).collect();
+        assert_eq!((used.cores, found), (0.9, vec![("database", 0.6)]), "a part without columns is left out");
+    }
+
+    #[test]
     fn what_a_server_used_in_its_slices_is_related_to_the_time_of_the_slices() {
         let own = own_part(&recording(), &watch_one_of(0));
         let window = (0, 2_000_000);
-        let alone = usage(&own, window, None).expect("samples");
+        let alone = usage(&own, window, None, &[]).expect("samples");
         assert!((alone.cores - 0.6).abs() < 1e-9, "{alone:?}");
-        let in_turns = usage(&own, window, Some(Duration::from_secs(1))).expect("samples");
+        let in_turns = usage(&own, window, Some(Duration::from_secs(1)), &[]).expect("samples");
         assert!((in_turns.cores - 1.2).abs() < 1e-9, "{in_turns:?}");
         assert_eq!((in_turns.user_cpu_s, in_turns.system_cpu_s), (alone.user_cpu_s, alone.system_cpu_s));
     }
 
     #[test]
     fn clocks_have_the_cpu_time_and_ticks_have_its_modes() {
-        let used = usage(&own_part(&recording(), &watch_one_of(0)), (0, 2_000_000), None).expect("samples");
+        let used =
+            usage(&own_part(&recording(), &watch_one_of(0)), (0, 2_000_000), None, &[]).expect("samples");
         // Three of four ticks are in user mode, of 1.2 s by the clocks.
         assert!((used.user_cpu_s - 0.9).abs() < 1e-9 && (used.system_cpu_s - 0.3).abs() < 1e-9, "{used:?}");
     }

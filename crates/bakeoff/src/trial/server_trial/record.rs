@@ -43,7 +43,7 @@ impl ServerTrial<'_> {
         };
         let (server, clients) = watched(setup.machines, self.machine, recorded, &windows);
         let under_load = result.loaded.map(|loaded| loaded.under_load);
-        let usage = server_usage::usage(server.telemetry, server.measured_us, under_load);
+        let usage = server_usage::usage(server.telemetry, server.measured_us, under_load, &self.parts());
         let is_in_turns = matches!(self.trial.turns, Some(TrialTurns::InTurns { .. }));
         self.trial.warm_up.clone_from(&result.warm_up);
         self.trial.measured.clone_from(&result.measured);
@@ -152,6 +152,9 @@ impl ServerTrial<'_> {
                     }
                 }
                 response_time = result.response_time;
+                let of_end = format!("{}: ", gates::RESTARTS);
+                let reason = trial.reasons.iter_mut().find(|reason| reason.starts_with(&of_end));
+                name_logs(reason, &trial.files.logs);
             }
             Err(error) => {
                 trial.status = TrialStatus::Failed;
@@ -163,11 +166,7 @@ impl ServerTrial<'_> {
                 // A lost machine has one line.
                 let ending = ending.map(|error| error.to_string());
                 trial.reasons.extend(ending.filter(|ending| *ending != error.to_string()));
-                if !trial.files.logs.is_empty()
-                    && let Some(reason) = trial.reasons.last_mut()
-                {
-                    let _ = write!(reason, "; the server's log is {}", trial.files.logs.join(" and "));
-                }
+                name_logs(trial.reasons.last_mut(), &trial.files.logs);
             }
         }
         for reason in &mut trial.reasons {
@@ -191,6 +190,15 @@ fn counts(
     };
     let server = after.count.saturating_sub(before.count);
     Some(CountCheck { counter: before.what, client, unanswered, server })
+}
+
+/// Names the server's logs behind a reason.
+fn name_logs(reason: Option<&mut String>, logs: &[String]) {
+    if !logs.is_empty()
+        && let Some(reason) = reason
+    {
+        let _ = write!(reason, "; the server's log is {}", logs.join(" and "));
+    }
 }
 
 /// A runner closes its output before it ends, which may take long on a busy machine. How it ended explains more.

@@ -248,6 +248,7 @@ mod tests {
             between_s: 0.0,
             slices_us: Vec::new(),
             stolen_s: 0.0,
+            parts: Vec::new(),
         };
         let of_cpu = TrialMeasurement { cpu_time: Some(cpu), ..result(3.0) };
         assert_eq!(FullLoad::of(&plan(Measure::CpuTime { rate_per_s: None }), None, &of_cpu), open(70.0));

@@ -96,6 +96,7 @@ mod tests {
                 between_s: 0.0,
                 slices_us: Vec::new(),
                 stolen_s,
+                parts: Vec::new(),
             };
             let trial = blank(plan, &scheduled, &point);
             trials.push(variant, Trial { status: TrialStatus::Valid, cpu_time: Some(cpu_time), ..trial });

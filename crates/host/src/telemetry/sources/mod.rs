@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use super::readings::Readings;
 use crate::process::Processes;
 use crate::root::Root;
-use crate::scheduling::periodic_yield::PeriodicYield;
+use crate::scheduling::PeriodicYield;
 
 pub use processes::SampledServer;
 pub(super) use processes::read as read_processes;

@@ -7,7 +7,7 @@ use procfs::process::Stat;
 use super::Readings;
 use crate::process::{CpuUsed, ProcessTree, Processes};
 use crate::root::Root;
-use crate::scheduling::periodic_yield::PeriodicYield;
+use crate::scheduling::PeriodicYield;
 
 /// A server whose processes are sampled.
 #[derive(Debug, Clone)]

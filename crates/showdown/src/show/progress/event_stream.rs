@@ -48,18 +48,14 @@ struct Line<'a, E: Serialize> {
 impl EventStream {
     /// Takes the descriptor, and writes the first line. No server inherits it: its reader would wait for the end of all of them.
     pub fn open(fd: u32, request: &RunRequest, context: &RunContext) -> anyhow::Result<Self> {
-        let unusable = |error: std::io::Error| {
-            usage(format!(
-                "cannot write to the file descriptor {fd} of --progress-fd: {error}: pass an open one"
-            ))
-        };
         // The standard library marks what it opens, so that a new program does not inherit it.
-        let file = OpenOptions::new().write(true).open(format!("/proc/self/fd/{fd}")).map_err(unusable)?;
+        let file = OpenOptions::new().write(true).open(format!("/proc/self/fd/{fd}"));
+        let file = file.map_err(|error| unusable(fd, error))?;
         if fd > 2 {
             let number = i32::try_from(fd).unwrap_or(i32::MAX);
-            nix::unistd::close(number).map_err(|errno| unusable(errno.into()))?;
+            nix::unistd::close(number).map_err(|errno| unusable(fd, errno.into()))?;
         }
-        let watched = file.try_clone().map_err(unusable)?;
+        let watched = file.try_clone().map_err(|error| unusable(fd, error))?;
         let interrupted = Arc::clone(&context.interrupted);
         thread::spawn(move || {
             // Without any flag, it returns at an error only: nobody reads.
@@ -99,6 +95,11 @@ impl EventStream {
             let _ = self.file.write_all(text.as_bytes());
         }
     }
+}
+
+/// The descriptor is not one that can be written to.
+fn unusable(fd: u32, error: std::io::Error) -> anyhow::Error {
+    usage(format!("cannot write to the file descriptor {fd} of --progress-fd: {error}: pass an open one"))
 }
 
 fn plan_digest(request: &RunRequest) -> anyhow::Result<Option<String>> {

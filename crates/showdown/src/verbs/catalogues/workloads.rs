@@ -45,7 +45,8 @@ Examples:
   showdown workloads new my-api
   showdown compare my-api:cache=off my-api:cache=on --quick
   showdown workloads new my-cache --protocol redis
-  showdown workloads new my-shop --scenario")]
+  showdown workloads new my-shop --scenario
+  showdown workloads new my-service --companions")]
     New {
         /// Use this name for the workload, its server and its folder
         name: String,
@@ -63,15 +64,20 @@ Examples:
         /// Use the example of users with sessions, who log in to a shop (see docs/SCENARIOS.md)
         #[arg(long, conflicts_with = "protocol")]
         scenario: bool,
+        /// Use the example of a service of several processes: a web server, an application, a cache
+        #[arg(long, conflicts_with_all = ["protocol", "scenario"])]
+        companions: bool,
     },
 }
 
 /// Runs the verb.
 pub fn run(args: &WorkloadsArgs) -> anyhow::Result<CommandStatus> {
     match &args.verb {
-        Some(WorkloadsVerb::New { name, dir, protocol, scenario }) => {
+        Some(WorkloadsVerb::New { name, dir, protocol, scenario, companions }) => {
             let (path, [first, second]) = if *scenario {
                 workload::scaffold::create_scenario(dir, name).map_err(usage)?
+            } else if *companions {
+                workload::scaffold::create_with_companions(dir, name).map_err(usage)?
             } else {
                 let path = workload::scaffold::create(dir, name, *protocol).map_err(usage)?;
                 (path, protocol.example_variants(name))
@@ -135,6 +141,9 @@ fn describe_server(server: &ServerDefinition) -> String {
         format!(" (not installed: {})", missing.collect::<Vec<_>>().join(", "))
     };
     let mut out = format!("  {}{state}\n", server.name);
+    if !server.accounts().is_empty() {
+        let _ = writeln!(out, "    parts: {}", server.accounts().join(", "));
+    }
     let width = server.knobs.iter().map(|knob| knob.name.len()).max().unwrap_or(0);
     for knob in &server.knobs {
         let Knob { name, about, knob_type, default, .. } = knob;

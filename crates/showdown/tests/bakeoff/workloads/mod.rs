@@ -3,6 +3,7 @@
 mod block_io;
 mod build;
 mod byod;
+mod companions;
 mod download;
 mod instances;
 mod kv;

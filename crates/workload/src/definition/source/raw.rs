@@ -118,6 +118,55 @@ pub struct RawServer {
     pub concurrency: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     pub knobs: BTreeMap<String, Spanned<RawKnob>>,
+    /// The name of its own process among the parts of the server.
+    #[serde(default)]
+    pub part: Option<Spanned<String>>,
+    #[serde(default)]
+    pub companion: Vec<Spanned<RawCompanion>>,
+}
+
+/// A process beside that of a server: a database, a cache.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawCompanion {
+    pub name: Spanned<String>,
+    #[serde(default)]
+    pub about: String,
+    #[serde(default)]
+    pub protocol: Option<Spanned<RegisteredProtocol>>,
+    #[serde(default)]
+    pub packages: BTreeMap<String, PackageName>,
+    #[serde(default)]
+    pub needs: Vec<Spanned<RawNeed>>,
+    #[serde(default)]
+    pub config: Vec<Spanned<String>>,
+    pub start: Spanned<Vec<String>>,
+    #[serde(default)]
+    pub environment: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    pub password: bool,
+    #[serde(default)]
+    pub unprivileged: bool,
+    #[serde(default)]
+    pub root: bool,
+    #[serde(default)]
+    pub account: Option<DatabaseAccount>,
+    #[serde(default)]
+    pub socket: Option<Spanned<String>>,
+    #[serde(default)]
+    pub prepare: Vec<Spanned<Vec<String>>>,
+    #[serde(default)]
+    pub stop: Option<Spanned<StopMethod>>,
+    #[serde(default)]
+    pub pid: Option<Spanned<PidSource>>,
+    #[serde(default)]
+    pub ready: Option<Spanned<RawReady>>,
+    #[serde(default)]
+    pub version: Option<Spanned<RawVersion>>,
+    #[serde(default)]
+    pub build: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    pub observe: Vec<Spanned<RawObservation>>,
 }
 
 #[derive(Deserialize)]

@@ -11,6 +11,7 @@ use host::process::{PipeEnds, Pipes, ProcessExit};
 use load::connecting::UnixSocket;
 
 use super::allocator;
+use super::companions::{self, Role};
 use super::service_user::ServiceUser;
 use crate::data;
 use crate::definition::{
@@ -30,7 +31,7 @@ use crate::instance::private::password::{MASKED, Password};
 use crate::instance::replies::log_counter::LogCounter;
 use crate::instance::running::{EffectiveConfigFile, Instance, SERVER_LOG};
 use crate::instance::tool::{TMPDIR, Tools};
-use crate::render::{self, TemplateVariables};
+use crate::render::{self, COMPANION, TemplateVariables};
 use crate::variant::ServerVariant;
 
 /// The timeout of a command in `prepare`: creating a data directory takes less.
@@ -59,9 +60,21 @@ impl Instance {
         options: &StartOptions,
         credentials: Option<ServerCredentials>,
     ) -> Result<Self, InstanceError> {
-        let server = workload.server(&variant.server)?.clone();
-        let wrong = |error: ConfigurationError| error.of(&server.name);
+        let server = workload.server(&variant.server)?;
         workload.check_rights(&server.name)?;
+        Self::start_as(Role::Server(variant), workload, server, options, credentials)
+    }
+
+    /// Starts a process of a workload: a server after its companions, or a companion.
+    pub(in crate::instance) fn start_as(
+        role: Role<'_>,
+        workload: &Workload,
+        server: &ServerDefinition,
+        options: &StartOptions,
+        credentials: Option<ServerCredentials>,
+    ) -> Result<Self, InstanceError> {
+        let server = server.clone();
+        let wrong = |error: ConfigurationError| error.of(&server.name);
         let service_user = ServiceUser::needed();
         let workers = if server.is_unprivileged { None } else { service_user.as_ref() };
         let directories = StartDirectories::create(&options.directory, workers.map(|user| user.run_as))?;
@@ -79,26 +92,20 @@ impl Instance {
         variables.set("dir", directories.server.to_string_lossy());
         variables.set("data", data.to_string_lossy());
         variables.set("here", working_directory.to_string_lossy());
-        variables.set("cpus", options.cpus.len());
-        variables.set("cpu_list", options.cpus.to_string());
-        variables.set("showdown", this_program());
-        variables.set("https", ());
-        variables.set("user", service_user.as_ref().map(|service| service.user.clone()));
-        variables.set("group", service_user.as_ref().map(|service| service.group.clone()));
-        let knobs = knob_values(&server, variant, &variables).map_err(wrong)?;
-        for (name, value) in &knobs {
+        set_means(&mut variables, options, service_user.as_ref());
+        // A companion's templates have the knobs of its server. What showdown itself does with them, it does with the server.
+        let knobs = match role {
+            Role::Server(variant) => knob_values(&server, variant, &variables).map_err(wrong)?,
+            Role::Companion { .. } => BTreeMap::new(),
+        };
+        let known_knobs = if let Role::Companion { knobs, .. } = role { knobs } else { &knobs };
+        for (name, value) in known_knobs {
             variables.set(name, value);
         }
 
         // The user of the server's processes; none for this program's.
         let run_as = if server.is_unprivileged { service_user.map(|service| service.run_as) } else { None };
-        let own_tools = Tools {
-            host: options.host.clone(),
-            working_directory: directories.private.clone(),
-            temporary: directories.private.clone(),
-            private: directories.private.clone(),
-            run_as: None,
-        };
+        let own_tools = private_tools(options, &directories.private);
         let temporary = directories.temporary.clone();
         let tools = Tools { working_directory, temporary, run_as, ..own_tools.clone() };
         let key_type = knobs.get(CERTIFICATE).map(ToString::to_string);
@@ -106,13 +113,17 @@ impl Instance {
             Some(given) => given,
             None => ServerCredentials::generate(&own_tools, server.has_password, key_type.as_deref())?,
         };
+        let started_before =
+            companions::start(workload, &server.companions, known_knobs, options, &credentials)?;
+        let earlier = if let Role::Companion { earlier, .. } = role { earlier } else { &started_before };
+        variables.set(COMPANION, companions::variable(earlier));
         let mut secrets = SecretFiles::default();
         if let Some(pair) = &credentials.certificate {
             let (certificate, key) = pair.copy_to(&directories.server, &mut secrets)?;
             let resumption = knobs.get(RESUMPTION) == Some(&TypedValue::Switch(true));
             variables.set("https", render::https(&certificate, &key, resumption));
         }
-        let password = credentials.password.as_deref();
+        let password = if server.has_password { credentials.password.as_deref() } else { None };
         if let Some(password) = password {
             secrets.write(directories.server.join(password::FILE), password.reveal())?;
         }
@@ -129,13 +140,13 @@ impl Instance {
         let secret = with_password(&variables, password.map(Password::reveal));
         let allocator = PreloadedAllocator::of(&knobs);
         let mut command = server_command(&server, argv, &directories, &tools, options);
-        command.listens = (socket.is_none() && !workload.load.is_runner()).then_some(address);
+        command.listens = (socket.is_none() && !server.protocol.makes_own_load()).then_some(address);
         set_stop(&server, &variables, &mut command).map_err(wrong)?;
         for (name, value) in &server.environment {
             command.env.insert(name.clone(), secret.render(value).map_err(|e| wrong(e.into()))?);
         }
         allocator::set(allocator, &knobs, &tools, &mut command)?;
-        let pipes = workload.load.is_runner().then(|| make_pipes(&directories.private)).transpose()?;
+        let pipes = server.protocol.makes_own_load().then(|| make_pipes(&directories.private)).transpose()?;
         command.pipes = pipes.as_ref().map(|(pipes, _)| pipes.clone());
         let running = options.host.start(&command)?;
         let log_counter = LogCounter::new(server.statistics.as_ref().map_or(&[], |query| &query.counters));
@@ -153,6 +164,7 @@ impl Instance {
             credentials,
             secrets,
             running,
+            companions: started_before,
             pipes,
             http_queries: 0,
             log_counter,
@@ -192,6 +204,27 @@ fn set_address(variables: &mut TemplateVariables, address: SocketAddr) {
     // An IPv6 address stands in brackets before a port.
     variables.set("address", address.to_string());
     variables.set("remote", !address.ip().is_loopback());
+}
+
+/// The variables of what a server runs with: CPUs, this program, and the user of its workers. It has no certificate yet.
+fn set_means(variables: &mut TemplateVariables, options: &StartOptions, service_user: Option<&ServiceUser>) {
+    variables.set("cpus", options.cpus.len());
+    variables.set("cpu_list", options.cpus.to_string());
+    variables.set("showdown", this_program());
+    variables.set("https", ());
+    variables.set("user", service_user.map(|service| service.user.clone()));
+    variables.set("group", service_user.map(|service| service.group.clone()));
+}
+
+/// Runs programs as this program's user, in the private directory of the start.
+fn private_tools(options: &StartOptions, directory: &Path) -> Tools {
+    Tools {
+        host: options.host.clone(),
+        working_directory: directory.to_owned(),
+        temporary: directory.to_owned(),
+        private: directory.to_owned(),
+        run_as: None,
+    }
 }
 
 /// What stops a server.

@@ -58,6 +58,12 @@ struct Reading {
 }
 
 impl Instance {
+    /// Reads what its workload observes of it and of its companions.
+    pub(crate) fn observers_of_parts(&self) -> Result<Vec<Observer>, InstanceError> {
+        let companions = self.companions.iter().map(|companion| &companion.instance);
+        companions.chain([self]).filter_map(|part| part.observer().transpose()).collect()
+    }
+
     /// Reads what its workload observes; none if that is nothing with these knobs.
     pub fn observer(&self) -> Result<Option<Observer>, InstanceError> {
         let failed = |error| InstanceError::Statistics {

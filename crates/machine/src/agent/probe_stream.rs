@@ -1,8 +1,11 @@
-//! What a connection of a measurement says first.
+//! What both ends of a measurement of a network share: the head that its connection begins with, and how its bytes are counted after
+//! their slow start.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
+
+use rustix::io::{read, retry_on_intr};
 
 use crate::protocol::throughput_span::ThroughputSpan;
 
@@ -32,13 +35,13 @@ pub(super) enum Mode {
 const LENGTH: usize = TOKEN + 1 + 2 * 8;
 
 /// Token, mode, and when to count.
-pub(super) struct RequestHead {
+pub(super) struct ProbeHead {
     pub token: String,
     pub mode: Mode,
     pub span: ThroughputSpan,
 }
 
-impl RequestHead {
+impl ProbeHead {
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let mut head = self.token.clone().into_bytes();
         head.resize(TOKEN, 0);
@@ -80,7 +83,7 @@ impl RequestHead {
     }
 }
 
-impl RequestHead {
+impl ProbeHead {
     /// Whether it has this token. The time that it takes does not tell how much of it is right.
     pub fn has(&self, token: &str) -> bool {
         let mut expected = token.as_bytes().to_vec();
@@ -95,6 +98,28 @@ pub(super) fn random_bytes() -> Vec<u8> {
     let mut bytes = vec![0; 64 << 10];
     rand::fill(&mut bytes[..]);
     bytes
+}
+
+/// Counts the bytes that arrive after the slow start, and for how long.
+pub(super) fn count_bytes(from: &mut TcpStream, span: ThroughputSpan) -> io::Result<(u64, Duration)> {
+    let mut buffer = vec![0; 256 << 10];
+    let mut next = || match retry_on_intr(|| read(&*from, &mut buffer))? {
+        0 => Err(io::Error::from(ErrorKind::UnexpectedEof)),
+        count => Ok(count as u64),
+    };
+    next()?;
+    let first = Instant::now();
+    while first.elapsed() < span.slow_start {
+        next()?;
+    }
+    let (start, mut bytes) = (Instant::now(), 0);
+    loop {
+        let took = start.elapsed();
+        if took >= span.counted && bytes > 0 {
+            return Ok((bytes, took));
+        }
+        bytes += next()?;
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +140,7 @@ mod tests {
             }
         });
         let deadline = Instant::now() + Duration::from_millis(300);
-        let error = RequestHead::read(&mut here, deadline).err().expect("no head").kind();
+        let error = ProbeHead::read(&mut here, deadline).err().expect("no head").kind();
         assert!(matches!(error, ErrorKind::TimedOut | ErrorKind::WouldBlock), "{error:?}");
         drop(here);
         dripping.join().expect("it ends");
@@ -124,7 +149,7 @@ mod tests {
     #[test]
     fn a_token_is_compared_as_a_whole() {
         let span = ThroughputSpan { slow_start: Duration::ZERO, counted: Duration::ZERO };
-        let head = |token: &str| RequestHead { token: token.to_owned(), mode: Mode::Echo, span };
+        let head = |token: &str| ProbeHead { token: token.to_owned(), mode: Mode::Echo, span };
         assert!(head("abc").has("abc") && head("abc\0\0").has("abc"));
         for other in ["abd", "ab", "abcd", ""] {
             assert!(!head(other).has("abc"), "{other}");
