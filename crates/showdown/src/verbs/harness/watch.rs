@@ -44,7 +44,7 @@ struct Watched {
 
 /// `showdown watch`.
 pub fn run(args: &WatchArgs) -> anyhow::Result<CommandStatus> {
-    let client = args.server.client()?;
+    let mut client = args.server.client()?;
     let mut watched = Watched::default();
     let mut failures = 0;
     while !watched.is_over {
@@ -54,7 +54,11 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<CommandStatus> {
                 return Err(error);
             }
             Err(error) if failures >= MOST_FAILURES => return Err(error),
-            Err(_) => failures += 1,
+            Err(_) => {
+                failures += 1;
+                // A server that was started again has another secret, and perhaps another port.
+                client = args.server.client()?;
+            }
         }
         if !watched.is_over {
             thread::sleep(PAUSE);
