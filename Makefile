@@ -18,7 +18,7 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: packages-demo ## Compare two real servers and print the path of the report
-	cargo build --profile demo --locked -p showdown --bin showdown
+	cargo build --profile demo --locked -p showdown -p harness --bins
 	scripts/demo $(target)/demo/showdown
 
 demo-machines: packages-machines ## Start three machines on this one (network namespaces, sshd) and show them (as root)
@@ -40,8 +40,8 @@ dist-check: packages-dist ## Check that two builds of the packages in two direct
 docs: packages-docs ## Make a site with search of all documents, in target/docs, and check their links
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m pages $(abspath $(target))/docs
 
-install: ## Install the binary, completions and manual pages (PREFIX=/usr/local DESTDIR=)
-	$(if $(BINARY),,cargo build --release --locked -p showdown)
+install: ## Install both programs, completions and manual pages (PREFIX=/usr/local DESTDIR=)
+	$(if $(BINARY),,cargo build --release --locked -p showdown -p harness)
 	scripts/install-showdown $(or $(BINARY),$(target)/release/showdown) $(PREFIX) $(DESTDIR)
 
 uninstall: ## Remove what `make install` has installed, with the same PREFIX and DESTDIR
@@ -91,7 +91,7 @@ test-python:
 test-web:
 	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \
 	    { echo "test-web: Node 20 or newer is needed, here is $$(node --version): see https://nodejs.org" >&2; exit 1; }
-	cd web && npm ci --no-audit --no-fund && npm test
+	cd web && npm ci --no-audit --no-fund && PROGRAMS=$(abspath $(target))/debug npm test
 
 FUZZ_SECONDS ?= 600
 fuzz: ## Fuzz each codec, dialogue, file format and the import (FUZZ_SECONDS=600 for each; FUZZ_TARGETS=plan)

@@ -42,7 +42,8 @@ class Checks:
             self._target("build-tests", to_compile),
             self._target("check-dependencies", to_compile),
             Part("test-rust", self._test_rust, ("build-tests", "packages-test")),
-            self._target("test-web", ("packages-test",)),
+            # Its pages of the harness need both programs.
+            self._target("test-web", ("packages-test", "build-tests")),
             self._target("test-python", ("packages-test",)),
             self._target("clippy", ("build-tests",)),
             self._target("test-docs", ("build-tests", "clippy")),

@@ -1,5 +1,6 @@
-// Builds the page: src/main.ts, src/style/index.css and src/page.html become one HTML file without outside references.
-// The same sources give the same bytes. `--check` compares them with the committed page instead of writing it.
+// Builds the pages. That of the report: src/main.ts, src/style/index.css and src/page.html become one HTML file without outside references.
+// The script and the style of the harness's pages: src/harness/main.ts and src/harness/index.css become one file each.
+// The same sources give the same bytes. `--check` compares them with the committed files instead of writing them.
 import { createHash } from "node:crypto";
 import { readFile, writeFile, mkdir } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -9,6 +10,7 @@ import { glossary } from "./glossary.mjs";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "..");
 const target = join(web, "../crates/report/assets/report.html");
+const harness = join(web, "../crates/harness/assets");
 /** The text that crates/report replaces with the run's data. It occurs exactly once. */
 const PLACEHOLDER = "/*SHOWDOWN_DATA*/null";
 const MAX_BYTES = 700_000;
@@ -45,19 +47,29 @@ export async function page() {
   return html;
 }
 
+/** All files with their text. */
+async function files() {
+  return new Map([
+    [target, await page()],
+    [join(harness, "harness.js"), `${await bundle("src/harness/main.ts")}\n`],
+    [join(harness, "harness.css"), `${await bundle("src/harness/index.css")}\n`],
+  ]);
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const html = await page();
-  const name = relative(web, target);
-  if (process.argv.includes("--check")) {
-    const built = await readFile(target, "utf8").catch(() => "");
-    if (built !== html) {
-      console.error(`${name} does not match these sources: run "npm run build" and commit it`);
-      process.exit(1);
+  for (const [file, text] of await files()) {
+    const name = relative(web, file);
+    if (process.argv.includes("--check")) {
+      const built = await readFile(file, "utf8").catch(() => "");
+      if (built !== text) {
+        console.error(`${name} does not match these sources: run "npm run build" and commit it`);
+        process.exit(1);
+      }
+      console.log(`${name} matches these sources`);
+    } else {
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text);
+      console.log(`${name}: ${(Buffer.byteLength(text) / 1000).toFixed(0)} kB`);
     }
-    console.log(`${name} matches these sources`);
-  } else {
-    await mkdir(dirname(target), { recursive: true });
-    await writeFile(target, html);
-    console.log(`${name}: ${(Buffer.byteLength(html) / 1000).toFixed(0)} kB`);
   }
 }

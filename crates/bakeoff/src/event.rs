@@ -116,6 +116,8 @@ pub enum Event {
     },
     /// One interval of load has passed.
     Tick {
+        /// The variant whose server is under this load.
+        name: String,
         /// Operations per second that succeeded.
         throughput_per_s: f64,
         /// Median response time, microseconds; none where no operation ended.

@@ -87,7 +87,7 @@ pub fn code_of_parsing(error: &clap::Error) -> ExitCode {
 }
 
 /// The message of clap without its heading, the usage and the pointer to the help.
-fn in_one_line(text: &str) -> String {
+pub fn in_one_line(text: &str) -> String {
     let message = text.strip_prefix("error: ").unwrap_or(text);
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let kept: Vec<&str> =

@@ -90,6 +90,20 @@ enum Verb {
     Published(verbs::results::published::PublishedArgs),
     /// Pack a run into one file
     Export(verbs::results::archive::ExportArgs),
+    /// Start the queue of runs and its pages in a browser, on this machine
+    Serve(verbs::harness::programs::ServeArgs),
+    /// Take runs from a queue and run them on this machine
+    Controller(verbs::harness::programs::ControllerArgs),
+    /// Put a run into the queue
+    Submit(verbs::harness::submit::SubmitArgs),
+    /// List the queue: why each run waits, and about how long
+    Queue(verbs::harness::orders::QueueArgs),
+    /// Show the progress of a queued run until its end
+    Watch(verbs::harness::watch::WatchArgs),
+    /// Stop a queued run
+    Kill(verbs::harness::orders::KillArgs),
+    /// Download a run from the archive of a queue
+    Pull(verbs::harness::orders::PullArgs),
     /// Unpack a run from a file
     Import(verbs::results::archive::ImportArgs),
     /// Remove runs for good
@@ -152,6 +166,13 @@ fn main() -> ExitCode {
         Verb::Size(args) => verbs::results::size::run(&args),
         Verb::Published(args) => verbs::results::published::run(&args),
         Verb::Export(args) => verbs::results::archive::export(&args),
+        Verb::Serve(args) => verbs::harness::programs::serve(&args),
+        Verb::Controller(args) => verbs::harness::programs::controller(&args),
+        Verb::Submit(args) => verbs::harness::submit::run(&args),
+        Verb::Queue(args) => verbs::harness::orders::queue(&args),
+        Verb::Watch(args) => verbs::harness::watch::run(&args),
+        Verb::Kill(args) => verbs::harness::orders::kill(&args),
+        Verb::Pull(args) => verbs::harness::orders::pull(&args),
         Verb::Import(args) => verbs::results::archive::import(&args),
         Verb::Rm(args) => verbs::results::archive::remove(&args),
         Verb::Archive(verb) => verbs::results::archive::archive(&verb),

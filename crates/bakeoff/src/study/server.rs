@@ -148,7 +148,7 @@ impl<'a> StudyServer<'a> {
             seconds: Cell::new(0),
             meter: sut.cpu_meter(),
             sut,
-            loads: LoadPhases::new(spec.clone(), context, Instant::now()),
+            loads: LoadPhases::new(&order.name, spec.clone(), context, Instant::now()),
             spec,
             context,
             seeds: Pcg64Mcg::seed_from_u64(u64::from(plan.seed) << 32 | u64::from(order.trial)),
@@ -268,7 +268,7 @@ impl<'a> StudyServer<'a> {
             let longest = usual.saturating_mul(OVER_USUAL).max(SHORTEST_WAIT).min(self.spec.timeout);
             self.spec = self.spec.clone().with_timeout(longest);
         }
-        self.loads = LoadPhases::new(self.spec.clone(), self.context, Instant::now());
+        self.loads = LoadPhases::new(&self.name, self.spec.clone(), self.context, Instant::now());
         self.slice(SHORTEST_WAIT, observe).map(drop)
     }
 
@@ -306,7 +306,7 @@ impl<'a> StudyServer<'a> {
     /// Loads with this number of new connections from now on.
     pub fn reconnect(&mut self, connections: u32) {
         let spec = with_connections(self.plan, self.spec.clone(), connections);
-        self.loads = LoadPhases::new(spec, self.context, Instant::now());
+        self.loads = LoadPhases::new(&self.name, spec, self.context, Instant::now());
     }
 
     /// Loads it with a closed loop for this long.

@@ -36,6 +36,8 @@ impl From<LoadOutcome> for MeasuredRun {
 
 /// The parts of a trial's load.
 pub struct LoadPhases<'a> {
+    /// The variant of the server.
+    name: String,
     server: LoadedServer<'a>,
     /// Reads the server's CPU time before and after each slice, where that is measured.
     meter: Option<Box<dyn CpuMeter>>,
@@ -71,8 +73,9 @@ pub fn with_connections(plan: &Plan, of_server: LoadSpec, connections: u32) -> L
 
 impl<'a> LoadPhases<'a> {
     /// Runs take all but shape, length and interval from `spec`; times count from `began`.
-    pub fn new(spec: LoadSpec, context: &'a RunContext, began: Instant) -> Self {
+    pub fn new(name: &str, spec: LoadSpec, context: &'a RunContext, began: Instant) -> Self {
         Self {
+            name: name.to_owned(),
             server: LoadedServer::new(spec, context, began),
             meter: None,
             cpu: CpuAccount::default(),
@@ -241,12 +244,14 @@ impl<'a> LoadPhases<'a> {
 
     fn outcome(&mut self, part: &LoadPart, observe: &mut Observer<'_>) -> Result<LoadOutcome, RunError> {
         let workers = f64::from(self.server.spec.workers);
+        let name = &self.name;
         let outcome = self.server.run(part, &mut |event| {
             if let LoadEvent::Tick { stats, .. } = event {
                 let response = stats.response_times();
                 let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
                 let seconds = stats.client.wall_ns as f64 / 1e9 / workers;
                 observe(Event::Tick {
+                    name: name.clone(),
                     throughput_per_s: stats.succeeded() as f64 / seconds.max(1e-3),
                     p50_us: at(0.5),
                     p99_us: at(0.99),

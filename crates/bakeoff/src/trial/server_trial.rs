@@ -127,7 +127,8 @@ impl<'a> ServerTrial<'a> {
         self.before = if is_to_break { None } else { self.sut.count()? };
         let spec = self.spec()?;
         self.makes_own_load = matches!(spec.protocol, ProtocolSpec::Runner(_));
-        let loads = LoadPhases::new(spec, self.setup.context, self.began);
+        let loads =
+            LoadPhases::new(&self.variant_point.name(self.setup.plan), spec, self.setup.context, self.began);
         // What an operation costs is the measure, or explains it; what a server does between its slices decides about turns.
         let measure = &self.setup.plan.measure;
         let is_metered = matches!(measure, Measure::Capacity { .. })

@@ -4,9 +4,10 @@
 use load::engine::RunContext;
 use runs::{FailureKind, Permissions, RunAnswer, RunFailure, RunRequest, RunStatus};
 
-use crate::args::options::{ProgressOption, RunsDir};
+use crate::args::options::{ProgressArgs, RunsDir};
 use crate::exit::{CommandStatus, InterruptedError, InvalidMeasurementError, usage};
 use crate::print::note;
+use crate::show::progress::event_stream::EventStream;
 use crate::show::progress::run_progress::RunProgress;
 
 /// Executes a request. The error says why there is no answer.
@@ -14,14 +15,23 @@ pub fn execute(
     request: &RunRequest,
     permissions: &Permissions,
     runs: &RunsDir,
-    progress: ProgressOption,
+    progress: &ProgressArgs,
     context: &RunContext,
 ) -> anyhow::Result<RunAnswer> {
-    let mut progress = RunProgress::start(request, progress.mode());
+    let mut stream = progress.progress_fd.map(|fd| EventStream::open(fd, request, context)).transpose()?;
+    let mut progress = RunProgress::start(request, progress.progress.mode());
     let answer = runs::execute(request, permissions, &runs.runs, context, &mut |event| {
         progress.observe(&event.event);
+        if let Some(stream) = &mut stream {
+            stream.tell(&event.event);
+        }
     });
     progress.finish();
+    if let Some(stream) = &mut stream
+        && let Ok(answer) = &answer
+    {
+        stream.end(answer);
+    }
     answer.map_err(why_not)
 }
 

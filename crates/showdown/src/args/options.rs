@@ -94,6 +94,19 @@ impl ProgressOption {
     }
 }
 
+/// How the progress of a run is shown, and who follows it.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct ProgressArgs {
+    /// Show progress on standard error in this form
+    #[arg(long, value_enum, default_value = "auto")]
+    pub progress: ProgressOption,
+
+    /// Write numbered events to this open file descriptor, one JSON object a line (docs/FORMATS.md); the run ends, as after Ctrl-C,
+    /// when nobody reads them any more
+    #[arg(long, value_name = "N")]
+    pub progress_fd: Option<u32>,
+}
+
 /// A command line without its hidden verbs, for completions and manual pages.
 pub fn visible_only(cli: &Command) -> Command {
     Command::new("showdown")

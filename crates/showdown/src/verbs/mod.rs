@@ -5,6 +5,7 @@
 
 pub mod catalogues;
 pub mod engine;
+pub mod harness;
 pub mod machines;
 pub mod results;
 pub mod runs;

@@ -330,6 +330,7 @@ pub fn events() -> Vec<Event> {
         },
         Event::AimMissed { within: 0.02, half_width: 0.031, blocks: Some(44), longer_s: Some(240.0) },
         Event::Tick {
+            name: text(),
             throughput_per_s: 1.5,
             p50_us: Some(1),
             p99_us: Some(1),

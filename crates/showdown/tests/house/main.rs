@@ -32,6 +32,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["archive", "cost", "stats"]),
     ("runners", &[]),
     ("olio", &["load", "workload"]),
+    ("queue", &[]),
+    ("harness", &["queue", "report", "archive", "host"]),
     (
         "runs",
         &[
@@ -54,6 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "showdown",
         &[
+            "queue",
             "runs",
             "report",
             "cost",

@@ -158,7 +158,7 @@ mod tests {
         let plan = Plan { measure, ..PLAN.parse().expect("a plan") };
         let slo = objective(&plan.measure).expect("an objective").expect("it has one");
         let (context, warm) = (RunContext::default(), warmed_up(0, 200));
-        let mut loads = LoadPhases::new(warm.run.spec.clone(), &context, Instant::now());
+        let mut loads = LoadPhases::new("", warm.run.spec.clone(), &context, Instant::now());
         let mut result = TrialMeasurement::after(&warm);
         let rng = &mut Pcg64Mcg::seed_from_u64(1);
         let mut rounds = Rounds::new(&plan, Some(&slo), [&warm], rng);

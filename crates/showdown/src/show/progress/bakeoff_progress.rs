@@ -90,7 +90,7 @@ impl BakeoffProgress {
                 self.doing.clone_from(what);
                 self.draw("");
             }
-            Event::Tick { throughput_per_s, p50_us, p99_us, gave_up_from_us, failed } => {
+            Event::Tick { throughput_per_s, p50_us, p99_us, gave_up_from_us, failed, .. } => {
                 let errors =
                     if *failed == 0 { String::new() } else { format!("  {}", plural(*failed, "error")) };
                 self.draw(&format!(

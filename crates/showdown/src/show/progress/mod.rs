@@ -2,6 +2,7 @@
 
 pub mod bakeoff_progress;
 pub mod bar;
+pub mod event_stream;
 #[cfg(test)]
 pub mod formats_page;
 pub mod hosts_progress;

@@ -14,7 +14,7 @@ use super::explain::{self, ExplainArgs};
 use crate::answer::execute::{end, execute};
 use crate::answer::of_run::{AnswerForm, print_answer};
 use crate::args::meters::{MeterArgs, PlanUse, RunMeters};
-use crate::args::options::{AnswerFormat, ProgressOption, RunsDir};
+use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
 use crate::args::plan_trust;
 use crate::exit::{CommandStatus, usage};
 use crate::fail_if::Worse;
@@ -28,9 +28,8 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value = "text")]
     pub format: AnswerFormat,
 
-    /// Show progress on standard error in this form
-    #[arg(long, value_enum, default_value = "auto")]
-    pub progress: ProgressOption,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 
     /// Allow the plan to set this kernel setting, which is not one of the usual ones of a comparison; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -230,13 +229,23 @@ pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
     let permissions =
         Permissions { target_is_mine: args.target_is_mine, ..how.permissions(RunMeters::default()) };
     let request = RunRequest::Plan(Box::new(plan));
-    let answer = execute(&request, &permissions, &how.runs, how.progress, &interrupt::context()?)?;
+    let answer = execute(&request, &permissions, &how.runs, &how.progress, &interrupt::context()?)?;
     print_answer(&answer, AnswerForm::Plain(how.format))?;
     end(answer)
 }
 
 /// `showdown plan`.
 pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
+    let plan = plan_of(verb)?;
+    if plan.has_workload() {
+        plan_trust::note_workload_on_disk(&plan)?;
+    }
+    print(&toml::to_string(&plan)?)?;
+    Ok(CommandStatus::Success)
+}
+
+/// The plan of a question.
+pub fn plan_of(verb: &PlanVerb) -> anyhow::Result<Plan> {
     let plan = match verb {
         PlanVerb::Compare(args) => plan_of_comparison(args)?,
         PlanVerb::Sweep(args) => plan_of_sweep(args)?,
@@ -248,12 +257,7 @@ pub fn plan(verb: &PlanVerb) -> anyhow::Result<CommandStatus> {
         PlanVerb::Sweep(args) => args.question.load_levels,
         PlanVerb::Explain(_) | PlanVerb::Concurrency(_) => false,
     };
-    let plan = if load_levels { measuring_power(&plan, true).map_err(usage)? } else { plan };
-    if plan.has_workload() {
-        plan_trust::note_workload_on_disk(&plan)?;
-    }
-    print(&toml::to_string(&plan)?)?;
-    Ok(CommandStatus::Success)
+    Ok(if load_levels { measuring_power(&plan, true).map_err(usage)? } else { plan })
 }
 
 fn plan_of_comparison(args: &CompareArgs) -> anyhow::Result<Plan> {
@@ -302,7 +306,7 @@ pub fn run_trials(
     args: &RunArgs,
     fail_if: Option<Worse>,
 ) -> anyhow::Result<CommandStatus> {
-    let answer = execute(request, permissions, &args.runs, args.progress, &interrupt::context()?)?;
+    let answer = execute(request, permissions, &args.runs, &args.progress, &interrupt::context()?)?;
     print_answer(&answer, AnswerForm::Plain(args.format))?;
     end_trials(answer, fail_if)
 }

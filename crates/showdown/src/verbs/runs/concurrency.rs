@@ -13,7 +13,7 @@ use workload::names_host;
 use crate::answer::execute::{end, execute, why_not};
 use crate::answer::of_run::{AnswerForm, print_answer};
 use crate::args::clients::ClientOptions;
-use crate::args::options::{AnswerFormat, ProgressOption, RunsDir};
+use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
 use crate::args::plan_trust;
 use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
@@ -112,9 +112,8 @@ pub struct ConcurrencyArgs {
     #[arg(long, value_enum, default_value = "text")]
     pub format: AnswerFormat,
 
-    /// Show progress on standard error in this form
-    #[arg(long, value_enum, default_value = "auto")]
-    pub progress: ProgressOption,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 
     /// Run the server on this host of the hosts file; one without ssh is this machine, by its address
     #[arg(long, value_name = "HOST", help_heading = "Clients")]
@@ -176,7 +175,7 @@ pub fn run(args: &ConcurrencyArgs) -> anyhow::Result<CommandStatus> {
         ..Permissions::default()
     };
     let request = RunRequest::Plan(Box::new(plan));
-    let answer = execute(&request, &permissions, &args.runs, args.progress, &interrupt::context()?)?;
+    let answer = execute(&request, &permissions, &args.runs, &args.progress, &interrupt::context()?)?;
     print_answer(&answer, AnswerForm::Plain(args.format))?;
     end(answer)
 }

@@ -12,7 +12,7 @@ use runs::{Permissions, RunRequest};
 
 use crate::answer::execute::{end, execute};
 use crate::answer::of_run::{ExplanationFormat, print_answer};
-use crate::args::options::{ProgressOption, RunsDir};
+use crate::args::options::{ProgressArgs, RunsDir};
 use crate::args::plan_trust;
 use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
@@ -82,9 +82,8 @@ pub struct ExplainArgs {
     #[arg(long, value_enum, default_value = "text")]
     pub format: ExplanationFormat,
 
-    /// Show progress on standard error in this form
-    #[arg(long, value_enum, default_value = "auto")]
-    pub progress: ProgressOption,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 
     /// Allow the plan to set this kernel setting, which is not one of the usual ones of a comparison; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -103,7 +102,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<CommandStatus> {
     plan_trust::note_workload_on_disk(&plan)?;
     let permissions = Permissions { kernel: args.allow_kernel.clone(), ..Permissions::default() };
     let request = RunRequest::Plan(Box::new(plan));
-    let answer = execute(&request, &permissions, &args.runs, args.progress, &interrupt::context()?)?;
+    let answer = execute(&request, &permissions, &args.runs, &args.progress, &interrupt::context()?)?;
     print_answer(&answer, args.format.into())?;
     end(answer)
 }

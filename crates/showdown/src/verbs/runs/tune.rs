@@ -72,7 +72,7 @@ impl Searching<'_> {
     fn execute(&self, request: &RunRequest) -> anyhow::Result<RunAnswer> {
         let Self { args, context } = self;
         let permissions = Permissions { kernel: args.allow_kernel.clone(), ..Permissions::default() };
-        execute(request, &permissions, &args.runs, args.progress, context)
+        execute(request, &permissions, &args.runs, &args.progress, context)
     }
 
     /// Searches, and prints what was found.

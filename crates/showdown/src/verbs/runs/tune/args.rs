@@ -10,7 +10,7 @@ use load::inputs::slo::Slo;
 use load::inputs::units::{parse_connections, parse_duration};
 
 use crate::answer::of_run::TuneFormat;
-use crate::args::options::{ProgressOption, RunsDir};
+use crate::args::options::{ProgressArgs, RunsDir};
 
 /// Options of `showdown tune`.
 #[derive(clap::Args, Debug)]
@@ -93,9 +93,8 @@ pub struct TuneArgs {
     #[arg(long, value_enum, default_value = "text")]
     pub format: TuneFormat,
 
-    /// Show progress on standard error in this form
-    #[arg(long, value_enum, default_value = "auto")]
-    pub progress: ProgressOption,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 
     #[command(flatten)]
     pub runs: RunsDir,

@@ -1,0 +1,222 @@
+//! One attempt, from the claim to the end: the rules, the beginning, the child, its progress, and what becomes of it when the server is
+//! away.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use queue::api::{AttemptAnswer, AttemptCall, Work};
+use queue::{Attempt, Outcome, TRUST};
+
+use super::child::RunningChild;
+use super::client::CallError;
+use super::progress::Progress;
+use super::quarantine::RUN_MARK;
+use super::workplace::Workplace;
+use crate::plan_text::PlanText;
+
+/// Lines are sent after so long, so that many go together: the controller shares the machine with what is measured.
+const TOGETHER: Duration = Duration::from_millis(250);
+
+/// Without lines, the server is called so often: its answer says whether a person wants the run stopped.
+const RENEWAL: Duration = Duration::from_secs(1);
+
+/// How long the end of an attempt is told again to a server that does not answer.
+const LAST_WORDS: Duration = Duration::from_mins(30);
+
+/// What an attempt has and knows.
+struct Attempted<'c> {
+    place: &'c Workplace,
+    attempt: Attempt,
+    run: Option<String>,
+    /// When the last call began that was answered: the server counts the lease from later on.
+    trusted: Instant,
+    /// Why the run is stopped, once it is.
+    stopped: Option<String>,
+    /// The server has given the entry away: nothing more is told.
+    is_fenced: bool,
+}
+
+/// Does the work. Whatever happens, the child has ended when this returns.
+pub fn execute(place: &Workplace, work: Work) {
+    let Work { attempt, plan, resumes, .. } = work;
+    let mut attempted = Attempted {
+        place,
+        attempt,
+        run: resumes.clone(),
+        trusted: Instant::now(),
+        stopped: None,
+        is_fenced: false,
+    };
+    let command = match attempted.prepare(&plan, resumes.as_deref()) {
+        Ok(command) => command,
+        Err(refusal) => {
+            let _ = attempted.call(&AttemptCall { refuses: Some(refusal), ..attempted.news() });
+            return;
+        }
+    };
+    // From here on, the server takes the run for begun: it is never repeated by itself.
+    let begins = AttemptCall { begins: true, ..attempted.news() };
+    if attempted.call(&begins).is_err() {
+        return;
+    }
+    let outcome = match RunningChild::start(command, &attempted.folder()) {
+        Ok((child, pipe)) => attempted.follow(child, &Progress::read(pipe)),
+        Err(error) => Outcome::Failed { reason: format!("cannot start showdown: {error}") },
+    };
+    attempted.end(&outcome);
+    let _ = fs::remove_dir_all(attempted.folder());
+}
+
+impl Attempted<'_> {
+    fn folder(&self) -> PathBuf {
+        self.place.folder.attempts().join(self.attempt.token.to_string())
+    }
+
+    /// Checks the plan; returns the command that runs it. The error is why the rules refuse it.
+    fn prepare(&self, text: &str, resumes: Option<&str>) -> Result<Command, String> {
+        let plan = PlanText::read(text).map_err(|error| error.to_string())?.plan;
+        let Workplace { rules, showdown, runs, .. } = self.place;
+        rules.check(&plan)?;
+        let mut command = Command::new(showdown);
+        if let Some(run) = resumes {
+            command.args(["resume", run, "--accept-changes"]);
+        } else {
+            let file = self.folder().join("plan.toml");
+            let written = fs::create_dir_all(self.folder()).and_then(|()| fs::write(&file, text));
+            written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+            command.arg("run").arg(file);
+        }
+        command.env(RUN_MARK, runs);
+        command.args(["--yes", "--format", "json", "--progress", "none", "--runs"]).arg(runs);
+        if plan.kind != archive::model::RunKind::Concurrency {
+            for setting in &rules.kernel_settings {
+                command.args(["--allow-kernel", setting]);
+            }
+        }
+        Ok(command)
+    }
+
+    /// A call without news: it renews the lease.
+    fn news(&self) -> AttemptCall {
+        AttemptCall {
+            token: self.attempt.token,
+            lines: Vec::new(),
+            begins: false,
+            refuses: None,
+            run: self.run.clone(),
+            ends: None,
+        }
+    }
+
+    /// Calls the server, and does what it says.
+    fn call(&mut self, call: &AttemptCall) -> Result<AttemptAnswer, CallError> {
+        let began = Instant::now();
+        let path = format!("attempts/{}", self.attempt.entry);
+        let answer = self.place.client.post::<_, AttemptAnswer>(&path, call);
+        match &answer {
+            Ok(answer) => {
+                self.trusted = began;
+                if answer.is_some_and(|answer| answer.kill) {
+                    self.stop("stopped by a person");
+                }
+            }
+            Err(CallError::Refused { status: 404 | 409, .. }) => {
+                self.is_fenced = true;
+                self.stop("another claim has the entry");
+            }
+            Err(_) => {}
+        }
+        answer.map(Option::unwrap_or_default)
+    }
+
+    fn stop(&mut self, why: &str) {
+        self.stopped.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Follows the child to its end, and tells the server.
+    fn follow(&mut self, mut child: RunningChild, progress: &Progress) -> Outcome {
+        let began = Instant::now();
+        let mut called = Instant::now();
+        let status = loop {
+            std::thread::sleep(TOGETHER);
+            let lines = progress.next();
+            if !self.is_fenced && (!lines.is_empty() || called.elapsed() >= RENEWAL) {
+                called = Instant::now();
+                self.send(progress, lines);
+            }
+            if self.trusted.elapsed() >= TRUST {
+                self.stop("the server did not answer for longer than its lease");
+            }
+            if began.elapsed() >= self.place.rules.longest {
+                self.stop("it took longer than the rules of its controller allow (`longest`)");
+            }
+            if self.place.is_stopped() {
+                self.stop("its controller was stopped");
+            }
+            if self.stopped.is_some() {
+                child.stop();
+            }
+            match child.ended() {
+                Ok(Some(status)) => break status,
+                Ok(None) => {}
+                Err(error) => {
+                    return Outcome::Failed { reason: format!("cannot wait for showdown: {error}") };
+                }
+            }
+        };
+        // What is in the pipe yet. A server of the run that has kept it open ends nothing.
+        let until = Instant::now() + Duration::from_secs(2);
+        while !self.is_fenced && !progress.is_done() && Instant::now() < until {
+            let lines = progress.next();
+            self.send(progress, lines);
+            progress.wait(TOGETHER);
+        }
+        self.run = progress.run().or_else(|| self.run.take());
+        child.outcome(status, self.stopped.as_deref())
+    }
+
+    fn send(&mut self, progress: &Progress, lines: Vec<String>) {
+        match self.call(&AttemptCall { lines, ..self.news() }) {
+            Ok(answer) => progress.acknowledge(answer.next_seq),
+            // They are sent again; a server that is away is not asked all the time.
+            Err(_) => std::thread::sleep(TOGETHER),
+        }
+    }
+
+    /// Tells how the run ended, also to a server that is away for a while.
+    fn end(&mut self, outcome: &Outcome) {
+        let until = Instant::now() + LAST_WORDS;
+        while !self.is_fenced && Instant::now() < until {
+            match self.call(&AttemptCall { ends: Some(outcome.clone()), ..self.news() }) {
+                Ok(answer) if answer.wants_bundle => return self.send_run(),
+                Ok(_) | Err(CallError::Refused { .. }) => return,
+                Err(CallError::Unreachable(_)) if self.place.is_stopped() => return,
+                Err(CallError::Unreachable(_)) => std::thread::sleep(Duration::from_millis(500)),
+            }
+        }
+    }
+
+    /// Sends the run to a server that has another archive.
+    fn send_run(&mut self) {
+        let sent = self.packed().and_then(|mut file| {
+            let Attempt { entry, token } = self.attempt;
+            let path = format!("attempts/{entry}/bundle?token={token}");
+            self.place.client.put(&path, &mut file).map_err(|error| error.to_string())
+        });
+        if let Err(reason) = sent {
+            let reason = format!("its run is not stored: {reason}");
+            let _ = self.call(&AttemptCall { ends: Some(Outcome::Failed { reason }), ..self.news() });
+        }
+    }
+
+    fn packed(&self) -> Result<fs::File, String> {
+        let runs = archive::Archive::new(&self.place.runs);
+        let id = self.run.as_deref().and_then(|run| run.parse().ok()).ok_or("it has no directory")?;
+        let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
+        runs.export(&id, &mut file).map_err(|error| error.to_string())?;
+        std::io::Seek::rewind(&mut file).map_err(|error| error.to_string())?;
+        Ok(file)
+    }
+}

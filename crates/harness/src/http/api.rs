@@ -1,0 +1,297 @@
+//! The API: JSON in, a verb, JSON out. `openapi.json` describes it.
+
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use queue::api::{
+    AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, HostList, Move, QueueList, Reason, RunChange,
+    Submission,
+};
+use queue::{Entry, EntryId, HostRow, NewController};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::guard::{Who, new_link};
+use super::site::Shared;
+use crate::comparison::{self, ComparedRuns, FEWEST_RUNS, MOST_RUNS};
+use crate::service::error::ServiceError;
+use crate::service::orders::Order;
+
+/// The most runs of a list.
+const MOST_LISTED: u32 = 500;
+
+type Answer<T> = Result<Json<T>, ServiceError>;
+
+/// Which entries are listed.
+#[derive(Deserialize)]
+pub struct ListQuery {
+    /// Also those at their end.
+    #[serde(default)]
+    all: bool,
+    /// Of those at their end, the ones with a lower number.
+    before: Option<EntryId>,
+}
+
+/// A link that opens one session in a browser.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Link {
+    /// Its path, with the secret.
+    pub path: String,
+}
+
+/// A run in a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RunLine {
+    /// Its id.
+    pub id: String,
+    /// When it began: milliseconds since 1970.
+    pub started_unix_ms: i64,
+    /// Its state.
+    pub state: String,
+    /// Its workload.
+    pub workload: Option<String>,
+    /// Its variants.
+    pub variants: Vec<String>,
+    /// Its answer.
+    pub sentence: Option<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+}
+
+/// Which runs are listed.
+#[derive(Deserialize)]
+pub struct RunQuery {
+    q: Option<String>,
+    tag: Option<String>,
+    limit: Option<u32>,
+}
+
+/// Which runs are compared.
+#[derive(Deserialize)]
+pub struct CompareQuery {
+    /// The ids, with commas between.
+    runs: String,
+    /// The row of the ratios: run and variant with a slash between.
+    reference: Option<String>,
+}
+
+/// The name of who asks; a controller is no person.
+pub fn person(who: &Who) -> String {
+    match who {
+        Who::Person(name) => name.clone(),
+        Who::Controller => "a controller".to_owned(),
+    }
+}
+
+/// `GET entries`
+pub async fn list(State(site): State<Shared>, Query(query): Query<ListQuery>) -> Answer<QueueList> {
+    let ended = if query.all { Some(query.before) } else { None };
+    Ok(Json(site.harness.list(ended).await?))
+}
+
+/// `POST entries`
+pub async fn submit(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Json(submission): Json<Submission>,
+) -> Result<Response, ServiceError> {
+    let (entry, is_new) = site.harness.submit(submission, person(&who)).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(entry)).into_response())
+}
+
+/// `GET entries/ID`
+pub async fn entry(State(site): State<Shared>, Path(id): Path<EntryId>) -> Answer<Entry> {
+    Ok(Json(site.harness.entry(id).await?.0))
+}
+
+/// `GET entries/ID/plan`
+pub async fn plan(State(site): State<Shared>, Path(id): Path<EntryId>) -> Result<String, ServiceError> {
+    Ok(site.harness.entry(id).await?.1)
+}
+
+async fn order(site: Shared, who: &Who, id: EntryId, order: Order) -> Answer<Entry> {
+    Ok(Json(site.harness.order(id, order, person(who)).await?))
+}
+
+/// `POST entries/ID/pause`
+pub async fn pause(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<EntryId>,
+    Json(why): Json<Reason>,
+) -> Answer<Entry> {
+    order(site, &who, id, Order::Pause(why.reason)).await
+}
+
+/// `POST entries/ID/release`
+pub async fn release(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<EntryId>,
+) -> Answer<Entry> {
+    order(site, &who, id, Order::Release).await
+}
+
+/// `POST entries/ID/move`
+pub async fn place(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<EntryId>,
+    Json(to): Json<Move>,
+) -> Answer<Entry> {
+    order(site, &who, id, Order::Move(to)).await
+}
+
+/// `POST entries/ID/kill`
+pub async fn kill(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<EntryId>,
+) -> Answer<Entry> {
+    order(site, &who, id, Order::Kill).await
+}
+
+/// `POST entries/ID/resume`
+pub async fn resume(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<EntryId>,
+) -> Answer<Entry> {
+    order(site, &who, id, Order::Resume).await
+}
+
+/// `POST controllers`
+pub async fn register(
+    State(site): State<Shared>,
+    Json(new): Json<NewController>,
+) -> Result<StatusCode, ServiceError> {
+    site.harness.register(new).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST claims`
+pub async fn claim(State(site): State<Shared>, Json(call): Json<ClaimCall>) -> Answer<ClaimAnswer> {
+    Ok(Json(site.harness.claim(call).await?))
+}
+
+/// `POST attempts/ID`
+pub async fn attempt(
+    State(site): State<Shared>,
+    Path(id): Path<EntryId>,
+    Json(call): Json<AttemptCall>,
+) -> Answer<AttemptAnswer> {
+    Ok(Json(site.harness.attempt(id, call).await?))
+}
+
+/// `GET hosts`
+pub async fn hosts(State(site): State<Shared>) -> Answer<HostList> {
+    Ok(Json(site.harness.hosts().await?))
+}
+
+/// `POST hosts/NAME/clean`
+pub async fn clean_host(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(name): Path<String>,
+    Json(why): Json<Reason>,
+) -> Answer<HostRow> {
+    Ok(Json(site.harness.clean_host(name, person(&who), why.reason).await?))
+}
+
+/// `GET runs`
+pub async fn runs(State(site): State<Shared>, Query(query): Query<RunQuery>) -> Answer<Vec<RunLine>> {
+    let limit = query.limit.unwrap_or(50).min(MOST_LISTED);
+    let query =
+        archive::Query { text: query.q, tag: query.tag, limit: Some(limit), ..archive::Query::default() };
+    let mut lines = Vec::new();
+    for run in site.harness.runs(query).await? {
+        lines.push(RunLine {
+            id: run.id.to_string(),
+            started_unix_ms: run.started_unix_ms,
+            state: run.state.name().to_owned(),
+            workload: run.workload,
+            variants: run.variants,
+            sentence: run.sentence,
+            tags: run.tags,
+        });
+    }
+    Ok(Json(lines))
+}
+
+/// The id of a run in a path or a query.
+pub fn run_id(text: &str) -> Result<archive::RunId, ServiceError> {
+    text.parse().map_err(|_| ServiceError::NotFound(format!("{text:?} is no id of a run")))
+}
+
+/// `PATCH runs/ID`
+pub async fn change_run(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+    Json(change): Json<RunChange>,
+) -> Answer<Vec<String>> {
+    Ok(Json(site.harness.change_run(run_id(&id)?, change, person(&who)).await?))
+}
+
+/// `DELETE runs/ID`
+pub async fn delete_run(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+    Json(why): Json<Reason>,
+) -> Result<StatusCode, ServiceError> {
+    site.harness.delete_run(run_id(&id)?, why.reason, person(&who)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST runs/ID/restore`
+pub async fn restore_run(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ServiceError> {
+    site.harness.restore_run(run_id(&id)?, person(&who)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `GET compare`
+pub async fn compare(State(site): State<Shared>, Query(query): Query<CompareQuery>) -> Answer<ComparedRuns> {
+    Ok(Json(compared(&site, &query.runs, query.reference.as_deref()).await?))
+}
+
+/// Compares the runs of a list with commas.
+pub async fn compared(
+    site: &Shared,
+    runs: &str,
+    reference: Option<&str>,
+) -> Result<ComparedRuns, ServiceError> {
+    let mut ids = Vec::new();
+    for text in runs.split(',').filter(|text| !text.is_empty()) {
+        let id = run_id(text)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    if !(FEWEST_RUNS..=MOST_RUNS).contains(&ids.len()) {
+        let count = ids.len();
+        return Err(ServiceError::Bad(format!(
+            "choose {FEWEST_RUNS} to {MOST_RUNS} runs; {count} are chosen"
+        )));
+    }
+    let runs = site.harness.runs_in_order(ids).await?;
+    Ok(comparison::compare(&runs, reference.and_then(|text| text.split_once('/'))))
+}
+
+/// `POST links`
+pub async fn link(State(site): State<Shared>) -> Answer<Link> {
+    let secret = new_link(&site, None).await?;
+    Ok(Json(Link { path: format!("/link?secret={secret}") }))
+}
+
+/// `GET /healthz`: the store answers.
+pub async fn health(State(site): State<Shared>) -> Result<&'static str, ServiceError> {
+    site.harness.hosts().await?;
+    Ok("ok\n")
+}

@@ -1,0 +1,179 @@
+//! The progress of an entry as server-sent events.
+//!
+//! | event | data | when |
+//! |---|---|---|
+//! | `reset` | – | at the beginning, with a new attempt, and when too much waits for a slow reader: forget what came before |
+//! | `line` | a line of the run's progress, with the id `TOKEN-SEQ` | as it comes |
+//! | `state` | the entry | when it changes |
+//! | `ping` | – | after 15 s of silence: a dead stream is silent, and parsers drop comments |
+//! | `end` | – | once, when nothing more comes |
+//!
+//! A reader that comes back says what it had last (`Last-Event-ID`), and gets the rest. A slow one gets each event of state and the
+//! newest ticks.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::unfold;
+use queue::{Entry, EntryId, Rows, Token};
+use tokio::sync::broadcast::Receiver;
+use tokio::time::{sleep, timeout};
+
+use super::site::Shared;
+use crate::service::error::ServiceError;
+use crate::store::{EventLine, Transaction};
+
+/// The pause between two looks: four times a second.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A silent stream is a dead one.
+const PING: Duration = Duration::from_secs(15);
+
+/// Lines of one look. More than so many wait for slow readers only.
+const MOST_LINES: u32 = 20_000;
+
+/// The ticks that a new reader or a slow one gets: two minutes of four a second.
+const MOST_TICKS: usize = 480;
+
+/// Where a page goes on that opens a stream itself: only the browser can send the header.
+#[derive(serde::Deserialize)]
+pub struct StreamQuery {
+    last: Option<String>,
+}
+
+/// `GET entries/ID/events`
+pub async fn stream(
+    State(site): State<Shared>,
+    Path(id): Path<EntryId>,
+    Query(query): Query<StreamQuery>,
+    headers: HeaderMap,
+) -> Result<Response, ServiceError> {
+    // Before the first look, so that nothing comes between.
+    let changes = site.harness.watch();
+    site.harness.entry(id).await?;
+    let of_header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let last = of_header.or(query.last.as_deref()).and_then(place_of);
+    let mut waiting = VecDeque::new();
+    if last.is_none() {
+        waiting.push_back(event("reset"));
+    }
+    let reader =
+        Reader { site, id, after: last.unwrap_or_default(), waiting, changes, seen: None, is_over: false };
+    let events = unfold(reader, |mut reader| async move {
+        let event = reader.next().await?;
+        Some((Ok::<_, Infallible>(event), reader))
+    });
+    let mut response = Sse::new(events).into_response();
+    let headers = response.headers_mut();
+    headers.insert("cache-control", HeaderValue::from_static("no-store"));
+    // nginx would collect the events.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// `TOKEN-SEQ`
+fn place_of(id: &str) -> Option<(Token, u64)> {
+    let (token, seq) = id.split_once('-')?;
+    Some((token.parse().ok()?, seq.parse().ok()?))
+}
+
+fn event(name: &str) -> Event {
+    // An event without data is dropped by browsers.
+    Event::default().event(name).data("{}")
+}
+
+struct Reader {
+    site: Shared,
+    id: EntryId,
+    after: (Token, u64),
+    waiting: VecDeque<Event>,
+    changes: Receiver<EntryId>,
+    seen: Option<Entry>,
+    is_over: bool,
+}
+
+impl Reader {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
+            }
+            if self.is_over {
+                return None;
+            }
+            if self.look().await.is_err() {
+                // The store does not answer: the reader comes back with what it has.
+                return None;
+            }
+            if self.waiting.is_empty() && !self.is_over && timeout(PING, self.changed()).await.is_err() {
+                return Some(event("ping"));
+            }
+        }
+    }
+
+    /// Waits until this entry changes.
+    async fn changed(&mut self) {
+        while let Ok(id) = self.changes.recv().await {
+            if id == self.id {
+                break;
+            }
+        }
+        // Also where some changes were missed.
+        sleep(LOOK).await;
+    }
+
+    async fn look(&mut self) -> Result<(), ServiceError> {
+        let (id, after) = (self.id, self.after);
+        let (entry, lines) = self
+            .site
+            .harness
+            .store()
+            .transact(move |rows| {
+                let entry = rows.entry(id)?.ok_or(queue::Refusal::NoEntry(id))?;
+                Ok::<_, ServiceError>((entry, rows.lines_after(id, after, MOST_LINES)?))
+            })
+            .await?;
+        let is_complete = lines.len() < MOST_LINES as usize;
+        self.add(lines);
+        if self.seen.as_ref().is_none_or(|seen| has_changed(seen, &entry)) {
+            let data = serde_json::to_string(&entry).unwrap_or_default();
+            self.waiting.push_back(Event::default().event("state").data(data));
+        }
+        if entry.state.is_ended() && is_complete {
+            self.waiting.push_back(event("end"));
+            self.is_over = true;
+        }
+        self.seen = Some(entry);
+        Ok(())
+    }
+
+    fn add(&mut self, lines: Vec<EventLine>) {
+        let ticks = lines.iter().filter(|line| is_tick(&line.line)).count();
+        let mut dropped = ticks.saturating_sub(MOST_TICKS);
+        for EventLine { token, seq, line } in lines {
+            if token != self.after.0 && self.after.0 != 0 {
+                self.waiting.push_back(event("reset"));
+            }
+            self.after = (token, seq);
+            if dropped > 0 && is_tick(&line) {
+                dropped -= 1;
+                continue;
+            }
+            self.waiting.push_back(Event::default().event("line").id(format!("{token}-{seq}")).data(line));
+        }
+    }
+}
+
+/// Renewals of a lease are no news.
+fn has_changed(seen: &Entry, now: &Entry) -> bool {
+    Entry { counter: 0, ..seen.clone() } != Entry { counter: 0, ..now.clone() }
+}
+
+fn is_tick(line: &str) -> bool {
+    line.contains(r#""event":"tick""#)
+}

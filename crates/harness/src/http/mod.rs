@@ -1,0 +1,90 @@
+//! The server of HTTP: pages, the API, and what guards both.
+
+pub mod api;
+pub mod assets;
+pub mod events;
+pub mod guard;
+pub mod openapi;
+pub mod pages;
+pub mod render;
+pub mod site;
+pub mod uploads;
+
+use std::sync::Arc;
+
+use axum::extract::DefaultBodyLimit;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, patch, post, put};
+use axum::{Json, Router, middleware};
+use queue::api::{MOST_PLAN_BYTES, Problem};
+
+use self::site::Shared;
+use crate::service::error::ServiceError;
+
+/// The largest body but for bundles: a plan as JSON or as a form, in which each byte may take several.
+const MOST_BODY_BYTES: usize = 4 * MOST_PLAN_BYTES;
+
+/// All routes. `openapi.rs` lists those of the API, and a test compares.
+pub fn router(site: Shared) -> Router {
+    let api = Router::new()
+        .route("/entries", get(api::list).post(api::submit))
+        .route("/entries/{id}", get(api::entry))
+        .route("/entries/{id}/plan", get(api::plan))
+        .route("/entries/{id}/pause", post(api::pause))
+        .route("/entries/{id}/release", post(api::release))
+        .route("/entries/{id}/move", post(api::place))
+        .route("/entries/{id}/kill", post(api::kill))
+        .route("/entries/{id}/resume", post(api::resume))
+        .route("/entries/{id}/events", get(events::stream))
+        .route("/controllers", post(api::register))
+        .route("/claims", post(api::claim))
+        .route("/attempts/{id}", post(api::attempt))
+        .route("/attempts/{id}/bundle", put(uploads::bundle).layer(DefaultBodyLimit::disable()))
+        .route("/hosts", get(api::hosts))
+        .route("/hosts/{name}/clean", post(api::clean_host))
+        .route("/runs", get(api::runs))
+        .route("/runs/{id}", patch(api::change_run).delete(api::delete_run))
+        .route("/runs/{id}/restore", post(api::restore_run))
+        .route("/runs/{id}/bundle", get(uploads::download))
+        .route("/compare", get(api::compare))
+        .route("/links", post(api::link));
+    Router::new()
+        .route("/", get(pages::queue))
+        .route("/entries", post(pages::submit))
+        .route("/entries/new", get(pages::new_entry))
+        .route("/entries/difference", post(pages::difference))
+        .route("/entries/{id}", get(pages::entry))
+        .route("/entries/{id}/again", get(pages::again))
+        .route("/entries/{id}/{order}", post(pages::order))
+        .route("/archive", get(pages::archive))
+        .route("/trash", get(pages::trash))
+        .route("/compare", get(pages::compare))
+        .route("/hosts", get(pages::hosts))
+        .route("/hosts/{name}/clean", post(pages::clean_host))
+        .route("/runs/{id}", get(pages::run))
+        .route("/runs/{id}/report", get(pages::report))
+        .route("/runs/{id}/file", get(pages::file))
+        .route("/runs/{id}/again", get(pages::run_again))
+        .route("/runs/{id}/note", post(pages::note))
+        .route("/runs/{id}/tags", post(pages::tags))
+        .route("/runs/{id}/delete", post(pages::delete))
+        .route("/runs/{id}/restore", post(pages::restore))
+        .route("/link", get(pages::link).post(pages::open_session))
+        .route("/healthz", get(api::health))
+        .route("/assets/{name}", get(assets::asset))
+        .nest("/api/v1", api)
+        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .layer(middleware::from_fn_with_state(Arc::clone(&site), guard::guard))
+        .with_state(site)
+}
+
+impl IntoResponse for ServiceError {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let mut response = (status, Json(Problem { error: self.to_string() })).into_response();
+        if status == axum::http::StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert("retry-after", axum::http::HeaderValue::from_static("2"));
+        }
+        response
+    }
+}

@@ -1,0 +1,26 @@
+//! The harness: a queue of runs, live pages, the archive and comparisons in a browser. `showdown serve` starts it.
+//!
+//! | room | content |
+//! |---|---|
+//! | `serve` | the server of one person on one machine: link, secrets, its controller |
+//! | `controller` | the program that takes runs and starts `showdown` for each |
+//! | `service` | what the harness does, for pages and API alike |
+//! | `http` | routes, guard, events, pages |
+//! | `store` | what is kept beside the run directories, and the SQLite store |
+//! | `comparison` | runs beside one another |
+//!
+//! The rules of the queue are the crate `queue`, without a database, a clock or a network.
+//!
+//! **Goals.** The server starts no measurement and opens no connection to hosts. What it shows of a run is made from its files.
+//!
+//! **Not goals.** Measuring: the controller starts the other program, which has all of it.
+
+pub mod comparison;
+pub mod controller;
+pub mod folder;
+pub mod http;
+pub mod plan_text;
+pub mod secrets;
+pub mod serve;
+pub mod service;
+pub mod store;

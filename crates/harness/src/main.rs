@@ -1,0 +1,73 @@
+//! The second program, which no host needs. `showdown serve` and `showdown controller` start it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+use harness::controller::rules::Rules;
+use harness::controller::workplace::Workplace;
+use harness::serve::{ServeArgs, serve};
+
+/// Queue runs, watch them, and compare them in a browser; `showdown serve` starts it
+#[derive(Parser)]
+#[command(name = "showdown-harness", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Serve this machine's queue and archive
+    Serve(ServeArgs),
+    /// Take runs from a server
+    Controller(ControllerArgs),
+}
+
+#[derive(clap::Args)]
+struct ControllerArgs {
+    /// Use this directory of runs
+    #[arg(long, value_name = "DIR", env = "SHOWDOWN_RUNS", default_value = "runs")]
+    runs: PathBuf,
+    /// Take runs from this server, with the secret in the variable `SHOWDOWN_TOKEN`; by default from the one of the directory of runs
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// Accept what this file allows; with --server it must be given
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().verb {
+        Verb::Serve(args) => serve(&args),
+        Verb::Controller(args) => controller(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            harness::serve::say(&format!("showdown: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn controller(args: &ControllerArgs) -> anyhow::Result<()> {
+    let rules = match (&args.rules, &args.server) {
+        (Some(path), _) => Rules::read(path)?,
+        (None, None) => Rules::of_owner(),
+        (None, Some(_)) => anyhow::bail!(
+            "--server needs --rules FILE: the file says what this machine accepts, such as  workloads = [\"static-web\"]"
+        ),
+    };
+    let server = match &args.server {
+        Some(url) => {
+            let token = std::env::var("SHOWDOWN_TOKEN");
+            let token =
+                token.context("--server needs the secret of controllers in the variable SHOWDOWN_TOKEN")?;
+            Some((url.trim_end_matches('/').to_owned(), token))
+        }
+        None => None,
+    };
+    harness::controller::run(&Workplace::new(&args.runs, server, rules)?)
+}

@@ -1,0 +1,190 @@
+//! What controllers ask.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use queue::api::{AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, Work};
+use queue::{
+    Attempt, EntryId, HostState, NewController, Outcome, Refusal, Rows, begin, claim, finish, note_run,
+    refuse, register, renew,
+};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::Harness;
+use super::error::ServiceError;
+use crate::secrets::unix_ms;
+use crate::store::Transaction;
+
+/// The longest wait for work, seconds: proxies cut connections that are silent for a minute.
+const MOST_WAIT_S: u32 = 25;
+
+/// The longest line of progress.
+const MOST_LINE_BYTES: usize = 64 << 10;
+
+/// What is read of a line of progress; the rest is only kept.
+#[derive(Deserialize)]
+struct LineHead {
+    seq: u64,
+    event: String,
+    #[serde(default)]
+    run: Option<String>,
+}
+
+impl Harness {
+    /// A controller has started.
+    pub async fn register(&self, new: NewController) -> Result<(), ServiceError> {
+        let id = new.id.clone();
+        let ended = self.store.transact(move |rows| Ok::<_, ServiceError>(register(rows, &new, unix_ms())?));
+        for entry in ended.await? {
+            self.tell(entry.id);
+        }
+        self.hear(&id);
+        Ok(())
+    }
+
+    /// Work for a controller, once there is some; none after its wait.
+    pub async fn claim(&self, call: ClaimCall) -> Result<ClaimAnswer, ServiceError> {
+        let until = Instant::now() + Duration::from_secs(u64::from(call.wait_s.min(MOST_WAIT_S)));
+        let mut changes = self.watch();
+        loop {
+            self.hear(&call.controller.id);
+            let (controller, busy) = (call.controller.clone(), call.busy.clone());
+            let answer = self.store.transact(move |rows| {
+                let claim = claim(rows, &controller, busy.as_deref(), unix_ms())?;
+                let host = rows.controller(&controller.id)?.map(|row| row.host).unwrap_or_default();
+                let mut quarantined = Vec::new();
+                for row in rows.hosts()? {
+                    if row.name == host && matches!(row.state, HostState::Quarantined { .. }) {
+                        quarantined.push(row.name);
+                    }
+                }
+                let Some(claim) = claim else { return Ok(ClaimAnswer { work: None, quarantined }) };
+                let attempt = Attempt { entry: claim.entry.id, token: claim.entry.token };
+                let resumes = if claim.entry.resumes { claim.entry.run } else { None };
+                let plan = rows.plan(attempt.entry)?.unwrap_or_default();
+                Ok::<_, ServiceError>(ClaimAnswer {
+                    work: Some(Work { attempt, plan, resumes, hosts: claim.hosts }),
+                    quarantined,
+                })
+            });
+            let answer = answer.await?;
+            if let Some(work) = &answer.work {
+                self.tell(work.attempt.entry);
+                return Ok(answer);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || !answer.quarantined.is_empty() || call.busy.is_some() {
+                return Ok(answer);
+            }
+            // Whatever changes may free a host. Between a change that was not seen and the next look are five seconds at most.
+            let _ = timeout(left.min(Duration::from_secs(5)), changes.recv()).await;
+        }
+    }
+
+    /// News of an attempt: lines of its progress, that it begins, refuses or ends. Each renews its lease.
+    pub async fn attempt(&self, id: EntryId, call: AttemptCall) -> Result<AttemptAnswer, ServiceError> {
+        let attempt = Attempt { entry: id, token: call.token };
+        let mut heads = Vec::new();
+        for line in &call.lines {
+            heads.push(head(line)?);
+        }
+        let mut run = call.run.clone();
+        for head in &heads {
+            if matches!(head.event.as_str(), "run_begins" | "stream_ends") && head.run.is_some() {
+                run.clone_from(&head.run);
+            }
+        }
+        let is_stored = match run.clone() {
+            Some(run) => self.has_run(&run),
+            None => false,
+        };
+        // A run that has begun must not begin again after a power cut; how it ended is not forgotten either.
+        let is_turn = call.begins || call.ends.is_some();
+        let answer = self.store.transact(move |rows| {
+            let is_end_repeated = call.ends.is_some()
+                && rows
+                    .entry(id)?
+                    .is_some_and(|entry| entry.token == attempt.token && !entry.state.is_active());
+            let mut entry = if is_end_repeated {
+                rows.entry(id)?.ok_or(Refusal::NoEntry(id))?
+            } else {
+                renew(rows, attempt)?
+            };
+            if let Some(reason) = &call.refuses {
+                refuse(rows, attempt, reason)?;
+                return Ok(AttemptAnswer::default());
+            }
+            if call.begins {
+                entry = begin(rows, attempt, unix_ms())?;
+            }
+            let mut next = rows.last_seq(id, attempt.token)? + 1;
+            // Lines that came before are repeated when their answer was lost; the controller sends again what is missing.
+            let known = heads.iter().take_while(|head| head.seq < next).count();
+            if heads.get(known).is_some_and(|head| head.seq == next) {
+                let new = &call.lines[known..];
+                if heads[known..].iter().zip(next..).any(|(head, seq)| head.seq != seq) {
+                    return Err(ServiceError::Bad(
+                        "the numbers of the lines have a gap: send them in order".to_owned(),
+                    ));
+                }
+                rows.append_lines(id, attempt.token, next, new)?;
+                next += new.len() as u64;
+            }
+            if let Some(run) = &run
+                && entry.run.as_ref() != Some(run)
+                && !is_end_repeated
+            {
+                entry = note_run(rows, attempt, run)?;
+            }
+            let mut wants_bundle = false;
+            match &call.ends {
+                Some(Outcome::Answered | Outcome::Stored) if !is_stored => {
+                    wants_bundle = true;
+                    finish(rows, attempt, &Outcome::Answered, unix_ms())?;
+                }
+                Some(Outcome::Answered) => drop(finish(rows, attempt, &Outcome::Stored, unix_ms())?),
+                Some(outcome) => drop(finish(rows, attempt, outcome, unix_ms())?),
+                None => {}
+            }
+            Ok(AttemptAnswer { kill: entry.is_killed, next_seq: next, wants_bundle })
+        });
+        let answer = answer.await?;
+        if is_turn {
+            self.store.make_durable().await?;
+        }
+        self.tell(id);
+        Ok(answer)
+    }
+
+    /// A controller sends the run of an attempt that is not in this archive.
+    pub async fn take_bundle(&self, attempt: Attempt, file: &Path) -> Result<(), ServiceError> {
+        self.store.transact(move |rows| Ok::<_, ServiceError>(renew(rows, attempt)?)).await?;
+        let run = match self.archive.import(file) {
+            Ok(id) | Err(archive::ArchiveError::Exists { id }) => id,
+            Err(error) => return Err(error.into()),
+        };
+        self.store
+            .transact(move |rows| {
+                note_run(rows, attempt, run.as_str())?;
+                Ok::<_, ServiceError>(finish(rows, attempt, &Outcome::Stored, unix_ms())?)
+            })
+            .await?;
+        self.tell(attempt.entry);
+        Ok(())
+    }
+
+    fn has_run(&self, run: &str) -> bool {
+        run.parse().is_ok_and(|id| self.archive.dir(&id).join(archive::layout::PLAN).is_file())
+    }
+}
+
+fn head(line: &str) -> Result<LineHead, ServiceError> {
+    if line.len() > MOST_LINE_BYTES || line.contains('\n') {
+        return Err(ServiceError::Bad(format!(
+            "a line of progress is longer than {MOST_LINE_BYTES} bytes, or several"
+        )));
+    }
+    serde_json::from_str(line)
+        .map_err(|error| ServiceError::Bad(format!("a line of progress is no event: {error}")))
+}

@@ -1,0 +1,82 @@
+//! Why the harness does not do what is asked: one line with the remedy, and the status that says so to a program.
+
+use archive::ArchiveError;
+use axum::http::StatusCode;
+use queue::{QueueError, Refusal};
+
+use crate::plan_text::PlanTextError;
+use crate::store::StoreError;
+
+/// Why it does not.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The rules of the queue refuse it.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// The store failed.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// A run cannot be read or changed.
+    #[error("{0}")]
+    Archive(#[from] ArchiveError),
+    /// The plan is none.
+    #[error("{0}")]
+    Plan(#[from] PlanTextError),
+    /// A report cannot be made.
+    #[error("{0}")]
+    Report(#[from] report::ReportError),
+    /// What was sent makes no sense.
+    #[error("{0}")]
+    Bad(String),
+    /// There is no such thing.
+    #[error("{0}")]
+    NotFound(String),
+    /// Who asks may not.
+    #[error("{0}")]
+    Forbidden(String),
+    /// A file failed.
+    #[error("{0}")]
+    File(#[from] std::io::Error),
+}
+
+impl From<QueueError<StoreError>> for ServiceError {
+    fn from(error: QueueError<StoreError>) -> Self {
+        match error {
+            QueueError::Store(error) => Self::Store(error),
+            QueueError::Refused(refusal) => Self::Refused(refusal),
+        }
+    }
+}
+
+impl ServiceError {
+    /// The status of HTTP.
+    #[expect(clippy::match_same_arms, reason = "by the kind of error")]
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Refused(Refusal::NoEntry(_) | Refusal::NoHost(_)) | Self::NotFound(_) => {
+                StatusCode::NOT_FOUND
+            }
+            Self::Refused(Refusal::NoReason(_)) | Self::Plan(_) | Self::Bad(_) => StatusCode::BAD_REQUEST,
+            Self::Refused(
+                Refusal::State { .. }
+                | Refusal::OldToken(_)
+                | Refusal::NoController(_)
+                | Refusal::NotQuarantined(_)
+                | Refusal::NothingToResume(_)
+                | Refusal::OtherSubmission(_),
+            ) => StatusCode::CONFLICT,
+            Self::Store(StoreError::Full) | Self::Archive(ArchiveError::DiskFull { .. }) => {
+                StatusCode::INSUFFICIENT_STORAGE
+            }
+            Self::Store(StoreError::Failed(_) | StoreError::Later { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Archive(ArchiveError::NoSuchRun { .. } | ArchiveError::NoRunBeginsWith { .. }) => {
+                StatusCode::NOT_FOUND
+            }
+            Self::Archive(
+                ArchiveError::Ambiguous { .. } | ArchiveError::Exists { .. } | ArchiveError::Import { .. },
+            ) => StatusCode::CONFLICT,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Archive(_) | Self::Report(_) | Self::File(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}

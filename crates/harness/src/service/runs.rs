@@ -1,0 +1,232 @@
+//! Runs of the archive: what people say of them, and the trash.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use archive::{ArchiveError, ListedRun, Query, Run, RunId};
+use queue::Entry;
+use queue::api::{Note, RunChange};
+
+use super::Harness;
+use super::error::ServiceError;
+use crate::secrets::unix_ms;
+use crate::store::{Deletion, Transaction};
+
+/// How long a deleted run can be put back.
+pub const TRASH: Duration = Duration::from_hours(30 * 24);
+
+/// The longest note, bytes, and the longest tag.
+const MOST_NOTE_BYTES: usize = 16 << 10;
+const MOST_TAG_BYTES: usize = 100;
+
+/// The most of a text file of a run that a page shows.
+const MOST_SHOWN_BYTES: u64 = 1 << 20;
+
+/// A run with what people have written about it.
+#[derive(Debug)]
+pub struct KnownRun {
+    /// Its files.
+    pub run: Run,
+    /// Notes, the oldest first.
+    pub notes: Vec<Note>,
+    /// The entry that made it; none of one that a person has run.
+    pub entry: Option<Entry>,
+}
+
+impl Harness {
+    /// Runs that match, the newest first. Not those in the trash: their directories are elsewhere.
+    pub async fn runs(&self, query: Query) -> Result<Vec<ListedRun>, ServiceError> {
+        let archive = self.archive.clone();
+        blocking(move || Ok(archive.list(&query)?)).await
+    }
+
+    /// A run by its id.
+    pub async fn run(&self, id: RunId) -> Result<KnownRun, ServiceError> {
+        let (archive, name) = (self.archive.clone(), id.to_string());
+        let run = blocking(move || {
+            let is_there = archive.dir(&id).is_dir();
+            if !is_there {
+                return Err(ServiceError::NotFound(format!(
+                    "there is no run {id}: see the archive, or the trash"
+                )));
+            }
+            Ok(archive.open(id.as_str())?)
+        });
+        let run = run.await?;
+        let (notes, entry) = self
+            .store
+            .transact(move |rows| Ok::<_, ServiceError>((rows.notes(&name)?, rows.entry_of_run(&name)?)))
+            .await?;
+        Ok(KnownRun { run, notes, entry })
+    }
+
+    /// Runs in this order, for a comparison.
+    pub async fn runs_in_order(&self, ids: Vec<RunId>) -> Result<Vec<Run>, ServiceError> {
+        let archive = self.archive.clone();
+        blocking(move || {
+            let mut runs = Vec::new();
+            for id in ids {
+                runs.push(archive.open(id.as_str())?);
+            }
+            Ok(runs)
+        })
+        .await
+    }
+
+    /// The report of a run, made from its files. An HTML file in the directory is never sent.
+    pub async fn report(&self, id: RunId) -> Result<String, ServiceError> {
+        let archive = self.archive.clone();
+        blocking(move || Ok(report::html(&archive.open(id.as_str())?)?)).await
+    }
+
+    /// A text file of a run, and the names of all its files.
+    pub async fn file(&self, id: RunId, name: String) -> Result<String, ServiceError> {
+        let archive = self.archive.clone();
+        blocking(move || Ok(archive.open(id.as_str())?.text(&name, MOST_SHOWN_BYTES)?)).await
+    }
+
+    /// A packed run, as a temporary file.
+    pub async fn bundle(&self, id: RunId) -> Result<fs::File, ServiceError> {
+        let archive = self.archive.clone();
+        blocking(move || {
+            let mut file = tempfile::tempfile()?;
+            archive.export(&id, &mut file)?;
+            std::io::Seek::rewind(&mut file)?;
+            Ok(file)
+        })
+        .await
+    }
+
+    /// Changes tags, and adds a note.
+    pub async fn change_run(
+        &self,
+        id: RunId,
+        change: RunChange,
+        by: String,
+    ) -> Result<Vec<String>, ServiceError> {
+        let RunChange { add_tags, remove_tags, note } = change;
+        for tag in &add_tags {
+            if tag.trim().is_empty() || tag.len() > MOST_TAG_BYTES || tag.chars().any(char::is_control) {
+                return Err(ServiceError::Bad(format!(
+                    "{tag:?} is no tag: use up to {MOST_TAG_BYTES} printable characters"
+                )));
+            }
+        }
+        if note.as_ref().is_some_and(|note| note.len() > MOST_NOTE_BYTES || note.trim().is_empty()) {
+            return Err(ServiceError::Bad(format!("a note has 1 to {MOST_NOTE_BYTES} bytes")));
+        }
+        let (archive, run) = (self.archive.clone(), id.to_string());
+        let tags = blocking(move || {
+            if !archive.dir(&id).is_dir() {
+                return Err(ServiceError::NotFound(format!(
+                    "there is no run {id}: see the archive, or the trash"
+                )));
+            }
+            Ok(archive.tag(&id, &add_tags, &remove_tags)?)
+        });
+        let tags = tags.await?;
+        let shown = tags.join(", ");
+        self.store
+            .transact(move |rows| {
+                if let Some(text) = note {
+                    rows.add_note(&run, &Note { author: by.clone(), unix_ms: unix_ms(), text })?;
+                }
+                Ok::<_, ServiceError>(rows.audit(
+                    unix_ms(),
+                    &by,
+                    &format!("change run {run}: tags {shown}"),
+                )?)
+            })
+            .await?;
+        Ok(tags)
+    }
+
+    /// Puts a run into the trash, with the reason.
+    pub async fn delete_run(&self, id: RunId, reason: String, by: String) -> Result<(), ServiceError> {
+        if reason.trim().is_empty() {
+            return Err(ServiceError::Bad(format!("say why run {id} is deleted")));
+        }
+        let (archive, to) = (self.archive.clone(), self.in_trash(&id));
+        let moved = id.clone();
+        blocking(move || {
+            let from = archive.dir(&moved);
+            let directory = fs::File::open(&from)
+                .map_err(|_| ServiceError::NotFound(format!("there is no run {moved}")))?;
+            // A run that is being written has locked its directory.
+            if directory.try_lock().is_err() {
+                return Err(ArchiveError::Running { id: moved }.into());
+            }
+            fs::create_dir_all(to.parent().expect("it is in the trash"))?;
+            Ok(fs::rename(&from, &to)?)
+        })
+        .await?;
+        let deletion = Deletion { run: id.to_string(), author: by.clone(), unix_ms: unix_ms(), reason };
+        self.store
+            .transact(move |rows| {
+                rows.audit(unix_ms(), &by, &format!("delete run {}: {}", deletion.run, deletion.reason))?;
+                Ok::<_, ServiceError>(rows.add_deletion(&deletion)?)
+            })
+            .await
+    }
+
+    /// Takes a run out of the trash.
+    pub async fn restore_run(&self, id: RunId, by: String) -> Result<(), ServiceError> {
+        let (archive, from, moved) = (self.archive.clone(), self.in_trash(&id), id.clone());
+        blocking(move || {
+            if !from.is_dir() {
+                return Err(ServiceError::NotFound(format!("run {moved} is not in the trash")));
+            }
+            Ok(fs::rename(&from, archive.dir(&moved))?)
+        })
+        .await?;
+        self.store
+            .transact(move |rows| {
+                rows.remove_deletion(id.as_str())?;
+                Ok::<_, ServiceError>(rows.audit(unix_ms(), &by, &format!("restore run {id}"))?)
+            })
+            .await
+    }
+
+    /// The runs in the trash.
+    pub async fn trash(&self) -> Result<Vec<Deletion>, ServiceError> {
+        self.store.transact(|rows| Ok(rows.deletions()?)).await
+    }
+
+    /// Removes for good what was deleted more than 30 days ago.
+    pub async fn empty_trash(&self) -> Result<(), ServiceError> {
+        let before = unix_ms().saturating_sub(TRASH.as_millis() as u64);
+        for deletion in self.trash().await? {
+            if deletion.unix_ms > before {
+                continue;
+            }
+            if let Ok(id) = deletion.run.parse::<RunId>() {
+                let dir = self.in_trash(&id);
+                blocking(move || {
+                    if dir.is_dir() {
+                        fs::remove_dir_all(dir)?;
+                    }
+                    Ok(())
+                })
+                .await?;
+            }
+            self.store
+                .transact(move |rows| Ok::<_, ServiceError>(rows.remove_deletion(&deletion.run)?))
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn in_trash(&self, id: &RunId) -> PathBuf {
+        self.folder.trash().join(id.as_str())
+    }
+}
+
+/// Reads files without keeping connections waiting.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ServiceError> + Send + 'static,
+) -> Result<T, ServiceError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(ServiceError::Bad(format!("it broke off: {error}"))))
+}

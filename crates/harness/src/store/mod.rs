@@ -1,0 +1,165 @@
+//! What the harness keeps beside the run directories: the queue, events of runs, notes, what was deleted, secrets as digests.
+//!
+//! [`Database`] and [`Transaction`] are what a store does; [`sqlite`] is the one for a machine of one person. A second store passes
+//! `crates/harness/tests/conformance.rs` with the same answers.
+
+pub mod handle;
+pub mod sqlite;
+mod sqlite_rows;
+
+use queue::api::Note;
+use queue::{EntryId, Rows, Token};
+
+/// Why the store has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The disk is full.
+    #[error("the disk of the database is full: free some space")]
+    Full,
+    /// The database does not answer as it should.
+    #[error("the database failed: {0}")]
+    Failed(String),
+    /// What is in the database is of a later version.
+    #[error(
+        "the database has version {found}, and this program knows {known}: use the program that wrote it"
+    )]
+    Later {
+        /// The version there.
+        found: u32,
+        /// The version that this program writes.
+        known: u32,
+    },
+}
+
+/// What a secret is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretKind {
+    /// The command line of the person who has started the server.
+    Person,
+    /// A controller: claims, events and ends of its own attempts.
+    Controller,
+    /// A browser.
+    Session,
+    /// A link that opens one session.
+    Link,
+}
+
+impl SecretKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Person, Self::Controller, Self::Session, Self::Link];
+
+    /// The name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Controller => "controller",
+            Self::Session => "session",
+            Self::Link => "link",
+        }
+    }
+}
+
+/// A run that somebody has deleted, and that can be put back for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// The id of the run.
+    pub run: String,
+    /// Who.
+    pub author: String,
+    /// When: milliseconds since 1970.
+    pub unix_ms: u64,
+    /// Why.
+    pub reason: String,
+}
+
+/// A line of the progress of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventLine {
+    /// The token of the attempt.
+    pub token: Token,
+    /// Its number in the attempt, from 1.
+    pub seq: u64,
+    /// The line as it came.
+    pub line: String,
+}
+
+/// All that is done at once.
+pub trait Transaction: Rows<Error = StoreError> {
+    /// Keeps the plan of an entry.
+    fn put_plan(&mut self, entry: EntryId, plan: &str) -> Result<(), StoreError>;
+    /// The plan of an entry.
+    fn plan(&mut self, entry: EntryId) -> Result<Option<String>, StoreError>;
+    /// Entries that are at their end, the newest first, with a lower number than this.
+    fn ended(&mut self, before: Option<EntryId>, most: u32) -> Result<Vec<queue::Entry>, StoreError>;
+    /// The entry of a run, the newest.
+    fn entry_of_run(&mut self, run: &str) -> Result<Option<queue::Entry>, StoreError>;
+    /// The durations of runs of a question that have an answer, the newest first: seconds.
+    fn durations_s(&mut self, question: &str, most: u32) -> Result<Vec<f64>, StoreError>;
+    /// The number of the last line of an attempt that is kept; 0 without any.
+    fn last_seq(&mut self, entry: EntryId, token: Token) -> Result<u64, StoreError>;
+    /// Keeps lines of an attempt, the first of which has this number.
+    fn append_lines(
+        &mut self,
+        entry: EntryId,
+        token: Token,
+        first: u64,
+        lines: &[String],
+    ) -> Result<(), StoreError>;
+    /// Lines of an entry, in order, after this token and number.
+    fn lines_after(
+        &mut self,
+        entry: EntryId,
+        after: (Token, u64),
+        most: u32,
+    ) -> Result<Vec<EventLine>, StoreError>;
+    /// Adds a note to a run.
+    fn add_note(&mut self, run: &str, note: &Note) -> Result<(), StoreError>;
+    /// The notes of a run, the oldest first.
+    fn notes(&mut self, run: &str) -> Result<Vec<Note>, StoreError>;
+    /// Notes that a run is deleted.
+    fn add_deletion(&mut self, deletion: &Deletion) -> Result<(), StoreError>;
+    /// Forgets that a run was deleted; returns whether it was.
+    fn remove_deletion(&mut self, run: &str) -> Result<bool, StoreError>;
+    /// Deleted runs, the newest first.
+    fn deletions(&mut self) -> Result<Vec<Deletion>, StoreError>;
+    /// Keeps the digest of a secret, until this time in milliseconds since 1970.
+    fn put_secret(
+        &mut self,
+        digest: &[u8; 32],
+        kind: SecretKind,
+        name: &str,
+        until_unix_ms: u64,
+    ) -> Result<(), StoreError>;
+    /// Whose secret has this digest, if it is still valid.
+    fn secret(
+        &mut self,
+        digest: &[u8; 32],
+        kind: SecretKind,
+        now_unix_ms: u64,
+    ) -> Result<Option<String>, StoreError>;
+    /// Removes a secret; returns whether it was there.
+    fn remove_secret(&mut self, digest: &[u8; 32]) -> Result<bool, StoreError>;
+    /// Removes all secrets of a kind.
+    fn remove_secrets(&mut self, kind: SecretKind) -> Result<(), StoreError>;
+    /// Writes down who has done what. Nothing removes it.
+    fn audit(&mut self, unix_ms: u64, author: &str, what: &str) -> Result<(), StoreError>;
+    /// What was written down, the newest first.
+    fn audits(&mut self, most: u32) -> Result<Vec<(u64, String, String)>, StoreError>;
+}
+
+/// A database: transactions come one after the other.
+pub trait Database: Send + 'static {
+    /// What one of them does.
+    type Transaction<'t>: Transaction
+    where
+        Self: 't;
+
+    /// Does all of `work`, or nothing of it where it fails.
+    fn transact<T, E: From<StoreError>>(
+        &mut self,
+        work: impl FnOnce(&mut Self::Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E>;
+
+    /// Waits until all that was done survives a power cut. What survives the end of the program is in the nature of a transaction.
+    fn make_durable(&mut self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,281 @@
+//! What a transaction of the SQLite store reads and writes.
+
+use std::ops::Deref;
+
+use queue::api::Note;
+use queue::{ControllerRow, Entry, EntryId, EntryState, HostRow, Rows, Sequence, Token};
+use rusqlite::{OptionalExtension, Params, Row, Transaction as SqliteTransaction, params};
+use serde::de::DeserializeOwned;
+
+use super::{Deletion, EventLine, SecretKind, StoreError, Transaction};
+
+/// A transaction of SQLite.
+#[derive(Debug)]
+pub struct SqliteRows<'t>(pub(super) SqliteTransaction<'t>);
+
+impl<'t> Deref for SqliteRows<'t> {
+    type Target = SqliteTransaction<'t>;
+
+    fn deref(&self) -> &SqliteTransaction<'t> {
+        &self.0
+    }
+}
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+const ENTRY: &str = "SELECT row FROM entry";
+
+/// The rows of a query whose first column is JSON.
+fn json<T: DeserializeOwned>(
+    change: &SqliteTransaction<'_>,
+    query: &str,
+    params: impl Params,
+) -> Result<Vec<T>> {
+    let mut select = change.prepare_cached(query)?;
+    let mut rows = select.query(params)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(serde_json::from_str(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?);
+    }
+    Ok(found)
+}
+
+/// Numbers of the database have a sign; those of the queue have none.
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+fn name_of(sequence: Sequence) -> &'static str {
+    match sequence {
+        Sequence::Entry => "entry",
+        Sequence::Token => "token",
+        Sequence::Position => "position",
+    }
+}
+
+impl Rows for SqliteRows<'_> {
+    type Error = StoreError;
+
+    fn next(&mut self, sequence: Sequence) -> Result<u64> {
+        let mut count = self.prepare_cached(
+            "INSERT INTO number VALUES (?1, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
+        )?;
+        Ok(count.query_row([name_of(sequence)], |row| row.get::<_, i64>(0))?.cast_unsigned())
+    }
+
+    fn entry(&mut self, id: EntryId) -> Result<Option<Entry>> {
+        Ok(json(self, &format!("{ENTRY} WHERE id = ?1"), [id.cast_signed()])?.pop())
+    }
+
+    fn entry_of_key(&mut self, key: &str) -> Result<Option<Entry>> {
+        Ok(json(self, &format!("{ENTRY} WHERE key = ?1"), [key])?.pop())
+    }
+
+    fn put_entry(&mut self, entry: &Entry) -> Result<()> {
+        let row = serde_json::to_string(entry)?;
+        let mut put = self.prepare_cached(
+            "INSERT INTO entry (id, state, priority, position, question, key, run, row)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (id) DO UPDATE SET state = ?2, priority = ?3, position = ?4, run = ?7, row = ?8",
+        )?;
+        let Entry { state, priority, position, question, key, run, .. } = entry;
+        let id = entry.id.cast_signed();
+        put.execute(params![id, state.name(), priority, position, question, key, run, row])?;
+        Ok(())
+    }
+
+    fn entries(&mut self, states: &[EntryState]) -> Result<Vec<Entry>> {
+        let mut entries: Vec<Entry> = Vec::new();
+        for state in states {
+            entries.extend(json(self, &format!("{ENTRY} WHERE state = ?1"), [state.name()])?);
+        }
+        entries.sort_by_key(|entry| (std::cmp::Reverse(entry.priority), entry.position, entry.id));
+        Ok(entries)
+    }
+
+    fn waiting_after(&mut self, after: Option<&Entry>) -> Result<Option<Entry>> {
+        let waiting = EntryState::Waiting.name();
+        let order = "ORDER BY priority DESC, position, id LIMIT 1";
+        let Some(after) = after else {
+            return Ok(json(self, &format!("{ENTRY} WHERE state = ?1 {order}"), [waiting])?.pop());
+        };
+        let query = format!("{ENTRY} WHERE state = ?1 AND (-priority, position, id) > (-?2, ?3, ?4) {order}");
+        Ok(json(self, &query, params![waiting, after.priority, after.position, after.id.cast_signed()])?
+            .pop())
+    }
+
+    fn host(&mut self, name: &str) -> Result<Option<HostRow>> {
+        Ok(json(self, "SELECT row FROM host WHERE name = ?1", [name])?.pop())
+    }
+
+    fn put_host(&mut self, host: &HostRow) -> Result<()> {
+        let row = serde_json::to_string(host)?;
+        self.prepare_cached("INSERT INTO host VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET row = ?2")?
+            .execute([&host.name, &row])?;
+        Ok(())
+    }
+
+    fn hosts(&mut self) -> Result<Vec<HostRow>> {
+        json(self, "SELECT row FROM host ORDER BY name", [])
+    }
+
+    fn controller(&mut self, id: &str) -> Result<Option<ControllerRow>> {
+        Ok(json(self, "SELECT row FROM controller WHERE id = ?1", [id])?.pop())
+    }
+
+    fn put_controller(&mut self, controller: &ControllerRow) -> Result<()> {
+        let row = serde_json::to_string(controller)?;
+        self.prepare_cached(
+            "INSERT INTO controller VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET row = ?2",
+        )?
+        .execute([&controller.id, &row])?;
+        Ok(())
+    }
+
+    fn controllers(&mut self) -> Result<Vec<ControllerRow>> {
+        json(self, "SELECT row FROM controller ORDER BY id", [])
+    }
+}
+
+impl Transaction for SqliteRows<'_> {
+    fn put_plan(&mut self, entry: EntryId, plan: &str) -> Result<()> {
+        self.execute("INSERT OR REPLACE INTO plan VALUES (?1, ?2)", params![entry.cast_signed(), plan])?;
+        Ok(())
+    }
+
+    fn plan(&mut self, entry: EntryId) -> Result<Option<String>> {
+        let select =
+            self.query_row("SELECT plan FROM plan WHERE entry = ?1", [entry.cast_signed()], |row| row.get(0));
+        Ok(select.optional()?)
+    }
+
+    fn ended(&mut self, before: Option<EntryId>, most: u32) -> Result<Vec<Entry>> {
+        let query = format!(
+            "{ENTRY} WHERE state IN ('done', 'failed', 'cancelled', 'lost') AND (?1 IS NULL OR id < ?1) ORDER BY id DESC LIMIT ?2"
+        );
+        json(self, &query, params![before.map(u64::cast_signed), most])
+    }
+
+    fn entry_of_run(&mut self, run: &str) -> Result<Option<Entry>> {
+        Ok(json(self, &format!("{ENTRY} WHERE run = ?1 ORDER BY id DESC LIMIT 1"), [run])?.pop())
+    }
+
+    fn durations_s(&mut self, question: &str, most: u32) -> Result<Vec<f64>> {
+        let query = format!("{ENTRY} WHERE question = ?1 AND state = 'done' ORDER BY id DESC LIMIT ?2");
+        let entries: Vec<Entry> = json(self, &query, params![question, most])?;
+        Ok(entries.iter().filter_map(Entry::duration_s).collect())
+    }
+
+    fn last_seq(&mut self, entry: EntryId, token: Token) -> Result<u64> {
+        let query =
+            "SELECT last FROM event_chunk WHERE entry = ?1 AND token = ?2 ORDER BY first DESC LIMIT 1";
+        let of_attempt = params![entry.cast_signed(), token.cast_signed()];
+        let last: Option<i64> = self.query_row(query, of_attempt, |row| row.get(0)).optional()?;
+        Ok(last.unwrap_or(0).cast_unsigned())
+    }
+
+    fn append_lines(&mut self, entry: EntryId, token: Token, first: u64, lines: &[String]) -> Result<()> {
+        let last = first + lines.len() as u64 - 1;
+        let mut insert = self.prepare_cached("INSERT INTO event_chunk VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        let numbers = [entry, token, first, last].map(u64::cast_signed);
+        insert.execute(params![numbers[0], numbers[1], numbers[2], numbers[3], lines.join("\n")])?;
+        Ok(())
+    }
+
+    fn lines_after(&mut self, entry: EntryId, after: (Token, u64), most: u32) -> Result<Vec<EventLine>> {
+        let mut select = self.prepare_cached(
+            "SELECT token, first, lines FROM event_chunk
+             WHERE entry = ?1 AND (token > ?2 OR (token = ?2 AND last > ?3)) ORDER BY token, first",
+        )?;
+        let mut rows = select.query([entry, after.0, after.1].map(u64::cast_signed))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (token, first) = (unsigned(row, 0)?, unsigned(row, 1)?);
+            let lines: String = row.get(2)?;
+            for (seq, line) in (first..).zip(lines.lines()) {
+                if (token, seq) > after {
+                    found.push(EventLine { token, seq, line: line.to_owned() });
+                }
+            }
+            if found.len() >= most as usize {
+                break;
+            }
+        }
+        found.truncate(most as usize);
+        Ok(found)
+    }
+
+    fn add_note(&mut self, run: &str, note: &Note) -> Result<()> {
+        let insert = "INSERT INTO note (run, author, unix_ms, text) VALUES (?1, ?2, ?3, ?4)";
+        self.execute(insert, params![run, note.author, note.unix_ms.cast_signed(), note.text])?;
+        Ok(())
+    }
+
+    fn notes(&mut self, run: &str) -> Result<Vec<Note>> {
+        let mut select =
+            self.prepare_cached("SELECT author, unix_ms, text FROM note WHERE run = ?1 ORDER BY id")?;
+        let mut rows = select.query([run])?;
+        let mut notes = Vec::new();
+        while let Some(row) = rows.next()? {
+            notes.push(Note { author: row.get(0)?, unix_ms: unsigned(row, 1)?, text: row.get(2)? });
+        }
+        Ok(notes)
+    }
+
+    fn add_deletion(&mut self, deletion: &Deletion) -> Result<()> {
+        let Deletion { run, author, unix_ms, reason } = deletion;
+        let insert = "INSERT OR REPLACE INTO deletion VALUES (?1, ?2, ?3, ?4)";
+        self.execute(insert, params![run, author, unix_ms.cast_signed(), reason])?;
+        Ok(())
+    }
+
+    fn remove_deletion(&mut self, run: &str) -> Result<bool> {
+        Ok(self.execute("DELETE FROM deletion WHERE run = ?1", [run])? > 0)
+    }
+
+    fn deletions(&mut self) -> Result<Vec<Deletion>> {
+        let mut select = self
+            .prepare_cached("SELECT run, author, unix_ms, reason FROM deletion ORDER BY unix_ms DESC, run")?;
+        let mut rows = select.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (run, author, unix_ms, reason) = (row.get(0)?, row.get(1)?, unsigned(row, 2)?, row.get(3)?);
+            found.push(Deletion { run, author, unix_ms, reason });
+        }
+        Ok(found)
+    }
+
+    fn put_secret(&mut self, digest: &[u8; 32], kind: SecretKind, name: &str, until: u64) -> Result<()> {
+        let insert = "INSERT OR REPLACE INTO secret VALUES (?1, ?2, ?3, ?4)";
+        self.execute(insert, params![digest, kind.name(), name, until.cast_signed()])?;
+        Ok(())
+    }
+
+    fn secret(&mut self, digest: &[u8; 32], kind: SecretKind, now: u64) -> Result<Option<String>> {
+        let select = "SELECT name FROM secret WHERE digest = ?1 AND kind = ?2 AND until_unix_ms > ?3";
+        let mut select = self.prepare_cached(select)?;
+        Ok(select.query_row(params![digest, kind.name(), now.cast_signed()], |row| row.get(0)).optional()?)
+    }
+
+    fn remove_secret(&mut self, digest: &[u8; 32]) -> Result<bool> {
+        Ok(self.execute("DELETE FROM secret WHERE digest = ?1", [digest])? > 0)
+    }
+
+    fn remove_secrets(&mut self, kind: SecretKind) -> Result<()> {
+        self.execute("DELETE FROM secret WHERE kind = ?1", [kind.name()])?;
+        Ok(())
+    }
+
+    fn audit(&mut self, unix_ms: u64, author: &str, what: &str) -> Result<()> {
+        let insert = "INSERT INTO audit (unix_ms, author, what) VALUES (?1, ?2, ?3)";
+        self.execute(insert, params![unix_ms.cast_signed(), author, what])?;
+        Ok(())
+    }
+
+    fn audits(&mut self, most: u32) -> Result<Vec<(u64, String, String)>> {
+        let mut select =
+            self.prepare_cached("SELECT unix_ms, author, what FROM audit ORDER BY id DESC LIMIT ?1")?;
+        let rows = select.query_map([most], |row| Ok((unsigned(row, 0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}

@@ -1,0 +1,64 @@
+//! `serve` and `controller`: start the second program, which is beside this one. It is not copied to hosts, so this program stays small.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::exit::CommandStatus;
+
+/// The second program.
+const PROGRAM: &str = "showdown-harness";
+
+/// Options of `showdown serve`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown serve
+  showdown serve --runs /srv/runs --listen 127.0.0.1:7438
+  showdown serve --no-controller
+
+It prints a link that works once. Run it again for another one. It listens on this machine alone; from elsewhere, reach it \
+with `ssh -L 7437:127.0.0.1:7437 HOST`. Ctrl-C stops it, and interrupts a run that goes on. `showdown-harness serve --help` \
+has all options.")]
+pub struct ServeArgs {
+    /// Give these options to the second program
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub options: Vec<OsString>,
+}
+
+/// Options of `showdown controller`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown controller
+  showdown controller --server http://127.0.0.1:7437 --rules controller.toml
+
+It takes runs from a server and starts `showdown` for each. What it accepts is in its own file, which no server can widen: see \
+docs/HARNESS.md. `showdown serve` starts one by itself. `showdown-harness controller --help` has all options.")]
+pub struct ControllerArgs {
+    /// Give these options to the second program
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub options: Vec<OsString>,
+}
+
+/// `showdown serve`.
+pub fn serve(args: &ServeArgs) -> anyhow::Result<CommandStatus> {
+    become_program("serve", &args.options)
+}
+
+/// `showdown controller`.
+pub fn controller(args: &ControllerArgs) -> anyhow::Result<CommandStatus> {
+    become_program("controller", &args.options)
+}
+
+/// Becomes the second program; returns only where that is not possible.
+fn become_program(verb: &str, options: &[OsString]) -> anyhow::Result<CommandStatus> {
+    let path = std::env::current_exe()?.with_file_name(PROGRAM);
+    anyhow::ensure!(
+        path.is_file(),
+        "{} is missing, which `showdown {verb}` starts: put both programs into one folder (`make install`, or  cargo build -p harness)",
+        path.display()
+    );
+    Err(anyhow::Error::from(Command::new(&path).arg(verb).args(options).exec())
+        .context(format!("cannot start {}", path.display())))
+}

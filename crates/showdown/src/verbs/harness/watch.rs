@@ -1,0 +1,151 @@
+//! `watch`: follows an entry to its end, on a terminal or in a script.
+
+use std::io::BufRead;
+use std::thread;
+use std::time::Duration;
+
+use queue::{Entry, EntryId, EntryState};
+use serde_json::Value;
+
+use super::client::{HarnessClient, ServerArgs};
+use crate::exit::CommandStatus;
+use crate::print::{note, print, print_text};
+use crate::show::layout::units::give_or_take;
+
+/// The pause before a stream that was cut is opened again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How often it is opened again in vain.
+const MOST_FAILURES: u32 = 30;
+
+/// Options of `showdown watch`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown watch 7
+
+Exit codes: 0 the entry is done, 1 it failed, was stopped or is lost.")]
+pub struct WatchArgs {
+    /// Wait for the end of this entry, and print what happens until then
+    #[arg(value_name = "ENTRY")]
+    pub entry: EntryId,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// What the stream has said so far.
+#[derive(Default)]
+struct Watched {
+    last: Option<String>,
+    state: Option<EntryState>,
+    entry: Option<Entry>,
+    is_over: bool,
+}
+
+/// `showdown watch`.
+pub fn run(args: &WatchArgs) -> anyhow::Result<CommandStatus> {
+    let mut client = args.server.client()?;
+    let mut watched = Watched::default();
+    let mut failures = 0;
+    while !watched.is_over {
+        match watched.follow(&client, args.entry) {
+            Ok(()) => failures = 0,
+            Err(error) if failures == 0 && watched.last.is_none() && watched.state.is_none() => {
+                return Err(error);
+            }
+            Err(error) if failures >= MOST_FAILURES => return Err(error),
+            Err(_) => {
+                failures += 1;
+                // A server that was started again has another secret, and perhaps another port.
+                client = args.server.client()?;
+            }
+        }
+        if !watched.is_over {
+            thread::sleep(PAUSE);
+        }
+    }
+    let Some(entry) = watched.entry else {
+        anyhow::bail!("the server has said nothing of entry {}", args.entry)
+    };
+    if entry.state == EntryState::Done {
+        print(&format!("{}\n", entry.run.unwrap_or_default()))?;
+        return Ok(CommandStatus::Success);
+    }
+    let reason = entry.reason.unwrap_or_default();
+    anyhow::bail!("entry {} is {}: {reason}", entry.id, entry.state.name())
+}
+
+impl Watched {
+    /// Reads the stream until it ends or is cut.
+    fn follow(&mut self, client: &HarnessClient, entry: EntryId) -> anyhow::Result<()> {
+        let stream = client.stream(&format!("entries/{entry}/events"), self.last.as_deref())?;
+        let (mut name, mut data) = (String::new(), String::new());
+        for line in stream.lines() {
+            let line = line?;
+            match line.split_once(": ") {
+                Some(("event", value)) => value.clone_into(&mut name),
+                Some(("data", value)) => value.clone_into(&mut data),
+                Some(("id", value)) => self.last = Some(value.to_owned()),
+                _ if line.is_empty() => {
+                    self.take(&name, &data)?;
+                    name.clear();
+                    data.clear();
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, name: &str, data: &str) -> anyhow::Result<()> {
+        match name {
+            "state" => {
+                let entry: Entry = serde_json::from_str(data)?;
+                if self.state != Some(entry.state) {
+                    note(&format!("entry {} is {}", entry.id, entry.state.name()));
+                }
+                self.state = Some(entry.state);
+                self.entry = Some(entry);
+            }
+            "line" => {
+                if let Some(line) = of_event(&serde_json::from_str(data)?) {
+                    print_text(&format!("{line}\n"))?;
+                }
+            }
+            "end" => self.is_over = true,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The line for an event of the run; none for one that changes all the time.
+fn of_event(event: &Value) -> Option<String> {
+    Some(match event["event"].as_str()? {
+        "run_begins" => format!("run {} begins: {} trials", text(event, "run"), event["trials"]),
+        "trial_ends" => {
+            let value =
+                event["value"].as_f64().map_or_else(|| "no value".to_owned(), |value| format!("{value:.4}"));
+            let status = text(event, "status");
+            let mark =
+                if status == "valid" { String::new() } else { format!("  {status}: {}", event["reasons"]) };
+            format!(
+                "{:>4}  {:<28} {value} {}{mark}",
+                event["number"],
+                text(event, "name"),
+                text(event, "unit")
+            )
+        }
+        "precision" => format!("      {} so far", give_or_take(event["half_width"].as_f64()?)),
+        "verdict" => text(event, "sentence"),
+        "one_at_a_time" | "network_not_measured" => text(event, "why"),
+        "measure_replaced" => text(event, "sentence"),
+        "kernel_setting_not_restored" => text(event, "problem"),
+        _ => return None,
+    })
+}
+
+/// A text of an event; empty where it has none of this name.
+fn text(event: &Value, name: &str) -> String {
+    event[name].as_str().unwrap_or_default().to_owned()
+}

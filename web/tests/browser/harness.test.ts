@@ -1,0 +1,215 @@
+// The pages of the harness in a real browser, on a real server with real runs of the archive: both programs must be built. The progress of
+// a run comes from this test in place of a controller.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { axeProblems, launch, overflow } from "./browser";
+
+/** The folder web/, inserted when the test is compiled. */
+declare const WEB: string;
+
+const PROGRAMS = process.env.PROGRAMS ?? join(WEB, "../target/debug");
+const SHOWDOWN = join(PROGRAMS, "showdown");
+const isBuilt = existsSync(SHOWDOWN) && existsSync(join(PROGRAMS, "showdown-harness"));
+if (!isBuilt) console.log(`SKIPPED: ${PROGRAMS} has not both programs: cargo build -p showdown -p harness`);
+const options = { skip: !isBuilt };
+
+const home = mkdtempSync(join(tmpdir(), "showdown-harness-"));
+let server: ChildProcess;
+let browser: Browser;
+let context: BrowserContext;
+let url = "";
+let plan = "";
+const problems: string[] = [];
+const runs: string[] = [];
+
+/** A call of the API, as a person or as a controller. */
+async function call<T>(path: string, body?: unknown, as: "server" | "controller" = "server"): Promise<T> {
+  const { token } = JSON.parse(readFileSync(join(home, `runs/.harness/${as}.json`), "utf8")) as { token: string };
+  const answer = await fetch(`${url}/api/v1/${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  assert.ok(answer.ok, `${path}: ${text}`);
+  return (text === "" ? null : JSON.parse(text)) as T;
+}
+
+/** A page that reports what a browser complains of, also what the policy forbids. */
+async function open(path: string, own: BrowserContext = context): Promise<Page> {
+  const page = await own.newPage();
+  page.on("console", (message) => {
+    if (message.type() !== "debug") problems.push(`${path}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => problems.push(`${path}: ${String(error)}`));
+  await page.goto(url + path);
+  return page;
+}
+
+async function session(more: BrowserContextOptions): Promise<BrowserContext> {
+  const own = await browser.newContext(more);
+  const { path } = await call<{ path: string }>("links", {});
+  const page = await open(path, own);
+  await page.waitForURL(`${url}/`);
+  await page.close();
+  return own;
+}
+
+before(async () => {
+  if (!isBuilt) return;
+  const environment = { ...process.env, USER: "alice", TMPDIR: home };
+  for (const name of ["comparison", "sweep"]) {
+    const packed = join(WEB, `../crates/archive/tests/format-1/${name}.tar.gz`);
+    runs.push(execFileSync(SHOWDOWN, ["import", packed], { cwd: home, encoding: "utf8" }).trim());
+  }
+  plan = execFileSync(SHOWDOWN, ["plan", "compare", "nginx", "apache", "--quick", "--within", "2%"], { cwd: home, encoding: "utf8" });
+  server = spawn(SHOWDOWN, ["serve", "--listen", "127.0.0.1:0", "--no-controller"], { cwd: home, env: environment, stdio: ["ignore", "pipe", "inherit"] });
+  const link = await new Promise<string>((found) => {
+    let said = "";
+    server.stdout?.on("data", (part: Buffer) => {
+      said += part.toString();
+      const match = /http:\S+secret=\S+/.exec(said);
+      if (match) found(match[0]);
+    });
+  });
+  url = new URL(link).origin;
+  browser = await launch();
+  context = await session({ viewport: { width: 1200, height: 900 } });
+});
+
+after(async () => {
+  await browser?.close();
+  server?.kill("SIGTERM");
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Submits a plan, and takes it as a controller does. */
+async function claimed(): Promise<{ id: number; token: number }> {
+  const { id } = await call<{ id: number }>("entries", { plan });
+  await call("controllers", { id: "c", boot: "1", name: "the test", host: "machine", version: "0", rules: "all" }, "controller");
+  const answer = await call<{ work: { attempt: { token: number } } }>("claims", { controller: { id: "c", boot: "1" }, wait_s: 5 }, "controller");
+  return { id, token: answer.work.attempt.token };
+}
+
+/** Tabs in the background draw no frames, by which a browser would look. */
+const SOON = { polling: 100 };
+
+let seq = 0;
+const line = (event: string, fields: object): string => JSON.stringify({ format: 1, seq: ++seq, at_ms: seq * 250, unix_ms: 0, event, ...fields });
+
+const tick = (name: string, throughput_per_s: number): string => line("tick", { name, throughput_per_s, p50_us: 400, p99_us: 2100, failed: 0 });
+
+test("a person submits a plan, moves it, and sees why it waits", options, async () => {
+  const page = await open("/entries/new");
+  await page.fill("#plan", plan);
+  await page.keyboard.press("Tab");
+  await page.getByRole("button", { name: "Submit", exact: true }).click();
+  await page.waitForURL(/entries\/\d+$/);
+  assert.match((await page.textContent("main")) ?? "", /no controller asks for work/i);
+  const second = await call<{ id: number }>("entries", { plan });
+  await page.goto(url);
+  const first = Number(/(\d+):/.exec((await page.locator(".waiting h3").first().textContent()) ?? "")?.[1]);
+  assert.ok(first < second.id);
+  // By keyboard alone.
+  await page.locator(`#first-${second.id}`).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((id) => document.querySelector(".waiting h3")?.textContent?.startsWith(`${id}:`), second.id);
+  for (const id of [first, second.id]) {
+    await page.goto(`${url}/entries/${id}`);
+    await page.getByText("Kill …").click();
+    await page.locator(`#kill-${id}`).click();
+    await page.waitForSelector(".state.cancelled");
+  }
+  await page.close();
+});
+
+test("a run is followed live in eight tabs with one stream, and a plan is run again with changes", options, async () => {
+  const { id, token } = await claimed();
+  const tell = (lines: string[], more: object = {}): Promise<unknown> => call(`attempts/${id}`, { token, lines, ...more }, "controller");
+  await tell([line("run_begins", { run: "r", dir: "/r", trials: 14, kept: 0 }), line("trial_begins", { number: 1, block: 1, name: "nginx" }), tick("nginx", 51234)], { begins: true });
+  let streams = 0;
+  context.on("request", (request) => {
+    if (request.url().includes("/events")) streams += 1;
+  });
+  const pages = [];
+  for (let tab = 0; tab < 8; tab += 1) pages.push(await open(`/entries/${id}`));
+  const precision = line("precision", { half_width: 0.041, elapsed_s: 70, within: 0.02, company: null, expected_half_width: 0.019, left_s: 240 });
+  await tell([tick("apache", 47000), precision]);
+  for (const page of pages) {
+    await page.waitForFunction(() => /±4.1 %; the aim is ±2 %/.test(document.querySelector("#live-run")?.textContent ?? ""), null, SOON);
+    assert.match((await page.textContent("#live-run")) ?? "", /47,000\/s/);
+  }
+  assert.equal(streams, 1, "the tabs share one stream");
+  const [leader, follower] = pages;
+  assert.ok(leader && follower);
+  assert.equal(await follower.locator(".chart canvas").count(), 2);
+  assert.doesNotMatch((await follower.textContent("main")) ?? "", /faster|slower|wins|better/i);
+  assert.deepEqual(await axeProblems(follower), []);
+  // The tab with the stream is closed: another one goes on, and nothing is lost or doubled.
+  await leader.close();
+  await tell([line("trial_ends", { number: 1, name: "nginx", status: "valid", value: 1, unit: "/s", reasons: [], failed_gates: [] })]);
+  await follower.waitForFunction(() => document.querySelector("#live-run")?.textContent?.includes("1 of 14"), null, SOON);
+  await tell([], { ends: { outcome: "failed", reason: "the test ends it" } });
+  await follower.waitForFunction(() => document.querySelector("#state")?.textContent?.includes("the test ends it"), null, SOON);
+  await follower.getByRole("link", { name: "Run again …" }).click();
+  await follower.fill("#plan", plan.replace("blocks = ", "blocks = 1"));
+  await follower.getByRole("button", { name: "Show the changed lines" }).click();
+  assert.match((await follower.textContent("pre.difference")) ?? "", /− blocks = .*\n\+ blocks = 1/);
+  for (const page of pages.slice(1)) await page.close();
+});
+
+test("runs are compared in the order in which they were chosen", options, async () => {
+  const page = await open("/archive");
+  for (const run of [...runs].reverse()) await page.getByLabel(`Choose ${run}`).check();
+  await page.getByRole("button", { name: "Compare" }).click();
+  const heads = await page.locator("#differ ~ .scroll thead a").allTextContents();
+  assert.deepEqual(heads, [...runs].reverse());
+  assert.match((await page.textContent("main")) ?? "", /90 % of all cases/);
+  await page.close();
+});
+
+test("a run has notes, a report without an origin, and a way into the trash and back", options, async () => {
+  const [run] = runs;
+  assert.ok(run);
+  const page = await open(`/runs/${run}`);
+  await page.fill("#note", "<b>a note</b>");
+  await page.getByRole("button", { name: "Add the note" }).click();
+  await page.waitForSelector("article.note");
+  assert.equal(await page.locator("article.note").first().locator("p").first().textContent(), "<b>a note</b>");
+  await page.getByRole("link", { name: "Report", exact: true }).click();
+  await page.waitForSelector("main h1, main h2");
+  assert.equal(await page.evaluate(() => self.origin), "null");
+  await page.goto(`${url}/runs/${run}`);
+  await page.getByText("Delete this run …").click();
+  await page.fill("#reason", "a cable was loose");
+  await page.getByRole("button", { name: "Put it into the trash" }).click();
+  await page.waitForURL(`${url}/trash`);
+  await page.getByRole("button", { name: `Put back ${run}` }).click();
+  await page.waitForURL(`${url}/runs/${run}`);
+  await page.close();
+});
+
+test("every page is accessible in light and dark, and fits a narrow window", options, async () => {
+  const { id } = await call<{ id: number }>("entries", { plan, paused: true });
+  const paths = ["/", `/entries/${id}`, `/entries/${id}/again`, "/entries/new", "/archive", `/runs/${runs[0]}`, `/compare?runs=${runs.join(",")}`, "/hosts", "/trash"];
+  for (const colorScheme of ["light", "dark"] as const) {
+    const own = await session({ colorScheme, viewport: { width: 320, height: 800 } });
+    for (const path of paths) {
+      const page = await open(path, own);
+      assert.deepEqual(await axeProblems(page), [], `${path} in ${colorScheme}`);
+      assert.ok((await overflow(page)) <= 0, `${path} is wider than 320 px`);
+      await page.close();
+    }
+    await own.close();
+  }
+});
+
+test("the console stays empty, and the policy is not broken", options, () => {
+  assert.deepEqual(problems, []);
+});
