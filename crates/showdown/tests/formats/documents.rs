@@ -138,24 +138,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             failed: 0,
         }],
         counts: vec![CountCheck { counter: text(), client: 1, unanswered: 1, server: 1 }],
-        server: Some(ServerUsage {
-            user_cpu_s: 1.5,
-            system_cpu_s: 1.5,
-            cores: 1.5,
-            peak_rss_bytes: 1,
-            processes: 1,
-            threads: 1,
-            descriptors: 1,
-            parts: vec![PartUsage {
-                part: text(),
-                user_cpu_s: 1.5,
-                system_cpu_s: 1.5,
-                cores: 1.5,
-                peak_rss_bytes: 1,
-                processes: 1,
-                threads: 1,
-            }],
-        }),
+        server: Some(server_usage()),
         cpu_time: Some(CpuTimePerOperation {
             rate_per_s: 1.0,
             cpu_s: 1.5,
@@ -215,6 +198,27 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
             logs: texts(),
             logs_left_out_bytes: 1,
         },
+    }
+}
+
+fn server_usage() -> ServerUsage {
+    ServerUsage {
+        user_cpu_s: 1.5,
+        system_cpu_s: 1.5,
+        cores: 1.5,
+        peak_rss_bytes: 1,
+        processes: 1,
+        threads: 1,
+        descriptors: 1,
+        parts: vec![PartUsage {
+            part: text(),
+            user_cpu_s: 1.5,
+            system_cpu_s: 1.5,
+            cores: 1.5,
+            peak_rss_bytes: 1,
+            processes: 1,
+            threads: 1,
+        }],
     }
 }
 
