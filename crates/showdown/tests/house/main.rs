@@ -31,6 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cost", &["power", "archive", "stats"]),
     ("report", &["archive", "cost", "stats"]),
     ("runners", &[]),
+    ("olio", &["load", "workload"]),
     (
         "runs",
         &[

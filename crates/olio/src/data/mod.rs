@@ -1,0 +1,157 @@
+//! The data that all implementations share: rows by a seed, media, statics. They are made once for each size and seed and kept in a
+//! cache; each start copies the database's directory, so that all implementations begin with the same pages of the same tables.
+//!
+//! | file | content |
+//! |---|---|
+//! | `scale.rs` | how many rows a number of users has |
+//! | `random_text.rs` | words, names and days from a seeded generator |
+//! | `rows.rs` | the rows of each table, as files for a bulk load |
+//! | `template.rs` | the database's directory: made, loaded, stopped, copied |
+//! | `media.rs` | thumbnails of persons and events, originals, statics |
+
+pub mod media;
+mod random_text;
+mod rows;
+pub mod scale;
+mod template;
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use include_dir::{Dir, include_dir};
+
+pub use rows::{hexadecimal, password_hash, username};
+use scale::Scale;
+
+/// The time that the site has, in all data and all runs: pages do not depend on the day on which they are asked for.
+pub const NOW: &str = "2026-01-01 00:00:00";
+
+/// A form that changes whenever equal arguments give other data: old caches are not used.
+const FORMAT: u32 = 1;
+
+/// Which data, and where to.
+#[derive(Args, Clone)]
+pub struct DataRequest {
+    /// Users that the rows are for: 100 persons each
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(25..=10_000))]
+    pub rows: u32,
+    /// Seed of all values
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Where the data are kept between runs [default: /var/tmp/olio-UID]
+    #[arg(long)]
+    pub cache: Option<PathBuf>,
+    /// The folder of the workload: schema, statics, configuration, PHP [default: what this program was built with]
+    #[arg(long)]
+    pub workload: Option<PathBuf>,
+    /// A directory that does not exist: it becomes a copy of the loaded database
+    #[arg(long)]
+    pub database: Option<PathBuf>,
+    /// A symbolic link to make: to the directory with statics and media
+    #[arg(long)]
+    pub assets: Option<PathBuf>,
+    /// A directory that does not exist: it becomes a copy of the workload, with the applications that are no programs
+    #[arg(long)]
+    pub sources: Option<PathBuf>,
+}
+
+/// The workload's folder, as this program was built with it.
+static WORKLOAD: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads/olio");
+
+/// The workload's folder on disk.
+pub struct WorkloadFolder {
+    pub path: PathBuf,
+    /// Removed with this value.
+    _extracted: Option<tempfile::TempDir>,
+}
+
+impl DataRequest {
+    /// Makes what is missing, then the copy and the link.
+    pub fn make(&self) -> Result<()> {
+        let begin = Instant::now();
+        let workload = self.workload_folder()?;
+        if let Some(sources) = &self.sources {
+            return template::copy(&workload.path, sources);
+        }
+        let kept = self.kept(&workload.path)?;
+        if let Some(database) = &self.database {
+            template::copy(&kept.join("database"), database)?;
+        }
+        if let Some(link) = &self.assets {
+            std::os::unix::fs::symlink(kept.join("assets"), link)
+                .with_context(|| format!("{} cannot be made: remove what is there", link.display()))?;
+        }
+        println!("data of {} users, seed {}: {:.1} s", self.rows, self.seed, begin.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// The folder that was given, or a copy of what this program was built with.
+    pub fn workload_folder(&self) -> Result<WorkloadFolder> {
+        if let Some(path) = &self.workload {
+            let path =
+                path.canonicalize().with_context(|| format!("there is no folder {}", path.display()))?;
+            return Ok(WorkloadFolder { path, _extracted: None });
+        }
+        let extracted = tempfile::Builder::new().prefix("olio-workload-").tempdir()?;
+        WORKLOAD.extract(extracted.path())?;
+        Ok(WorkloadFolder { path: extracted.path().to_owned(), _extracted: Some(extracted) })
+    }
+
+    /// The directory with `database` and `assets`, which is made if it is not there. A directory has its name only when it is complete.
+    fn kept(&self, workload: &Path) -> Result<PathBuf> {
+        let name = format!("v{FORMAT}-{}-{}", self.rows, self.seed);
+        let cache = self.cache.clone().unwrap_or_else(|| cache_of(this_user()));
+        std::fs::create_dir_all(&cache)
+            .with_context(|| format!("{}: choose another --cache", cache.display()))?;
+        is_of(&cache, this_user())?;
+        // What root has made is good for everybody: servers run as another user.
+        let of_root = cache_of(0);
+        if self.cache.is_none() && of_root.join(&name).is_dir() {
+            is_of(&of_root, 0)?;
+            return Ok(of_root.join(name));
+        }
+        let kept = cache.join(name);
+        if kept.is_dir() {
+            return Ok(kept);
+        }
+        let making = tempfile::Builder::new().prefix("making-").tempdir_in(&cache)?;
+        readable_by_servers(making.path())?;
+        let scale = Scale::of(self.rows);
+        media::make(&making.path().join("assets"), workload, scale)?;
+        template::make(&making.path().join("database"), &workload.join("schema.sql"), scale, self.seed)?;
+        match std::fs::rename(making.path(), &kept) {
+            Ok(()) => drop(making.keep()),
+            // Somebody else was faster: their data are the same.
+            Err(_) if kept.is_dir() => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(kept)
+    }
+}
+
+/// Where a user's data are kept.
+fn cache_of(user: u32) -> PathBuf {
+    PathBuf::from(format!("/var/tmp/olio-{user}"))
+}
+
+/// Everybody may make directories beside it: it must be that of the user, who alone writes to it.
+fn is_of(cache: &Path, user: u32) -> Result<()> {
+    let owner = std::fs::metadata(cache)?;
+    let is_own = owner.uid() == user && owner.mode() & 0o022 == 0;
+    ensure!(is_own, "{} belongs to others, or they may write to it: choose another --cache", cache.display());
+    Ok(())
+}
+
+/// nginx and the database may run as another user than the one who makes the data. They hold no secret.
+fn readable_by_servers(directory: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))?)
+}
+
+/// The number of the user of this process.
+pub fn this_user() -> u32 {
+    std::fs::metadata("/proc/self").map_or(u32::MAX, |process| process.uid())
+}

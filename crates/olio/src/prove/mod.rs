@@ -1,0 +1,159 @@
+//! Proves that an implementation does what the reference does: both are started on copies of the same tables, are asked the same, and
+//! must answer and change the same with the same effort. What is in no reply and no table is not looked at.
+//!
+//! | file | content |
+//! |---|---|
+//! | `client.rs` | requests with cookies and forms, and replies |
+//! | `normal_form.rs` | what of a page is compared |
+//! | `tables.rs` | checksums of tables, counters of statements and cache calls |
+//! | `requests.rs` | every route for every kind of visitor |
+//! | `changes.rs` | changes by a seed |
+//! | `pages.rs`, `state.rs`, `effort.rs`, `staleness.rs` | the proofs |
+//! | `cheats.rs` | implementations that only seem to work, to prove the proofs |
+
+mod changes;
+mod cheats;
+mod client;
+mod effort;
+mod normal_form;
+mod pages;
+mod requests;
+mod staleness;
+mod state;
+mod tables;
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+
+use crate::data;
+use crate::stack::{Implementation, Stack};
+use cheats::Cheat;
+use client::Client;
+use tables::Tables;
+
+/// Differences of one proof that are printed.
+const MOST_PRINTED: usize = 5;
+
+/// What to prove.
+#[derive(Args)]
+pub struct Request {
+    /// The implementation
+    implementation: Implementation,
+    /// Changes that are made one after the other, and again from sixteen connections
+    #[arg(long, default_value_t = 500)]
+    changes: u32,
+    /// Prove the proofs: put one cheat after the other before the implementation; each must be found
+    #[arg(long)]
+    cheats: bool,
+    #[command(flatten)]
+    data: data::DataRequest,
+}
+
+/// One of the two that are compared.
+struct Site {
+    stack: Stack,
+    tables: Tables,
+    client: Client,
+}
+
+/// What a proof has found.
+struct Proof {
+    name: &'static str,
+    /// What was compared, with its number.
+    compared: String,
+    differences: Vec<String>,
+}
+
+/// Finds differences between the reference and a candidate.
+type Prove = fn(&mut Site, &mut Site, &Request) -> Result<Proof>;
+
+/// Prints a line for each proof. An error says which have failed.
+pub fn run(request: &Request) -> Result<()> {
+    let mut reference = Site::start(Implementation::Rust, request)?;
+    let mut candidate = Site::start(request.implementation, request)?;
+    if request.cheats {
+        return find_cheats(&mut reference, &mut candidate, request);
+    }
+    let proofs: [Prove; 6] = [
+        pages::prove,
+        effort::prove,
+        state::prove_sequence,
+        state::prove_concurrency,
+        staleness::prove_fresh_pages,
+        staleness::prove_without_cache,
+    ];
+    let mut failed = Vec::new();
+    for proof in proofs {
+        let begin = Instant::now();
+        let proof = proof(&mut reference, &mut candidate, request)?;
+        let verdict = if proof.differences.is_empty() { "equal" } else { "DIFFERENT" };
+        println!(
+            "{:<12} {:<9} {} ({:.1} s)",
+            proof.name,
+            verdict,
+            proof.compared,
+            begin.elapsed().as_secs_f64()
+        );
+        for difference in proof.differences.iter().take(MOST_PRINTED) {
+            println!("    {difference}");
+        }
+        if proof.differences.len() > MOST_PRINTED {
+            println!("    … and {} more", proof.differences.len() - MOST_PRINTED);
+        }
+        if !proof.differences.is_empty() {
+            failed.push(proof.name);
+        }
+    }
+    if !failed.is_empty() {
+        bail!("the implementation differs from the reference: {}", failed.join(", "));
+    }
+    println!("{:?} does what the reference does", request.implementation);
+    Ok(())
+}
+
+/// Puts one cheat after the other before the candidate. An error names those that were not found.
+fn find_cheats(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<()> {
+    let mut missed = Vec::new();
+    for cheat in Cheat::value_variants() {
+        candidate.client = Client::new(cheats::put_before(&candidate.stack, *cheat)?);
+        let (prove, trace) = finder(*cheat);
+        let proof = prove(reference, candidate, request)?;
+        match proof.differences.iter().find(|difference| difference.contains(trace)) {
+            Some(difference) => println!("{cheat:?} is found by {}: {difference}", proof.name),
+            None => missed.push(format!("{cheat:?}")),
+        }
+    }
+    if !missed.is_empty() {
+        bail!("these cheats are not found: {}", missed.join(", "));
+    }
+    println!("all {} cheats are found", Cheat::value_variants().len());
+    Ok(())
+}
+
+/// The proof that must find a cheat, and what its difference is about.
+fn finder(cheat: Cheat) -> (Prove, &'static str) {
+    match cheat {
+        Cheat::CachedReply => (staleness::prove_fresh_pages, "GET /events/"),
+        Cheat::StaleList => (staleness::prove_fresh_pages, "GET /: "),
+        Cheat::OpenDoor => (pages::prove, "status 303 instead of status 403"),
+        Cheat::ShortList => (pages::prove, "/tags/"),
+        Cheat::MoreStatements => (effort::prove, "reads"),
+        Cheat::LostFile => (state::prove_sequence, "is missing"),
+        Cheat::MissingWrite => (state::prove_sequence, "table comment"),
+    }
+}
+
+impl Site {
+    fn start(implementation: Implementation, request: &Request) -> Result<Self> {
+        let stack = Stack::start(implementation, &request.data, 0)?;
+        let tables = Tables::connect(stack.database_port, &stack.password, stack.cache_port)?;
+        Ok(Self { client: Client::new(stack.port), stack, tables })
+    }
+
+    /// A client without cookies for the same site.
+    fn new_client(&self) -> Client {
+        Client::new(self.client.port)
+    }
+}

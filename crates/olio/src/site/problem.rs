@@ -1,0 +1,49 @@
+//! Replies that are no pages of the site: what went wrong, without a frame, so that they ask the database nothing.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use thiserror::Error;
+
+/// Why a request has no page.
+#[derive(Debug, Error)]
+pub enum Problem {
+    #[error("not found")]
+    NotFound,
+    /// Nobody is logged in, or the token is not that of the session.
+    #[error("not allowed")]
+    Forbidden,
+    #[error("bad request")]
+    BadRequest,
+    #[error("the database: {0}")]
+    Database(#[from] mysql_async::Error),
+    #[error("a template: {0}")]
+    Template(#[from] askama::Error),
+    #[error("an uploaded file: {0}")]
+    Upload(#[from] std::io::Error),
+    #[error("the geocoder: {0}")]
+    Geocoder(String),
+}
+
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct Page {
+    title: &'static str,
+}
+
+impl IntoResponse for Problem {
+    #[expect(clippy::print_stderr, reason = "the log of a server is its standard error")]
+    fn into_response(self) -> Response {
+        let (status, title) = match self {
+            Self::NotFound => (StatusCode::NOT_FOUND, "Not found"),
+            Self::Forbidden => (StatusCode::FORBIDDEN, "Not allowed"),
+            Self::BadRequest => (StatusCode::BAD_REQUEST, "Bad request"),
+            Self::Database(_) | Self::Template(_) | Self::Upload(_) | Self::Geocoder(_) => {
+                eprintln!("{self}");
+                (StatusCode::INTERNAL_SERVER_ERROR, "Out of order")
+            }
+        };
+        let page = Page { title }.render().unwrap_or_default();
+        (status, Html(page)).into_response()
+    }
+}

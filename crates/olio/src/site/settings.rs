@@ -1,0 +1,58 @@
+//! The settings that all implementations read from the environment, see `contract.md`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use mysql_async::{Opts, OptsBuilder, PoolConstraints, PoolOpts};
+
+/// Everything that a start decides.
+pub struct Settings {
+    database: (String, u16),
+    password: String,
+    /// Address and port of memcached.
+    pub cache: String,
+    /// URL of the geocoder.
+    pub geocoder: String,
+    /// The directory in which `media` has what people uploaded.
+    pub uploads: PathBuf,
+    /// What the site takes for the present, as `YYYY-MM-DD HH:MM:SS`.
+    pub now: String,
+}
+
+impl Settings {
+    /// An error names the variable that is missing.
+    pub fn from_environment() -> Result<Self> {
+        let database = variable("OLIO_DATABASE")?;
+        let (host, port) = database.split_once(':').context("OLIO_DATABASE is no HOST:PORT")?;
+        Ok(Self {
+            database: (host.to_owned(), port.parse().context("OLIO_DATABASE has no port")?),
+            password: variable("OLIO_DATABASE_PASSWORD")?,
+            cache: variable("OLIO_CACHE")?,
+            geocoder: variable("OLIO_GEOCODER")?,
+            uploads: PathBuf::from(variable("OLIO_UPLOADS")?),
+            now: variable("OLIO_NOW")?,
+        })
+    }
+
+    /// One connection a worker, as all implementations have.
+    pub fn database(&self, workers: usize) -> Opts {
+        let constraints =
+            PoolConstraints::new(1, workers.max(1)).expect("one is at most the number of workers");
+        OptsBuilder::default()
+            .ip_or_hostname(&self.database.0)
+            .tcp_port(self.database.1)
+            .user(Some("olio"))
+            .pass(Some(&self.password))
+            .db_name(Some("olio"))
+            .pool_opts(PoolOpts::default().with_constraints(constraints).with_reset_connection(false))
+            .prefer_socket(false)
+            // Known, so that no connection begins with a statement that asks for them.
+            .max_allowed_packet(Some(16 << 20))
+            .wait_timeout(Some(28_800))
+            .into()
+    }
+}
+
+fn variable(name: &str) -> Result<String> {
+    std::env::var(name).with_context(|| format!("{name} is not set: contract.md has its meaning"))
+}

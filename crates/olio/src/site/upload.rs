@@ -1,0 +1,103 @@
+//! What people upload: thumbnails of photographs, places below `media`, and where an address is.
+
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+
+use image::codecs::jpeg::JpegEncoder;
+use image::imageops::{FilterType, resize};
+use image::{ImageFormat, load_from_memory_with_format};
+use mysql_async::Transaction;
+use mysql_async::prelude::Queryable;
+use serde_json::Value;
+
+use super::Site;
+use super::form::Form;
+use super::problem::Problem;
+use crate::data::scale::folder;
+
+/// The longest side of a thumbnail.
+const THUMB: f64 = 120.0;
+const QUALITY: u8 = 80;
+
+/// A thumbnail of a photograph, as JPEG. `None` if the file is no image.
+pub fn thumbnail(photograph: &[u8]) -> Option<Vec<u8>> {
+    let image = load_from_memory_with_format(photograph, ImageFormat::Jpeg).ok()?.to_rgb8();
+    let (width, height) = image.dimensions();
+    let scale = (THUMB / f64::from(width.max(height))).min(1.0);
+    let scaled = |side: u32| ((f64::from(side) * scale).round() as u32).max(1);
+    let small = resize(&image, scaled(width), scaled(height), FilterType::Triangle);
+    let mut bytes = Vec::new();
+    JpegEncoder::new_with_quality(&mut bytes, QUALITY).encode_image(&small).ok()?;
+    Some(bytes)
+}
+
+/// Where an uploaded object is below `media`: capitals tell it from loaded ones.
+pub fn place(kind: &str, id: u64, name: &str) -> String {
+    format!("{kind}/{}/{name}", folder(id))
+}
+
+/// Writes files, given with their places.
+pub async fn store(site: &Site, files: Vec<(String, Vec<u8>)>) -> Result<(), Problem> {
+    let media = site.settings.uploads.join("media");
+    tokio::task::spawn_blocking(move || {
+        files.iter().try_for_each(|(place, bytes)| write(&media.join(place), bytes))
+    })
+    .await
+    .map_err(Error::other)??;
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    std::fs::create_dir_all(path.parent().ok_or(ErrorKind::InvalidInput)?)?;
+    std::fs::write(path, bytes)
+}
+
+/// The thumbnail, made beside the requests of others.
+pub async fn thumbnail_of(form: &Form) -> Result<Option<Vec<u8>>, Problem> {
+    let photograph = form.file("image").to_vec();
+    Ok(tokio::task::spawn_blocking(move || thumbnail(&photograph)).await.map_err(Error::other)?)
+}
+
+/// Latitude and longitude of the form's address.
+pub async fn geocode(site: &Site, form: &Form) -> Result<(String, String), Problem> {
+    let url = format!("{}/geocode", site.settings.geocoder);
+    let mut query = Vec::new();
+    for (name, field) in [("street", "street1"), ("city", "city"), ("state", "state"), ("zip", "zip")] {
+        query.push((name, form.get(field).to_owned()));
+    }
+    let answer = tokio::task::spawn_blocking(move || {
+        ureq::get(&url).query_pairs(query).call()?.body_mut().read_to_string()
+    });
+    let answer = answer.await.map_err(Error::other)?.map_err(|error| Problem::Geocoder(error.to_string()))?;
+    let found = |name: &str| between(&answer, &format!("<{name}>"), &format!("</{name}>"));
+    match (found("Latitude"), found("Longitude")) {
+        (Some(latitude), Some(longitude)) => Ok((latitude, longitude)),
+        _ => Err(Problem::Geocoder(Value::String(answer.clone()).to_string())),
+    }
+}
+
+fn between(text: &str, begin: &str, end: &str) -> Option<String> {
+    Some(text.split_once(begin)?.1.split_once(end)?.0.to_owned())
+}
+
+/// Inserts the form's address and returns its id.
+pub async fn insert_address(
+    transaction: &mut Transaction<'_>,
+    form: &Form,
+    place: (String, String),
+) -> Result<u64, Problem> {
+    let statement = "INSERT INTO address (street1, street2, city, state, zip, country, latitude, longitude) \
+                     VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let values = (
+        form.get("street1"),
+        form.get("street2"),
+        form.get("city"),
+        form.get("state"),
+        form.get("zip"),
+        form.get("country"),
+        place.0,
+        place.1,
+    );
+    transaction.exec_drop(statement, values).await?;
+    Ok(transaction.last_insert_id().unwrap_or(0))
+}

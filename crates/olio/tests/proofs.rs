@@ -1,0 +1,36 @@
+//! Each implementation equals the reference, and one that cheats does not. The small form: rows of 25 users, fewer changes.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What the program prints; it must succeed.
+fn olio(arguments: &[&str]) -> String {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("olio-data");
+    let output = Command::new(env!("CARGO_BIN_EXE_olio"))
+        .args(arguments)
+        .arg("--rows=25")
+        .arg("--changes=96")
+        .arg("--cache")
+        .arg(cache)
+        .output()
+        .expect("the program starts");
+    let (said, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{error}");
+    said.into_owned()
+}
+
+#[test]
+fn php_does_what_the_reference_does() {
+    if !Path::new("/usr/sbin/php-fpm8.2").exists() {
+        println!("SKIPPED: PHP is compared with the reference only where php8.2-fpm is installed");
+        return;
+    }
+    let said = olio(&["prove", "php"]);
+    assert!(said.contains("Php does what the reference does"), "{said}");
+}
+
+#[test]
+fn cheats_are_found() {
+    let said = olio(&["prove", "rust", "--cheats"]);
+    assert!(said.contains("all 7 cheats are found"), "{said}");
+}

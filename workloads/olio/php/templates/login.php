@@ -1,0 +1,3 @@
+<?php namespace Olio ?>
+<h1>Log in</h1>
+<p class="errors">The user name or the password is wrong.</p>

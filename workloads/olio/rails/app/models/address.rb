@@ -1,0 +1,2 @@
+class Address < ApplicationRecord
+end
