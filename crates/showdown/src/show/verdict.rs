@@ -67,10 +67,7 @@ pub fn answer(
                 "  {name}: {user} of CPU time an operation in user mode, {system} in the kernel"
             );
         }
-        if !variant.parts.is_empty() {
-            let parts: Vec<String> = variant.parts.iter().map(part).collect();
-            let _ = writeln!(out, "  {}: CPU by part: {}", variant.name, parts.join(", "));
-        }
+        out.push_str(&cpu_by_part(variant));
         if let Some(users) = variant.users_per_core {
             let _ = writeln!(out, "  {}: {} users would use one core", variant.name, rate(users));
         }
@@ -218,6 +215,15 @@ fn at(point: &SweepPoint) -> String {
 /// A counter of the driver, per second and per hour: mail is often stated per hour.
 fn counter((name, per_s): (&String, &f64)) -> String {
     format!("{} {name}/s ({} an hour)", rate(*per_s), count((per_s * 3600.0).round() as u64))
+}
+
+/// A line of the parts of a server of several processes; empty for any other.
+fn cpu_by_part(variant: &VariantSummary) -> String {
+    if variant.parts.is_empty() {
+        return String::new();
+    }
+    let parts: Vec<String> = variant.parts.iter().map(part).collect();
+    format!("  {}: CPU by part: {}\n", variant.name, parts.join(", "))
 }
 
 /// A part of a server: its share of the CPU time, what that is for an operation, and its memory.

@@ -139,17 +139,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
         }],
         counts: vec![CountCheck { counter: text(), client: 1, unanswered: 1, server: 1 }],
         server: Some(server_usage()),
-        cpu_time: Some(CpuTimePerOperation {
-            rate_per_s: 1.0,
-            cpu_s: 1.5,
-            operations: 1,
-            user_us: 1.5,
-            system_us: 2.5,
-            between_s: 0.5,
-            slices_us: vec![1.5],
-            stolen_s: 0.0,
-            parts: vec![PartCpuTime { part: text(), each_us: 1.5 }],
-        }),
+        cpu_time: Some(cpu_time()),
         users: Some(user_walk()),
         neighbours: Some(Neighbours {
             connections: 1,
@@ -219,6 +209,20 @@ fn server_usage() -> ServerUsage {
             processes: 1,
             threads: 1,
         }],
+    }
+}
+
+fn cpu_time() -> CpuTimePerOperation {
+    CpuTimePerOperation {
+        rate_per_s: 1.0,
+        cpu_s: 1.5,
+        operations: 1,
+        user_us: 1.5,
+        system_us: 2.5,
+        between_s: 0.5,
+        slices_us: vec![1.5],
+        stolen_s: 0.0,
+        parts: vec![PartCpuTime { part: text(), each_us: 1.5 }],
     }
 }
 
