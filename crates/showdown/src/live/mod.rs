@@ -1,5 +1,5 @@
 //! A running load in figures that other programs read: they are collected from the intervals of the load, shown to a scraper
-//! (OpenMetrics) and sent to a collector (OTLP). Neither can fail the load. What is measured is left to the engine.
+//! (`OpenMetrics`) and sent to a collector (OTLP). Neither can fail the load. What is measured is left to the engine.
 
 mod figures;
 mod listener;

@@ -1,4 +1,4 @@
-//! The figures as text that Prometheus and others scrape: OpenMetrics 1.0
+//! The figures as text that Prometheus and others scrape: `OpenMetrics` 1.0
 //! (<https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md>).
 
 use std::fmt::Write;

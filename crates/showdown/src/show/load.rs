@@ -374,18 +374,8 @@ fn particulars(summary: &Summary) -> String {
     let unread = if client.stamped > 0.99 && summary.requests > 0 { ", not part of the times" } else { "" };
     let read_late = if summary.requests == 0 { "–".to_owned() } else { late(&client.pickup_us) };
     line("read late", format!("{read_late}{unread}"));
-    match summary.spec.part.shape {
-        Shape::Open { .. } => {
-            line(
-                "achieved",
-                format!("{}/s of {}/s offered", rate(summary.throughput_per_s), rate(summary.offered_per_s)),
-            );
-        }
-        Shape::Closed { think } => {
-            if let Some(law) = littles_law(summary, think) {
-                line("Little's law", law);
-            }
-        }
+    if let Some((name, text)) = loop_line(summary) {
+        line(name, text);
     }
     for (kind, number) in &summary.errors {
         let example = summary.error_examples.get(kind).map_or("", String::as_str);
@@ -393,6 +383,17 @@ fn particulars(summary: &Summary) -> String {
     }
     out.push('\n');
     out
+}
+
+/// What was achieved in an open loop, and Little's law of a closed one.
+fn loop_line(summary: &Summary) -> Option<(&'static str, String)> {
+    match summary.spec.part.shape {
+        Shape::Open { .. } => {
+            let (achieved, offered) = (rate(summary.throughput_per_s), rate(summary.offered_per_s));
+            Some(("achieved", format!("{achieved}/s of {offered}/s offered")))
+        }
+        Shape::Closed { think } => Some(("Little's law", littles_law(summary, think)?)),
+    }
 }
 
 /// A closed loop's own check: throughput times the time of a cycle is the number of connections that are in one. What is missing

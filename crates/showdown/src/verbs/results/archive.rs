@@ -225,7 +225,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
             print(&format!("{}\n", path.display()))?;
         }
         (None, ReportFormat::Json | ReportFormat::Bencher | ReportFormat::GithubBenchmark) => {
-            print_json(&page)?
+            print_json(&page)?;
         }
         (None, ReportFormat::Md | ReportFormat::Csv) => print(&page)?,
     }

@@ -61,7 +61,7 @@ pub fn run(_: &McpArgs) -> anyhow::Result<CommandStatus> {
                 continue;
             }
         };
-        if let Some(call) = handle(message, &running) {
+        if let Some(call) = handle(&message, &running) {
             calls.push(call);
         }
         calls.retain(|call| !call.is_finished());
@@ -76,7 +76,7 @@ pub fn run(_: &McpArgs) -> anyhow::Result<CommandStatus> {
 }
 
 /// Answers a message at once, or starts a tool whose thread answers later.
-fn handle(message: Value, running: &Running) -> Option<JoinHandle<()>> {
+fn handle(message: &Value, running: &Running) -> Option<JoinHandle<()>> {
     let (id, parameters) = (message["id"].clone(), message["params"].clone());
     let result = match message["method"].as_str().unwrap_or_default() {
         "initialize" => initialized(&parameters),

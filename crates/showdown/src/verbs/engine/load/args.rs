@@ -181,12 +181,12 @@ pub struct LoadArgs {
     #[arg(long, value_name = "SOURCE", conflicts_with = "find_capacity", help_heading = "Output")]
     pub power: Vec<String>,
 
-    /// Show the figures of the running load to Prometheus and others (OpenMetrics) at http://127.0.0.1:PORT/metrics; ADDRESS:PORT listens
+    /// Show the figures of the running load to Prometheus and others at this port of 127.0.0.1, path /metrics; ADDRESS:PORT listens
     /// at another address, where others may read them
     #[arg(long, value_name = "PORT", conflicts_with = "find_capacity", help_heading = "Output")]
     pub metrics_listen: Option<MetricsAddress>,
 
-    /// Send the figures of the running load to this collector of OpenTelemetry every 5 s (OTLP over HTTP, JSON), such as http://127.0.0.1:4318
+    /// Send the figures of the running load to this collector every 5 s (OTLP over HTTP in JSON; its usual port is 4318)
     #[arg(long, value_name = "URL", conflicts_with = "find_capacity", help_heading = "Output")]
     pub otlp: Option<CollectorUrl>,
 

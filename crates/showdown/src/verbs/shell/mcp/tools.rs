@@ -160,11 +160,10 @@ pub(super) fn arguments(name: &str, given: &Value) -> Result<Vec<String>, String
                 }
             }
             (ParameterKind::Words, _) => return Err(format!("{key} is a list of one or more texts")),
-            (_, None) => {}
+            (_, None) | (ParameterKind::Flag, Some(Value::Bool(false))) => {}
             (ParameterKind::Word, Some(word)) => words.push(text_of(key, word)?),
             (ParameterKind::Text, Some(value)) => line.push(format!("--{key}={}", text_of(key, value)?)),
             (ParameterKind::Flag, Some(Value::Bool(true))) => line.push(format!("--{key}")),
-            (ParameterKind::Flag, Some(Value::Bool(false))) => {}
             (ParameterKind::Flag, Some(_)) => return Err(format!("{key} is true or false")),
         }
     }
