@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::owner::this_user;
 use super::rows;
 use super::scale::Scale;
 
@@ -62,7 +63,7 @@ fn datadir(database: &Path) -> String {
 
 /// MariaDB refuses to run as root unless it is told so.
 fn user() -> Option<&'static str> {
-    if super::this_user() == 0 { Some("--user=root") } else { None }
+    if this_user() == 0 { Some("--user=root") } else { None }
 }
 
 fn script(schema: &str, files: &Path) -> String {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use super::changes::Changes;
 use super::client::{Ask, Body, Client};
 use super::requests::Subjects;
-use super::{Proof, Request, Site};
+use super::subject::{Proof, Request, Site};
 use crate::data::scale::Scale;
 use crate::stack::Implementation;
 

@@ -3,6 +3,7 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `subject.rs` | what is asked for, the two sites, what a proof finds |
 //! | `client.rs` | requests with cookies and forms, and replies |
 //! | `normal_form.rs` | what of a page is compared |
 //! | `tables.rs` | checksums of tables, counters of statements and cache calls |
@@ -20,51 +21,22 @@ mod pages;
 mod requests;
 mod staleness;
 mod state;
+mod subject;
 mod tables;
 
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
-use crate::data;
-use crate::stack::{Implementation, Stack};
+use crate::stack::Implementation;
 use cheats::Cheat;
 use client::Client;
-use tables::Tables;
+pub use subject::Request;
+use subject::{Proof, Site};
 
 /// Differences of one proof that are printed.
 const MOST_PRINTED: usize = 5;
-
-/// What to prove.
-#[derive(Args)]
-pub struct Request {
-    /// The implementation
-    implementation: Implementation,
-    /// Changes that are made one after the other, and again from sixteen connections
-    #[arg(long, default_value_t = 500)]
-    changes: u32,
-    /// Prove the proofs: put one cheat after the other before the implementation; each must be found
-    #[arg(long)]
-    cheats: bool,
-    #[command(flatten)]
-    data: data::DataRequest,
-}
-
-/// One of the two that are compared.
-struct Site {
-    stack: Stack,
-    tables: Tables,
-    client: Client,
-}
-
-/// What a proof has found.
-struct Proof {
-    name: &'static str,
-    /// What was compared, with its number.
-    compared: String,
-    differences: Vec<String>,
-}
 
 /// Finds differences between the reference and a candidate.
 type Prove = fn(&mut Site, &mut Site, &Request) -> Result<Proof>;
@@ -142,18 +114,5 @@ fn finder(cheat: Cheat) -> (Prove, &'static str) {
         Cheat::MoreStatements => (effort::prove, "reads"),
         Cheat::LostFile => (state::prove_sequence, "is missing"),
         Cheat::MissingWrite => (state::prove_sequence, "table comment"),
-    }
-}
-
-impl Site {
-    fn start(implementation: Implementation, request: &Request) -> Result<Self> {
-        let stack = Stack::start(implementation, &request.data, 0)?;
-        let tables = Tables::connect(stack.database_port, &stack.password, stack.cache_port)?;
-        Ok(Self { client: Client::new(stack.port), stack, tables })
-    }
-
-    /// A client without cookies for the same site.
-    fn new_client(&self) -> Client {
-        Client::new(self.client.port)
     }
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::client::Client;
 use super::normal_form::difference;
 use super::requests::{Role, Subjects};
-use super::{Proof, Request, Site};
+use super::subject::{Proof, Request, Site};
 
 pub fn prove(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<Proof> {
     let mut subjects = Subjects::draw(&mut reference.tables, request.data.rows, request.data.seed)?;

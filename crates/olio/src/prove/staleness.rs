@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::client::Ask;
 use super::normal_form::difference;
-use super::{Proof, Request, Site};
+use super::subject::{Proof, Request, Site};
 
 /// Tables are changed behind the application's back; the next pages must show it.
 pub fn prove_fresh_pages(reference: &mut Site, candidate: &mut Site, _: &Request) -> Result<Proof> {

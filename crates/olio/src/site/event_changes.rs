@@ -12,9 +12,9 @@ use mysql_async::{Transaction, TxOpts};
 use super::events::{Confirmation, number};
 use super::form::{Checks, Form};
 use super::problem::Problem;
+use super::shared::{Reply, Shared, Site, page, redirect};
 use super::upload::{geocode, insert_address, place, store, thumbnail_of};
 use super::visitor::{Frame, changing_visitor, visitor};
-use super::{Reply, Shared, Site, page, redirect};
 
 #[derive(Template)]
 #[template(path = "event_form.html")]

@@ -11,8 +11,8 @@ use mysql_async::{Conn, FromRowError, Row, TxOpts};
 use serde::Deserialize;
 
 use super::problem::Problem;
+use super::shared::{Reply, Shared, Site, page};
 use super::visitor::{Frame, changing_visitor, visitor};
-use super::{Reply, Shared, Site, page};
 
 /// Names of attendees that a page shows.
 const NAMES: u32 = 20;

@@ -124,6 +124,11 @@ impl<'f> Checks<'f> {
     }
 }
 
+/// A field of a form without files, without blanks around it; empty if it was not sent.
+pub fn field<'f>(fields: &'f HashMap<String, String>, name: &str) -> &'f str {
+    fields.get(name).map_or("", |field| field.trim())
+}
+
 /// Small letters, digits and hyphens, 30 at most.
 pub fn is_tag(text: &str) -> bool {
     (1..=30).contains(&text.len())

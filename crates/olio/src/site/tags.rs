@@ -10,8 +10,8 @@ use mysql_async::prelude::Queryable;
 
 use super::form::is_tag;
 use super::listing::{EVENT_LINE, EventLine, PAGE, PageLink, page_links, page_number};
+use super::shared::{Reply, Shared, Site, page};
 use super::visitor::{Frame, visitor};
-use super::{Reply, Shared, Site, page};
 
 #[derive(Template)]
 #[template(path = "tag.html")]
