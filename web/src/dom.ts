@@ -46,16 +46,25 @@ export function folding(text: string): Child {
   return el("details", { class: "long" }, el("summary", {}, `${text.slice(0, LONG - 40)}…`), text);
 }
 
+/** A table whose rows are cards on a phone, with their columns below one another or side by side: nothing is outside of the screen. */
+export function stacked(caption: Child, heads: readonly Child[], rows: readonly (readonly Child[])[]): HTMLElement {
+  const made = table(caption, heads, rows);
+  made.classList.add("stacked");
+  return made;
+}
+
 /** A table with a heading row. The first cell of each row is its heading. */
 export function table(caption: Child, heads: readonly Child[], rows: readonly (readonly Child[])[], label?: string): HTMLElement {
   const cell = (child: Child, column: number): HTMLElement =>
-    column === 0 ? el("th", { scope: "row" }, child) : el("td", { class: typeof child === "string" && child.length <= SHORT ? "short" : undefined }, child);
+    column === 0
+      ? el("th", { scope: "row" }, child)
+      : el("td", { class: typeof child === "string" && child.length <= SHORT ? "short" : undefined, "data-head": textOf(heads[column]) }, child);
   return scroller(
     label ?? textOf(caption),
     el(
       "table",
       {},
-      el("caption", {}, caption),
+      el("caption", {}, el("span", {}, caption)),
       el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map(cell)))),
     ),

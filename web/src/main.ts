@@ -1,5 +1,6 @@
 // Assembles the page: reads the data, gives each variant its style, and appends the sections.
 
+import { hasAnswer } from "./derive/answer";
 import { cells, type Cell } from "./derive/cells";
 import { groupOf, mainAxis } from "./derive/groups";
 import { seriesStyles, type SeriesStyle } from "./derive/palette";
@@ -40,7 +41,11 @@ function sections(report: Report): Section[] {
   const styleOf = seriesStyles([...new Set(groups.map((cell) => groupOf(cell, axis)))]);
   const style = (cell: Cell): SeriesStyle => styleOf(groupOf(cell, axis));
   const sweep = sweepSection(report, axis, styleOf);
+  // Without an answer, why is what a reader needs first.
+  const validity = validitySection(report);
+  const isAnswered = hasAnswer(report);
   const all: (Section | null)[] = [
+    isAnswered ? null : validity,
     report.plan?.kind === "sweep" ? sweep : null,
     tuningSection(report),
     comparisonsSection(report),
@@ -53,7 +58,7 @@ function sections(report: Report): Section[] {
     usersSection(groups),
     timelineSection(report, groups, style),
     resourceSection(groups, style),
-    validitySection(report),
+    isAnswered ? validity : null,
     fairnessSection(report),
     report.plan?.kind === "sweep" ? null : sweep,
     factsSection(report),

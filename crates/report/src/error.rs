@@ -15,6 +15,12 @@ pub enum ReportError {
     /// A row cannot be written as CSV; a bug.
     #[error("cannot write the report as CSV: {0}")]
     Csv(#[from] csv::Error),
+    /// A run without a value that counts, for a service that tracks values.
+    #[error("run {run} has no valid value to track: `showdown show {run}` says why")]
+    NoValue {
+        /// The run.
+        run: String,
+    },
     /// The page has no placeholder for the data; a bug of its build.
     #[error("assets/report.html has no placeholder for the data: run `npm run build` in web/")]
     Page,

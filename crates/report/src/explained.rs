@@ -1,6 +1,8 @@
 //! An explanation as Markdown, in the order of the page: the sentences, and for each server the suspects, what was tried, the
 //! resources, the CPU time, the waits and what is unknown.
 
+pub(crate) mod table;
+
 use crate::{escape::plain, words};
 use archive::model::{
     CpuDifference, CpuProfile, ExplainedServer, Explanation, Figure, FrameCost, SlowRequests, WaitProfile,

@@ -15,6 +15,7 @@
 //! | [`html`] | a reader | everything, in one page that opens offline |
 //! | [`markdown`] | a pull request | the verdict with its table, watts and caveats, or the explanation or the steps of transfers with their tables |
 //! | [`csv`] | a spreadsheet | one row per trial, per figure of an explanation, or per step of transfers |
+//! | [`bencher`], [`github_benchmark`] | a service that tracks benchmarks | each variant's value with its interval |
 //! | [`json`] | a program | plan, facts, trials, verdict and explanation in one object |
 //!
 //! **Goals.** Every figure names its source file. Text of a run directory, which may come from an untrusted source, is
@@ -29,11 +30,11 @@
 
 mod cell;
 mod concurrency;
+mod continuous;
 mod cpus;
 mod error;
 mod escape;
 mod explained;
-mod explained_table;
 mod flame;
 mod html;
 mod markdown;
@@ -67,6 +68,16 @@ pub fn html_with_cost(run: &Run, cost: &CostReport) -> Result<String, ReportErro
     html::render(&page::Page::of(run).with_cost(run, cost))
 }
 
+/// The values of the variants for Bencher (Bencher Metric Format), one benchmark for each. An error where no value is valid.
+pub fn bencher(run: &Run) -> Result<String, ReportError> {
+    continuous::bencher(run)
+}
+
+/// The same for github-action-benchmark (`customBiggerIsBetter` or `customSmallerIsBetter`, by the measure).
+pub fn github_benchmark(run: &Run) -> Result<String, ReportError> {
+    continuous::github(run)
+}
+
 /// The verdict with what qualifies it, or the explanation with its evidence, for a pull request.
 pub fn markdown(run: &Run) -> Result<String, ReportError> {
     Ok(markdown::render(run))
@@ -80,7 +91,7 @@ pub fn csv(run: &Run) -> Result<String, ReportError> {
     }
     match &run.explanation {
         Some(explanation) if explanation.basis == ExplanationBasis::Study => {
-            explained_table::render(explanation)
+            explained::table::render(explanation)
         }
         _ => table::render(run),
     }

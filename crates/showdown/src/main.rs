@@ -8,6 +8,7 @@ mod exit;
 mod fail_if;
 mod identity;
 mod interrupt;
+mod live;
 mod output_file;
 mod print;
 mod show;
@@ -96,6 +97,8 @@ enum Verb {
     /// Maintain the index of the runs
     #[command(subcommand)]
     Archive(verbs::results::archive::ArchiveVerb),
+    /// Offer this program to an assistant: a server of the Model Context Protocol on standard input and output
+    Mcp(verbs::shell::mcp::McpArgs),
     /// Print the completions of a shell
     Completions(verbs::shell::completions::CompletionsArgs),
     /// Print the manual page, or write one for each verb
@@ -152,6 +155,7 @@ fn main() -> ExitCode {
         Verb::Import(args) => verbs::results::archive::import(&args),
         Verb::Rm(args) => verbs::results::archive::remove(&args),
         Verb::Archive(verb) => verbs::results::archive::archive(&verb),
+        Verb::Mcp(args) => verbs::shell::mcp::run(&args),
         Verb::Completions(args) => verbs::shell::completions::run(&args, &Cli::command()),
         Verb::Man(args) => verbs::shell::man::run(&args, &Cli::command()),
         Verb::LoadProcess => verbs::engine::load::process(),
@@ -223,6 +227,50 @@ mod tests {
                 assert!(is_help || parsed.is_ok(), "{name}: {line}: {:?}", parsed.err());
             }
         }
+    }
+
+    /// The commands of a page: lines of its shell examples, continued ones as one.
+    fn commands(page: &str) -> Vec<String> {
+        let mut commands = Vec::new();
+        let mut is_shell = false;
+        let mut begun = String::new();
+        for line in page.lines() {
+            if line.trim_start().starts_with("```") {
+                is_shell = line.trim_start() == "```sh";
+                continue;
+            }
+            let continued = line.strip_suffix('\\');
+            begun.push_str(continued.unwrap_or(line));
+            if continued.is_some() {
+                continue;
+            }
+            if is_shell && begun.starts_with("showdown ") {
+                commands.push(begun.clone());
+            }
+            begun.clear();
+        }
+        commands
+    }
+
+    #[test]
+    fn every_command_of_the_documents_is_one() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut pages = vec![root.join("README.md")];
+        for folder in ["docs", "docs/recipes"] {
+            let entries = std::fs::read_dir(root.join(folder)).expect("a folder").flatten();
+            pages.extend(entries.map(|entry| entry.path()));
+        }
+        pages.retain(|page| page.extension().is_some_and(|ending| ending == "md"));
+        let mut count = 0;
+        for page in pages {
+            for command in commands(&std::fs::read_to_string(&page).expect("a page")) {
+                let parsed = Cli::try_parse_from(shell_words(&command));
+                let is_help = command.contains("--help");
+                assert!(is_help || parsed.is_ok(), "{}: {command}: {:?}", page.display(), parsed.err());
+                count += 1;
+            }
+        }
+        assert!(count > 50, "{count} commands were found");
     }
 
     /// The words of an example: quotes group, two blanks end it, and what follows explains it.

@@ -1,7 +1,7 @@
 //! The command line from end to end: completions, manual pages, color, and the installation of all of them.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -209,4 +209,54 @@ fn the_installation_can_be_packaged_and_removed() {
     assert_eq!(files(root), installed);
     make("uninstall", root);
     assert_eq!(files(root), ["./usr/share/man/man1/other.1"]);
+}
+
+/// What `showdown mcp` answers to these lines.
+fn mcp(lines: &[&str]) -> Vec<serde_json::Value> {
+    let mut child = Command::new(SHOWDOWN)
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("showdown runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    for line in lines {
+        writeln!(stdin, "{line}").expect("it reads");
+    }
+    // Its tools end with its input: those that are asked for must be quick.
+    let mut answers = std::io::BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let wanted = lines.iter().filter(|line| line.contains("\"id\"")).count();
+    let found =
+        answers.by_ref().take(wanted).map(|line| serde_json::from_str(&line.expect("a line")).expect("JSON"));
+    let found: Vec<serde_json::Value> = found.collect();
+    drop(stdin);
+    assert!(child.wait().expect("it ends").success());
+    found
+}
+
+#[test]
+fn an_assistant_lists_the_tools_and_asks_for_a_plan() {
+    let answers = mcp(&[
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"no/such"}"#,
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"run","arguments":{"variants":["nginx"],"yes":true}}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"plan","arguments":{"variants":["nginx","apache"],"quick":true}}}"#,
+    ]);
+    let of = |id: u64| {
+        answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("{id} in {answers:?}"))
+    };
+    assert_eq!(of(1)["result"]["protocolVersion"], "2025-03-26");
+    let names: Vec<&str> = of(2)["result"]["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert_eq!(names, ["doctor", "workloads", "plan", "run", "show", "explain"]);
+    assert_eq!(of(3)["error"]["code"], -32_601);
+    assert!(of(4)["error"]["message"].as_str().is_some_and(|why| why.contains("\"yes\"")), "{answers:?}");
+    let plan = of(5)["result"]["content"][0]["text"].as_str().expect("a text");
+    assert!(plan.contains("kind = \"compare\"") && plan.contains("(exit code 0)"), "{plan}");
 }

@@ -21,7 +21,7 @@ const key = (name: string, colour: string, dash = ""): { name: string; style: { 
 /** The server's CPU time has the variant's colour. */
 function cpuStyles(colour: string): [CpuLine["what"], { colour: string; dash: string }][] {
   return [
-    ["server", { colour, dash: "" }],
+    ["server", { colour, dash: "9 2 2 2" }],
     ["client's CPUs", { colour: "var(--ink-soft)", dash: "7 3" }],
     ["steal", { colour: "var(--bad)", dash: "2 3" }],
   ];
@@ -125,7 +125,10 @@ export function timelineChart(report: Report, trial: Trial, colour: string): HTM
       key("offered", "var(--ink-soft)", "3 3"),
       ...cpuStyles(colour).flatMap(([what, style]) => (cpu.some((line) => line.what === what) ? [key(`CPU: ${what}`, style.colour, style.dash)] : [])),
     ]),
-    note: (trial.ticks_merged ?? 1) > 1 ? `Each point combines ${trial.ticks_merged} recorded points: their mean throughput, and the worst of their p50 and p99.` : undefined,
+    note: [
+      phases.length > 0 ? `The bands, from the left: ${phases.map((band) => band.label).join(", ")}.` : "",
+      (trial.ticks_merged ?? 1) > 1 ? `Each point combines ${trial.ticks_merged} recorded points: their mean throughput, and the worst of their p50 and p99.` : "",
+    ].join(" ").trim() || undefined,
     source: [`${trial.folder}/trial.json`, trial.files?.telemetry, trial.files?.power].filter(Boolean).join(" and "),
     id: "timeline",
     table: {

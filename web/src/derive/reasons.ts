@@ -1,6 +1,6 @@
 // Why trials are not valid: each kind of reason once, with its trials.
 
-import type { Trial } from "../model";
+import type { Gate, Trial } from "../model";
 import { counted } from "./format";
 
 export interface Reason {
@@ -14,7 +14,7 @@ interface Kind extends Reason {
 }
 
 /**
- * Failed gates as `gate (allowed: …): message`, and reasons that no gate gave. The most frequent comes first. Reasons that
+ * Failed gates as `gate: message (allowed: …)`, and reasons that no gate gave. The most frequent comes first. Reasons that
  * differ only in numbers and in details in brackets are one kind, with the text of its first trial.
  */
 export function reasons(trials: readonly Trial[]): Reason[] {
@@ -29,13 +29,21 @@ export function reasons(trials: readonly Trial[]): Reason[] {
   };
   for (const trial of trials.filter((one) => one.status !== "valid")) {
     const failed = (trial.gates ?? []).filter((gate) => gate.outcome === "failed");
-    for (const gate of failed) add(`${gate.id} (allowed: ${gate.threshold}): ${gate.message}`, trial, gate.measured);
+    // What is counted in broken rules says nothing that the message does not.
+    for (const gate of failed) add(withLimit(gate), trial, COUNTS_RULES.test(gate.threshold) ? "" : gate.measured);
     const others = (trial.reasons ?? []).filter((reason) => !failed.some((gate) => reason.endsWith(gate.message)));
     for (const reason of others) add(reason, trial);
     if (failed.length + others.length === 0) add("no reason recorded", trial);
   }
   return [...kinds.values()].map(({ trials: affected, ...kind }) => ({ text: textOf(kind, affected), trials: affected })).sort((a, b) => b.trials.length - a.trials.length);
 }
+
+/** The gate's message. Its limit is named where it is a quantity: a gate that counts broken rules names each of them. */
+function withLimit({ id, message, threshold }: Gate): string {
+  return threshold && !COUNTS_RULES.test(threshold) ? `${id}: ${message} (allowed: ${threshold})` : `${id}: ${message}`;
+}
+
+const COUNTS_RULES = /^0 rules/;
 
 /** The text without numbers and without brackets, the inner ones first. */
 function kindOf(text: string): string {

@@ -19,16 +19,19 @@ export function factsSection(report: Report): Section {
   };
 }
 
-function variants({ facts }: Report): Child[] {
+/** Differences that the fairness check lists are not repeated. */
+function variants({ facts, verdict }: Report): Child[] {
   if (!facts || facts.variants.length === 0) return [];
-  const rows = factRows(facts.variants);
+  const listed = new Set((verdict?.fairness ?? []).map(({ key }) => key.replace(/^knob[. ]/, "knob ")));
+  const rows = factRows(facts.variants).filter((row) => !(row.differs && listed.has(row.key)));
   const head = ["Fact", ...facts.variants.map((variant) => variant.name)];
   const cells = (wanted: boolean): Child[][] =>
     rows.filter((row) => row.differs === wanted).map((row) => [row.key, ...row.values.map((value) => (value === null ? "–" : wanted ? marked(value) : folding(value)))]);
   const [differing, same] = [cells(true), cells(false)];
   const alone = facts.variants.length === 1;
   return [
-    differing.length > 0 ? table("Facts that differ between the variants", head, differing) : null,
+    listed.size > 0 ? el("p", { class: "note" }, "What the ", el("a", { href: "#fairness" }, "fairness check"), " lists is not repeated here.") : null,
+    differing.length > 0 ? table(listed.size > 0 ? "Other facts that differ between the variants" : "Facts that differ between the variants", head, differing) : null,
     same.length > 0 ? el("details", {}, el("summary", {}, alone ? counted(same.length, "fact") : `${counted(same.length, "fact")} that are the same for all variants`), table("Facts", head, same)) : null,
   ];
 }

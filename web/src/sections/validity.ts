@@ -31,7 +31,7 @@ export function validitySection(report: Report): Section {
     short: "Validity",
     body: [
       el("p", { class: "lead" }, ...summary(report.trials, bad), hasBound(report.verdict) ? BOUND : null),
-      bad > 0 ? el("ul", { class: "failures" }, ...reasons(report.trials).map(failure)) : null,
+      bad > 0 ? el("ul", { class: "failures" }, ...reasons(report.trials).map((reason) => failure(reason, report.trials.length))) : null,
       rows.length > 0 ? matrix(report.trials, rows) : nothing("No trial recorded a gate."),
       rows.length > 0 ? el("details", {}, el("summary", {}, "Thresholds and measured values of each gate"), details(rows)) : null,
       refusals(report.verdict?.refusals ?? []),
@@ -52,7 +52,8 @@ function summary(trials: readonly Trial[], bad: number): Child[] {
 /** What a verdict that is a bound uses besides the valid trials. */
 const BOUND = " Where the verdict is \"at least\", trials that failed nothing but the gate client count, too: as the least that their servers carried.";
 
-function failure({ text, trials }: Reason): HTMLElement {
+function failure({ text, trials }: Reason, all: number): HTMLElement {
+  if (trials.length === all && all > 1) return el("li", {}, unbroken(text), el("span", { class: "affected" }, " – all trials"));
   const links = trials.flatMap((trial, place) => [place > 0 ? ", " : "", trialLink(trial, `${trial.number}\u00a0${trial.variant}`)]);
   return el("li", {}, unbroken(text), el("span", { class: "affected" }, trials.length === 1 ? " – trial " : " – trials ", ...links));
 }
@@ -75,7 +76,7 @@ function matrix(trials: readonly Trial[], rows: ReturnType<typeof gateRows>): HT
   const made = el(
     "table",
     { class: trials.length > MAX_ON_PAPER ? "matrix wide" : "matrix" },
-    el("caption", {}, ...terms`[[Gates]] by [[trials]]: ✓ passed, ✕ failed, ! beyond the limit, and noted only, – not applicable. The arrow keys move between the cells.`),
+    el("caption", {}, el("span", {}, ...terms`[[Gates]] by [[trials]]: ✓ passed, ✕ failed, ! beyond the limit, and noted only, – not applicable. The arrow keys move between the cells.`)),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Gate"), ...trials.map((trial) => el("th", { scope: "col", class: trial.status, title: `${trial.variant}, block ${trial.block}: ${trial.status}` }, String(trial.number))))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.id), ...row.outcomes.map((gate, place) => cell(gate, trials[place] as Trial))))),
   );
@@ -96,8 +97,8 @@ function details(rows: ReturnType<typeof gateRows>): HTMLElement {
 }
 
 const REFUSED: Record<Refusal["when"], string> = {
-  always: "refused",
-  unless_disturbed: "refused, unless other programs or the hypervisor disturb the machine",
+  always: "invalid",
+  unless_disturbed: "invalid, unless other programs or the hypervisor disturb the machine",
   never: "noted: it meets all servers of the block alike, and the interval has the scatter",
 };
 
@@ -105,7 +106,7 @@ const REFUSED: Record<Refusal["when"], string> = {
 function refusals(rows: readonly Refusal[]): Child {
   if (rows.length === 0) return null;
   const cells = rows.map(({ gate, limit, why, when }) => [gate, limit, REFUSED[when] ?? when, why]);
-  return el("details", {}, el("summary", {}, "What is refused, and why"), table("What is refused, and why", ["Gate", "What exceeds it", "In this run", "Why such a trial does not count"], cells));
+  return el("details", {}, el("summary", {}, "What makes a trial invalid, and why"), table("What makes a trial invalid, and why", ["Gate", "What exceeds it", "In this run", "Why such a trial does not count"], cells));
 }
 
 function counts(trials: readonly Trial[]): Child {

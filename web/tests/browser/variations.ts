@@ -36,6 +36,16 @@ export function empty(plan: boolean): Report {
   return { ...report, run: { ...report.run, state: plan ? "running" : "damaged" }, plan: plan ? report.plan : null, trials: [] };
 }
 
+/** A run of which no trial is valid. */
+export function withoutAnswer(): Report {
+  const report = fixture("comparison");
+  const none = { median: null, interval: null, valid: 0, response_time_curve_us: [] };
+  const variants = report.verdict?.variants.map((variant) => ({ ...variant, ...none, invalid: variant.values.length, values: variant.values.map((one) => ({ ...one, valid: false })) })) ?? [];
+  const verdict = report.verdict && { ...report.verdict, sentence: "inconclusive: other programs used the CPUs", comparisons: [], variants };
+  const trials = report.trials.map((trial) => ({ ...trial, status: "invalid" as const, reasons: [], gates: (trial.gates ?? []).map((gate) => (gate.id === "steal" ? { ...gate, outcome: "failed" as const, message: "the hypervisor took 6.1 % of the CPU time" } : gate)) }));
+  return { ...report, verdict, trials };
+}
+
 /** A run whose server never answered some operations: the client gave them up after a second. */
 export function withoutAnswers(): Report {
   const report = fixture("comparison");

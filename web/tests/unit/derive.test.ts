@@ -180,7 +180,7 @@ test("ticks of axes are round numbers within the axis", () => {
 test("each reason occurs once, with its trials", () => {
   const { trials } = fixture("comparison");
   const [only, ...others] = reasons(trials);
-  assert.match(only?.text ?? "", /^steal \(allowed: at most 2 %\): .* – measured 6.1 %$/);
+  assert.match(only?.text ?? "", /^steal: .* \(allowed: at most 2 %\) – measured 6.1 %$/);
   assert.deepEqual([only?.trials.map((trial) => trial.number), others], [[7], []]);
   const needed = (share: number): string => `the client was the limit: it needed ${share} % of its cores (at most 90 %, beside cc (pid ${share})): give it more`;
   const limited = trials.slice(0, 3).map((trial, place) => ({ ...trial, status: "invalid" as const, gates: [], reasons: [needed(91 + place)] }));

@@ -12,7 +12,7 @@ use load::validity::BrokenRule;
 
 use super::record::phases;
 
-/// Starts it: the same operations on the same server as `spec`, with another random seed.
+/// Starts the background load: the same operations on the same server as `spec`, with another random seed.
 pub fn start(spec: &LoadSpec, load: PlannedBackground, context: &RunContext) -> BackgroundLoad {
     let spec = spec
         .clone()

@@ -6,8 +6,8 @@ use archive::model::{CpuTimePerOperation, PartCpuTime};
 use host::process::CpuUsed;
 use machine::ServerCpuUsed;
 
-/// Largest CPU time between a server's slices, as a share of that in them, beyond the least of the servers of the block: what all of them
-/// do there, and more beside other programs (3.7 % of equal servers were seen), cancels in a ratio.
+/// Largest CPU time between a server's slices, as a share of its CPU time in its slices, beyond the least share of the servers of the
+/// block. What all servers do between their slices cancels in a ratio; beside other programs it is more (3.7 % of equal servers were seen).
 const MAX_BETWEEN: f64 = 0.03;
 
 /// A server's CPU time before and after a slice, with settling and draining.
@@ -31,8 +31,8 @@ impl SliceCpu {
 
 /// All slices of a server.
 ///
-/// What is in clock ticks is rounded in each reading. The rounding of one reading cancels that of the next one, because a
-/// server without load hardly changes. So the sums are taken before the difference.
+/// A value in clock ticks is rounded in each reading. The rounding at the end of a slice cancels the rounding at the begin of the next
+/// slice, because a server without load hardly uses CPU time in between. So the sums are taken before the difference.
 #[derive(Clone, Debug, Default)]
 pub struct CpuAccount {
     before: CpuUsed,
@@ -77,7 +77,7 @@ impl CpuAccount {
         self.slices_us.push(slice.each_us());
     }
 
-    /// CPU time between its slices, when others were loaded, as a share of that in them; none before the first slice.
+    /// CPU time between its slices, when others were loaded, as a share of its CPU time in its slices; none before the first slice.
     pub fn between_share(&self) -> Option<f64> {
         let used = (self.after - self.before).time;
         let between = (self.last - self.first?).time.saturating_sub(used);

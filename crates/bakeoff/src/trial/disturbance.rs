@@ -1,5 +1,5 @@
-//! Whether servers that are up together leave each other alone: what one does while another is loaded disturbs the
-//! comparison, what it keeps in memory may push the other out, and a fixed port that it has is not the other's.
+//! Whether servers that are up together leave each other alone. A server that works while another one is loaded disturbs the comparison;
+//! its memory may push the other server's out; and a fixed port can belong to one server only.
 
 use std::thread;
 use std::time::Duration;
@@ -14,8 +14,8 @@ const WATCHED: Duration = Duration::from_millis(400);
 const WATCHES: usize = 4;
 /// Largest use of CPU meanwhile, in cores.
 const MAX_IDLE_CORES: f64 = 0.03;
-/// How much more one may use than another: it takes that from the others' slices, while they take less from its own.
-/// What all of them use cancels in a ratio.
+/// How much more CPU an idle server may use than another one, in cores. It takes the difference from the slices of the other server; what
+/// all servers use cancels in a ratio.
 const MAX_IDLE_DIFFERENCE: f64 = 0.01;
 /// Least share of the memory that must be available with all servers up.
 const MIN_AVAILABLE_MEMORY: f64 = 0.05;

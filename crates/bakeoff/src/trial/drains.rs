@@ -1,9 +1,9 @@
-//! How long servers answer what is left when their slices end. Nothing is sent meanwhile, so a pause that is longer than a slice
-//! is mostly in drains: without an account of them it would be in no figure (coordinated omission by the turns).
+//! How long servers answer the operations that are in flight when their slices end. Nothing is sent during such a drain, so a pause that
+//! is longer than a slice is mostly in drains: without an account of drains it would be in no figure (coordinated omission by the turns).
 //!
 //! In an open loop in the server's own time, drains are charged already: what falls due in a drain is sent afterwards. In a
-//! closed loop, drains beyond the usual one count as measured time. Both are wrong by up to a factor of two where a server
-//! pauses by the clock, and not by its work: it pauses while others are loaded, too. So servers whose drains show such
+//! closed loop, drains beyond the usual one count as measured time. Both accounts are wrong by up to a factor of two where a server
+//! pauses by the clock, and not by its work: such a server pauses while other servers are loaded, too. So servers whose drains show such
 //! pauses run one at a time.
 
 use std::time::Duration;

@@ -10,7 +10,7 @@ use crate::gates::{SeenMachine, WatchedMachine};
 use crate::machines::network_paths::NetworkUse;
 use crate::machines::of_run::{HERE, RunMachines};
 
-/// The machines of the trial with their telemetry: the server's, and those of the clients where they are others.
+/// The machines of the trial with their telemetry: the server's machine, and the clients' machines where these are other ones.
 pub fn watched<'r>(
     machines: &RunMachines<'_>,
     server: usize,

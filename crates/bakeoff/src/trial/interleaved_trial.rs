@@ -23,7 +23,7 @@ pub struct KernelTurn<'s> {
 }
 
 impl KernelTurn<'_> {
-    /// Gives the machine the settings of this server, in place of those of the one before.
+    /// Gives the machine the settings of this server, in place of the settings of the server before.
     pub fn begin(self) -> Result<(), TrialError> {
         Ok(self.machine.set_kernel_settings(self.settings)?)
     }

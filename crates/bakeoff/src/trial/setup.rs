@@ -36,13 +36,13 @@ pub struct TrialSetup<'a> {
     pub plan: &'a Plan,
     /// The objective of the plan that was checked.
     pub objective: Option<&'a Slo>,
-    /// The machines with the servers, and that of the client.
+    /// The machines with the servers, and the machine of the client.
     pub machines: &'a RunMachines<'a>,
-    /// What they are servers of.
+    /// The workload of the servers.
     pub workload: &'a Workload,
     /// The context of the engine.
     pub context: &'a RunContext,
-    /// Its meters.
+    /// The meters of the run, if it has any.
     pub power: Option<&'a RunPower>,
     /// What finds breaking points, if the run has been given it.
     pub breaking_point: Option<&'a dyn BreakingPoint>,
@@ -63,7 +63,7 @@ impl<'a> TrialSetup<'a> {
 /// Why a trial failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// What the machine could not do may fail several trials: those whose servers are up together.
+    /// What the machine could not do. One such failure may fail several trials: all trials whose servers are up together.
     #[error(transparent)]
     Machine(#[from] Arc<MachineError>),
     #[error(transparent)]

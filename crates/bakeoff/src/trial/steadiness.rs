@@ -77,8 +77,8 @@ impl SteadyQuantity {
     }
 }
 
-/// The p99 of each interval from the first reply on. An interval without a reply gets the p99 of the next interval that
-/// has one: those replies belong to operations that waited meanwhile. Intervals after the last reply get its p99. So a
+/// The p99 of each interval from the first reply on. An interval without a reply gets the p99 of the next interval with
+/// a reply: the replies in the latter belong to operations that waited during the former. Intervals after the last reply get its p99. So a
 /// stall shows in both series, and a disk flush of 20 ms does not end a trial.
 fn from_first_reply(p99: impl IntoIterator<Item = Option<f64>>) -> Vec<f64> {
     let mut p99: Vec<Option<f64>> = p99.into_iter().skip_while(Option::is_none).collect();

@@ -40,7 +40,7 @@ pub enum TurnsEnd {
 pub struct OneAtATime {
     /// Why.
     pub why: String,
-    /// The rate for all of them that their warm-ups suggest, if they had one.
+    /// The rate for all servers that their warm-ups suggest; none where a server was not warmed up.
     pub rate_per_s: Option<f64>,
     /// How long each must be loaded at least, because it pauses.
     pub least_load: Duration,
@@ -75,7 +75,7 @@ pub fn run_in_turns<'a>(
     });
     let recorders = Recorders::begin(setup.machines, servers, telemetry_period(setup.plan.length));
     for (machine, error) in &recorders.failed {
-        // Without that of a client's machine, no trial can be checked.
+        // Without the recording of a client's machine, no trial can be checked.
         let is_client = setup.machines.clients().contains(machine);
         let on_it = |turn: &&mut Turn<'a>| is_client || turn.member.machine() == *machine;
         fail_all(turns.iter_mut().flatten().filter(on_it), error);
@@ -297,7 +297,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// CPU time between its slices, as a share of that in them.
+    /// The server's CPU time between its slices, as a share of its CPU time in its slices.
     fn between_share(&self) -> Option<f64> {
         match &self.state {
             TurnState::Loaded(load) => load.0.cpu.between_share(),

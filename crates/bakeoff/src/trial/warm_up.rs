@@ -50,7 +50,7 @@ pub fn warm_up(
         let run = loads.closed_loop(length, interval_of(length), observe)?.outcome;
         let checked = check_loop(&run, before, earlier, quantity, goal);
         before += length;
-        // Where operations take longer than the loop, the next one begins them anew.
+        // Where operations take longer than the loop, the next loop begins them anew.
         let next = if checked.series.is_empty() { length * 2 } else { length };
         if checked.unsteady.is_none() || loads.interrupted || before + next > plan.warm_up.max {
             return Ok(WarmedUp {

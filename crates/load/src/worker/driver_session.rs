@@ -18,7 +18,7 @@ impl<D: Driver> DriverSession<D> {
         Self { driver, rng: Pcg64Mcg::seed_from_u64(seed), out: Vec::with_capacity(4096) }
     }
 
-    /// Begins the random numbers of another part: parts with one seed draw the same operations.
+    /// Begins the random numbers of the next part of a load: parts with one seed draw the same operations.
     pub fn reseed(&mut self, seed: u64) {
         self.rng = Pcg64Mcg::seed_from_u64(seed);
     }

@@ -27,7 +27,7 @@ pub enum WorkerMessage {
         worker: u32,
         /// Connections that are open.
         open: u32,
-        /// Why the others are not.
+        /// Why further connections are not open.
         errors: Errors,
     },
     /// An interval is over.
@@ -76,7 +76,7 @@ impl WorkerMessage {
         workers.place_of(self.worker()).is_some()
     }
 
-    /// The same message as that of another worker.
+    /// The same message, as if another worker had sent it.
     #[must_use]
     pub fn of_worker(mut self, other: u32) -> Self {
         match &mut self {

@@ -224,7 +224,7 @@ impl<D: Driver> Worker<D> {
             }
             self.sweep_if_time();
             self.serve(self.next_sweep)?;
-            // If one connection waits for the whole timeout, so would each of the others.
+            // If one connection waits for the whole timeout, so would every other connection.
             let errors = &mut self.operations.setup_errors;
             if next < slots && errors.counts.contains_key(&ErrorKind::Timeout) {
                 errors.add(ErrorKind::Timeout, u64::from(slots - next), "");
@@ -302,7 +302,7 @@ impl<D: Driver> Worker<D> {
         self.serve(next_due.min(meter.end()).min(self.next_sweep).min(self.give_up))
     }
 
-    /// From now on no operation begins, and those that wait for a connection are dropped.
+    /// From now on no operation begins, and operations that wait for a connection are dropped.
     fn stop(&mut self) {
         let now = self.operations.now;
         self.end = self.end.min(now);
@@ -320,7 +320,7 @@ impl<D: Driver> Worker<D> {
         *in_flight == 0 && *now >= self.idle_from && pacer.as_ref().is_some_and(|pacer| !pacer.is_behind())
     }
 
-    /// No operation begins any more: the part ends with those in flight.
+    /// No operation begins any more: the part ends with the operations in flight.
     #[cold]
     fn end_now(&mut self) {
         let now = self.operations.now;

@@ -404,7 +404,7 @@ impl<D: Driver> Operations<D> {
         job
     }
 
-    /// Whether the driver has no operation left beside those that wait for their connections to open.
+    /// Whether the driver has no operation left but the operations that wait for their connections to open.
     #[inline(always)]
     pub fn is_used_up(&self) -> bool {
         self.session.operations_left() <= u64::from(self.in_flight - self.counts.busy())

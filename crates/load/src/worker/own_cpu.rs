@@ -10,8 +10,8 @@
 //!   collector and the telemetry share them: a worker that spins gives its CPU away between two polls.
 //! - if the server is on another machine, and there are more CPUs than workers.
 //!
-//! Workers of several loads may run at once, such as a background load beside the measured one. Where they are more than the
-//! CPUs, all sleep: two that span on one CPU would wait for each other.
+//! Workers of several loads may run at once, such as a background load beside the measured one. Where workers are more than the
+//! CPUs, all workers sleep: two workers that span on one CPU would wait for each other.
 //!
 //! Where another program wants the CPU as well, a worker that spins uses up its share of time, and then waits for its CPU while replies
 //! lie unread; one that sleeps comes first when it wakes. So spinning that loses its CPU again and again ends for

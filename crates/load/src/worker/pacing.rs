@@ -131,7 +131,7 @@ impl Pacer {
     }
 
     /// A connection joins a run that began at `begin`; it was free from then on. With a think time, its first operation is due after
-    /// this share of it, 0 to 1: so those of all connections, also of other workers, are spread evenly.
+    /// `share` of the think time, 0 to 1: so the first operations of all connections, also of other workers, are spread evenly.
     pub fn join(
         &mut self,
         connection: ConnectionId,

@@ -48,12 +48,12 @@ impl Dialer {
         self.tls.is_some()
     }
 
-    /// The number of a connection among those of all workers, which use the addresses in turn.
+    /// The number of a connection among the connections of all workers, which use the addresses in turn.
     fn turn(&self, id: ConnectionId) -> usize {
         id as usize * self.workers as usize + self.worker as usize
     }
 
-    /// The place of a connection among those of all workers, 0 to 1, where each has this many.
+    /// The place of a connection among the connections of all workers, 0 to 1, where each worker has `of_each`.
     pub fn share(&self, id: ConnectionId, of_each: u32) -> f64 {
         self.turn(id) as f64 / (f64::from(of_each) * f64::from(self.workers))
     }

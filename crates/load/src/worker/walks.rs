@@ -103,9 +103,9 @@ impl Walks {
         }
     }
 
-    /// A user joins a part that began at `begin`, or goes on in it. Returns when its operation is due: the first one as if the user
-    /// had been there before, so that users do not come all at once, and their rate is that of later from the begin on. `share` of
-    /// the users, 0 to 1, come before this one.
+    /// A user joins a part that began at `begin`, or goes on in it. Returns when its operation is due. The first operation of a user is
+    /// due as if the user had been there before: so users do not come all at once, and the rate at the begin is the rate of later.
+    /// `share` of the users, 0 to 1, come before this one.
     pub fn join(&mut self, id: ConnectionId, share: f64, begin: Nanos) -> Nanos {
         let place = self.first_place();
         let user = &mut self.users[id as usize];

@@ -3,31 +3,27 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `scale.rs` | how many rows a number of users has |
 //! | `random_text.rs` | words, names and days from a seeded generator |
-//! | `rows.rs` | the rows of each table, as files for a bulk load |
+//! | `rows.rs` | how many rows there are, and the rows of each table, as files for a bulk load |
 //! | `template.rs` | the database's directory: made, loaded, stopped, copied |
-//! | `owner.rs` | whose data they are |
 //! | `media.rs` | thumbnails of persons and events, originals, statics |
 
 pub mod media;
-mod owner;
 mod random_text;
-mod rows;
-pub mod scale;
+pub mod rows;
 mod template;
 
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use include_dir::{Dir, include_dir};
 
-pub use owner::this_user;
-use owner::{cache_of, is_of, readable_by_servers};
+use rows::Scale;
 pub use rows::{hexadecimal, password_hash, username};
-use scale::Scale;
+pub use template::this_user;
 
 /// The time that the site has, in all data and all runs: pages do not depend on the day on which they are asked for.
 pub const NOW: &str = "2026-01-01 00:00:00";
@@ -133,4 +129,22 @@ impl DataRequest {
         }
         Ok(kept)
     }
+}
+
+/// Where a user's data are kept.
+fn cache_of(user: u32) -> PathBuf {
+    PathBuf::from(format!("/var/tmp/olio-{user}"))
+}
+
+/// Everybody may make directories beside it: it must be that of the user, who alone writes to it.
+fn is_of(cache: &Path, user: u32) -> Result<()> {
+    let owner = std::fs::metadata(cache)?;
+    let is_own = owner.uid() == user && owner.mode() & 0o022 == 0;
+    ensure!(is_own, "{} belongs to others, or they may write to it: choose another --cache", cache.display());
+    Ok(())
+}
+
+/// nginx and the database may run as another user than the one who makes the data, in which there is no secret.
+fn readable_by_servers(directory: &Path) -> Result<()> {
+    Ok(std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))?)
 }

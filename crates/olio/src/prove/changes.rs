@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::client::{Ask, Body};
 use crate::data::media;
-use crate::data::scale::Scale;
+use crate::data::rows::Scale;
 
 /// Visitors who make changes: the first persons.
 pub const VISITORS: u32 = 16;

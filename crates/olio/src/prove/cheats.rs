@@ -17,7 +17,7 @@ use ureq::http::Request;
 
 use super::client::field;
 use super::tables::Tables;
-use crate::data::scale::folder;
+use crate::data::rows::folder;
 use crate::stack::Stack;
 
 /// What is spoilt.

@@ -7,7 +7,7 @@ use super::changes::Changes;
 use super::client::{Ask, Body, Client};
 use super::requests::Subjects;
 use super::subject::{Proof, Request, Site};
-use crate::data::scale::Scale;
+use crate::data::rows::Scale;
 use crate::stack::Implementation;
 
 /// Counts in the order of `COUNTERS`.

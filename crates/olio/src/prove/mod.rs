@@ -7,9 +7,9 @@
 //! | `client.rs` | requests with cookies and forms, and replies |
 //! | `normal_form.rs` | what of a page is compared |
 //! | `tables.rs` | checksums of tables, counters of statements and cache calls |
-//! | `requests.rs` | every route for every kind of visitor |
+//! | `requests.rs` | every route for every kind of visitor, and the proof that replies are equal |
 //! | `changes.rs` | changes by a seed |
-//! | `pages.rs`, `state.rs`, `effort.rs`, `staleness.rs` | the proofs |
+//! | `state.rs`, `effort.rs`, `staleness.rs` | the other proofs |
 //! | `cheats.rs` | implementations that only seem to work, to prove the proofs |
 
 mod changes;
@@ -17,7 +17,6 @@ mod cheats;
 mod client;
 mod effort;
 mod normal_form;
-mod pages;
 mod requests;
 mod staleness;
 mod state;
@@ -35,9 +34,6 @@ use client::Client;
 pub use subject::Request;
 use subject::{Proof, Site};
 
-/// Differences of one proof that are printed.
-const MOST_PRINTED: usize = 5;
-
 /// Finds differences between the reference and a candidate.
 type Prove = fn(&mut Site, &mut Site, &Request) -> Result<Proof>;
 
@@ -49,7 +45,7 @@ pub fn run(request: &Request) -> Result<()> {
         return find_cheats(&mut reference, &mut candidate, request);
     }
     let proofs: [Prove; 6] = [
-        pages::prove,
+        requests::prove,
         effort::prove,
         state::prove_sequence,
         state::prove_concurrency,
@@ -60,20 +56,7 @@ pub fn run(request: &Request) -> Result<()> {
     for proof in proofs {
         let begin = Instant::now();
         let proof = proof(&mut reference, &mut candidate, request)?;
-        let verdict = if proof.differences.is_empty() { "equal" } else { "DIFFERENT" };
-        println!(
-            "{:<12} {:<9} {} ({:.1} s)",
-            proof.name,
-            verdict,
-            proof.compared,
-            begin.elapsed().as_secs_f64()
-        );
-        for difference in proof.differences.iter().take(MOST_PRINTED) {
-            println!("    {difference}");
-        }
-        if proof.differences.len() > MOST_PRINTED {
-            println!("    … and {} more", proof.differences.len() - MOST_PRINTED);
-        }
+        proof.print(begin.elapsed());
         if !proof.differences.is_empty() {
             failed.push(proof.name);
         }
@@ -109,8 +92,8 @@ fn finder(cheat: Cheat) -> (Prove, &'static str) {
     match cheat {
         Cheat::CachedReply => (staleness::prove_fresh_pages, "GET /events/"),
         Cheat::StaleList => (staleness::prove_fresh_pages, "GET /: "),
-        Cheat::OpenDoor => (pages::prove, "status 303 instead of status 403"),
-        Cheat::ShortList => (pages::prove, "/tags/"),
+        Cheat::OpenDoor => (requests::prove, "status 303 instead of status 403"),
+        Cheat::ShortList => (requests::prove, "/tags/"),
         Cheat::MoreStatements => (effort::prove, "reads"),
         Cheat::LostFile => (state::prove_sequence, "is missing"),
         Cheat::MissingWrite => (state::prove_sequence, "table comment"),

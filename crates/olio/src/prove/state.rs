@@ -13,7 +13,7 @@ use super::client::{Ask, Client, Reply};
 use super::normal_form::difference;
 use super::subject::{Proof, Request, Site};
 use crate::data::hexadecimal;
-use crate::data::scale::Scale;
+use crate::data::rows::Scale;
 
 /// A visitor who changes things.
 struct Changer {

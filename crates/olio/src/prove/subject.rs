@@ -1,5 +1,7 @@
 //! What all proofs share: what is asked for, the two sites that are compared, and what a proof has found.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::Args;
 
@@ -7,6 +9,9 @@ use super::client::Client;
 use super::tables::Tables;
 use crate::data;
 use crate::stack::{Implementation, Stack};
+
+/// Differences of one proof that are printed.
+const MOST_PRINTED: usize = 5;
 
 /// What to prove.
 #[derive(Args)]
@@ -36,6 +41,20 @@ pub struct Proof {
     /// What was compared, with its number.
     pub compared: String,
     pub differences: Vec<String>,
+}
+
+impl Proof {
+    /// A line, and the first differences.
+    pub fn print(&self, took: Duration) {
+        let verdict = if self.differences.is_empty() { "equal" } else { "DIFFERENT" };
+        println!("{:<12} {verdict:<9} {} ({:.1} s)", self.name, self.compared, took.as_secs_f64());
+        for difference in self.differences.iter().take(MOST_PRINTED) {
+            println!("    {difference}");
+        }
+        if self.differences.len() > MOST_PRINTED {
+            println!("    … and {} more", self.differences.len() - MOST_PRINTED);
+        }
+    }
 }
 
 impl Site {

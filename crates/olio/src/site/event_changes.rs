@@ -9,10 +9,11 @@ use axum::response::{Html, IntoResponse};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Transaction, TxOpts};
 
-use super::events::{Confirmation, number};
+use super::events::number;
 use super::form::{Checks, Form};
-use super::problem::Problem;
-use super::shared::{Reply, Shared, Site, page, redirect};
+use super::login::Confirmation;
+use super::replies::{Problem, Reply, page, redirect};
+use super::shared::{Shared, Site};
 use super::upload::{geocode, insert_address, place, store, thumbnail_of};
 use super::visitor::{Frame, changing_visitor, visitor};
 

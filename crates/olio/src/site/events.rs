@@ -8,10 +8,10 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, FromRowError, Row, TxOpts};
-use serde::Deserialize;
 
-use super::problem::Problem;
-use super::shared::{Reply, Shared, Site, page};
+use super::login::Confirmation;
+use super::replies::{Problem, Reply, page};
+use super::shared::{Shared, Site};
 use super::visitor::{Frame, changing_visitor, visitor};
 
 /// Names of attendees that a page shows.
@@ -74,13 +74,6 @@ struct Comment {
     body: String,
     rating: u8,
     written: String,
-}
-
-/// The token of a form that has nothing else.
-#[derive(Deserialize)]
-pub struct Confirmation {
-    #[serde(default)]
-    pub token: String,
 }
 
 /// The number of an event in a path.

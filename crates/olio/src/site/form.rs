@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use axum::extract::Multipart;
 
-use super::problem::Problem;
+use super::replies::Problem;
 
 /// What a form has sent, or nothing of it.
 #[derive(Default)]

@@ -14,8 +14,8 @@ use mysql_async::{Params, Value};
 
 use super::form::{is_date, is_zip};
 use super::listing::{EVENT_LINE, EventLine, PAGE, PageLink, page_links, page_number};
-use super::problem::Problem;
-use super::shared::{Reply, Shared, Site, page};
+use super::replies::{Problem, Reply, page};
+use super::shared::{Shared, Site};
 use super::visitor::{Frame, visitor};
 
 /// The page as anonymous visitors see it, and the part of it that is the same for those who are logged in.

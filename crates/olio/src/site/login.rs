@@ -10,11 +10,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
+use serde::Deserialize;
 
-use super::events::Confirmation;
 use super::form::field;
-use super::problem::Problem;
-use super::shared::{Reply, Shared};
+use super::replies::{Problem, Reply};
+use super::shared::Shared;
 use super::visitor::{COOKIE_NAME, Frame, Visitor, changing_visitor, end};
 use crate::data::password_hash;
 
@@ -22,6 +22,13 @@ use crate::data::password_hash;
 #[template(path = "login.html")]
 struct Page {
     frame: Frame,
+}
+
+/// The token of a form that has nothing else.
+#[derive(Deserialize)]
+pub struct Confirmation {
+    #[serde(default)]
+    pub token: String,
 }
 
 pub async fn log_in(State(site): Shared, Form(fields): Form<HashMap<String, String>>) -> Reply {

@@ -2,14 +2,13 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `settings.rs` | what the environment says |
 //! | `memcached.rs` | the few commands of memcached that the site needs |
 //! | `visitor.rs` | sessions, tokens, and what a page's frame shows of the visitor |
 //! | `listing.rs` | lists of events, and the links to their pages |
 //! | `home.rs`, `events.rs`, `event_changes.rs`, `tags.rs`, `persons.rs`, `person_changes.rs`, `login.rs` | the routes |
 //! | `form.rs`, `upload.rs` | fields, their checks, files and thumbnails |
-//! | `shared.rs` | what all requests share, and the two kinds of replies |
-//! | `problem.rs` | replies that are no pages of the site |
+//! | `shared.rs` | settings and connections |
+//! | `replies.rs` | pages, redirections, and problems |
 
 mod event_changes;
 mod events;
@@ -20,8 +19,7 @@ mod login;
 mod memcached;
 mod person_changes;
 mod persons;
-mod problem;
-mod settings;
+mod replies;
 mod shared;
 mod tags;
 mod upload;
@@ -38,9 +36,8 @@ use mysql_async::Pool;
 use tokio::net::UnixListener;
 
 use memcached::Memcached;
-use problem::Problem;
-use settings::Settings;
-use shared::Site;
+use replies::Problem;
+use shared::{Settings, Site};
 
 /// The most that a form with its files may have, as nginx has it.
 const MOST_BODY_BYTES: usize = 8 << 20;

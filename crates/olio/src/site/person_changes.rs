@@ -12,8 +12,8 @@ use rand::RngExt;
 
 use super::form::{Checks, Form, field};
 use super::login::count_requests;
-use super::problem::Problem;
-use super::shared::{Reply, Shared, page, redirect};
+use super::replies::{Problem, Reply, page, redirect};
+use super::shared::Shared;
 use super::upload::{geocode, insert_address, place, store, thumbnail_of};
 use super::visitor::{Frame, changing_visitor, visitor};
 use crate::data::{hexadecimal, password_hash};

@@ -8,8 +8,8 @@ use mysql_async::{Conn, FromRowError, Row};
 
 use super::events::Columns;
 use super::listing::{EVENT_LINE, EventLine};
-use super::problem::Problem;
-use super::shared::{Reply, Shared, page};
+use super::replies::{Problem, Reply, page};
+use super::shared::Shared;
 use super::visitor::{Frame, visitor};
 
 #[derive(Template)]

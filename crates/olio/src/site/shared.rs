@@ -1,15 +1,66 @@
-//! What all requests share: settings, connections, and the two kinds of replies. Routes are left to `mod.rs`.
+//! What all requests share: the settings that all implementations read from the environment (`contract.md`), and connections.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use askama::Template;
+use anyhow::{Context, Result};
 use axum::extract::State;
-use axum::response::{Html, IntoResponse, Redirect, Response};
-use mysql_async::{Conn, Pool};
+use mysql_async::{Conn, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts};
 
 use super::memcached::Memcached;
-use super::problem::Problem;
-use super::settings::Settings;
+use super::replies::Problem;
+
+/// Everything that a start decides.
+pub struct Settings {
+    database: (String, u16),
+    password: String,
+    /// Address and port of memcached.
+    pub cache: String,
+    /// URL of the geocoder.
+    pub geocoder: String,
+    /// The directory in which `media` has what people uploaded.
+    pub uploads: PathBuf,
+    /// What the site takes for the present, as `YYYY-MM-DD HH:MM:SS`.
+    pub now: String,
+}
+
+impl Settings {
+    /// An error names the variable that is missing.
+    pub fn from_environment() -> Result<Self> {
+        let database = variable("OLIO_DATABASE")?;
+        let (host, port) = database.split_once(':').context("OLIO_DATABASE is no HOST:PORT")?;
+        Ok(Self {
+            database: (host.to_owned(), port.parse().context("OLIO_DATABASE has no port")?),
+            password: variable("OLIO_DATABASE_PASSWORD")?,
+            cache: variable("OLIO_CACHE")?,
+            geocoder: variable("OLIO_GEOCODER")?,
+            uploads: PathBuf::from(variable("OLIO_UPLOADS")?),
+            now: variable("OLIO_NOW")?,
+        })
+    }
+
+    /// One connection a worker, as all implementations have.
+    pub fn database(&self, workers: usize) -> Opts {
+        let constraints =
+            PoolConstraints::new(1, workers.max(1)).expect("one is at most the number of workers");
+        OptsBuilder::default()
+            .ip_or_hostname(&self.database.0)
+            .tcp_port(self.database.1)
+            .user(Some("olio"))
+            .pass(Some(&self.password))
+            .db_name(Some("olio"))
+            .pool_opts(PoolOpts::default().with_constraints(constraints).with_reset_connection(false))
+            .prefer_socket(false)
+            // Known, so that no connection begins with a statement that asks for them.
+            .max_allowed_packet(Some(16 << 20))
+            .wait_timeout(Some(28_800))
+            .into()
+    }
+}
+
+fn variable(name: &str) -> Result<String> {
+    std::env::var(name).with_context(|| format!("{name} is not set: contract.md has its meaning"))
+}
 
 /// What all requests share.
 pub struct Site {
@@ -18,8 +69,6 @@ pub struct Site {
     pub cache: Memcached,
 }
 
-/// What a route returns.
-pub type Reply = Result<Response, Problem>;
 /// What a route gets of all requests.
 pub type Shared = State<Arc<Site>>;
 
@@ -28,14 +77,4 @@ impl Site {
     pub async fn connection(&self) -> Result<Conn, Problem> {
         Ok(self.database.get_conn().await?)
     }
-}
-
-/// A page of the site.
-pub fn page(template: &impl Template) -> Reply {
-    Ok(Html(template.render()?).into_response())
-}
-
-/// Where the browser goes after a change.
-pub fn redirect(place: &str) -> Response {
-    Redirect::to(place).into_response()
 }

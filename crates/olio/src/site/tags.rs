@@ -10,7 +10,8 @@ use mysql_async::prelude::Queryable;
 
 use super::form::is_tag;
 use super::listing::{EVENT_LINE, EventLine, PAGE, PageLink, page_links, page_number};
-use super::shared::{Reply, Shared, Site, page};
+use super::replies::{Reply, page};
+use super::shared::{Shared, Site};
 use super::visitor::{Frame, visitor};
 
 #[derive(Template)]

@@ -11,9 +11,9 @@ use mysql_async::prelude::Queryable;
 use serde_json::Value;
 
 use super::form::Form;
-use super::problem::Problem;
+use super::replies::Problem;
 use super::shared::Site;
-use crate::data::scale::folder;
+use crate::data::rows::folder;
 
 /// The longest side of a thumbnail.
 const THUMB: f64 = 120.0;

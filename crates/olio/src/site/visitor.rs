@@ -8,7 +8,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use super::listing::{EVENT_LINE, EventLine};
-use super::problem::Problem;
+use super::replies::Problem;
 use super::shared::Site;
 use crate::data::hexadecimal;
 

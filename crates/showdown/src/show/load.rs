@@ -4,14 +4,17 @@ pub mod population;
 mod users;
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use load::capacity::Capacity;
 use load::drivers::http::status_of;
 use load::engine::LoadOutcome;
 use load::record::Micros;
 use load::spans::Spans;
+use load::spec::Shape;
 use load::summary::Summary;
 use load::tls::Trust;
+use stats::queueing;
 use stats::times::Times;
 
 use super::layout::table::table;
@@ -371,11 +374,18 @@ fn particulars(summary: &Summary) -> String {
     let unread = if client.stamped > 0.99 && summary.requests > 0 { ", not part of the times" } else { "" };
     let read_late = if summary.requests == 0 { "–".to_owned() } else { late(&client.pickup_us) };
     line("read late", format!("{read_late}{unread}"));
-    if matches!(summary.spec.part.shape, load::spec::Shape::Open { .. }) {
-        line(
-            "achieved",
-            format!("{}/s of {}/s offered", rate(summary.throughput_per_s), rate(summary.offered_per_s)),
-        );
+    match summary.spec.part.shape {
+        Shape::Open { .. } => {
+            line(
+                "achieved",
+                format!("{}/s of {}/s offered", rate(summary.throughput_per_s), rate(summary.offered_per_s)),
+            );
+        }
+        Shape::Closed { think } => {
+            if let Some(law) = littles_law(summary, think) {
+                line("Little's law", law);
+            }
+        }
     }
     for (kind, number) in &summary.errors {
         let example = summary.error_examples.get(kind).map_or("", String::as_str);
@@ -383,6 +393,24 @@ fn particulars(summary: &Summary) -> String {
     }
     out.push('\n');
     out
+}
+
+/// A closed loop's own check: throughput times the time of a cycle is the number of connections that are in one. What is missing
+/// is time that no operation took: the client's, or that of new connections. None of users, whose lines have it, and where
+/// operations failed.
+fn littles_law(summary: &Summary, think: Duration) -> Option<String> {
+    if summary.users.is_some() || summary.requests == 0 || summary.failed > 0 {
+        return None;
+    }
+    let mean_us = summary.response_time_us.mean;
+    let busy = queueing::users(summary.throughput_per_s, mean_us / 1e6, think.as_secs_f64());
+    let think = if think.is_zero() {
+        String::new()
+    } else {
+        format!(" + {} of think time", time(think.as_secs_f64() * 1e6))
+    };
+    let of = plural(u64::from(summary.spec.connections), "connection");
+    Some(format!("{}/s × {}{think} = {busy:.1} of {of}", rate(summary.throughput_per_s), time(mean_us)))
 }
 
 /// The notes, and the last line: whether the measurement is valid.

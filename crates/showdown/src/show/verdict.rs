@@ -1,18 +1,20 @@
 //! The answer of a comparison or sweep: the verdict in a sentence, the table, and what limits it.
 
+mod headline;
+mod reasons;
+
 use std::fmt::Write as _;
 
+use archive::Run;
 use archive::model::{
-    CpuTimeModes, DifferenceClass, PartSummary, Sessions, SweepPoint, Trial, VariantSummary, Verdict,
+    CpuTimeModes, DifferenceClass, PartSummary, Sessions, SweepPoint, VariantSummary, Verdict,
 };
 use archive::printable::one_line;
-use archive::{Run, TrialRecord};
 use bakeoff::ONE_KERNEL;
 use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 use runs::name_of;
 
-use super::layout::sentence::capitalised;
 use super::layout::table::table;
 use super::layout::units::{count, plural, quantity, rate};
 use super::resume::when_resumed;
@@ -20,6 +22,8 @@ use crate::color;
 
 /// The most reasons for invalid trials that the terminal shows.
 const MOST_REASONS: usize = 6;
+/// The most trials that are named for one of them.
+const MOST_NUMBERS: usize = 8;
 
 /// The sentence, the table, the invalid trials, the unfair differences, and the path of the report.
 pub fn answer(
@@ -30,7 +34,12 @@ pub fn answer(
     dir: &str,
     report: Option<&str>,
 ) -> String {
-    let mut out = format!("{}\n\n", color::heading(capitalised(&verdict.sentence)));
+    let (first, rest) = headline::lines(verdict, &run.trials);
+    let mut out = format!("{}\n", color::heading(first));
+    if let Some(rest) = rest {
+        let _ = writeln!(out, "{rest}");
+    }
+    out.push('\n');
     if let Some(replaced) = &verdict.replaced {
         let _ = writeln!(out, "{replaced}.\n");
     }
@@ -102,7 +111,28 @@ pub fn answer(
     for caveat in verdict.caveats.iter().filter(|caveat| caveat.id == ONE_KERNEL) {
         let _ = writeln!(out, "  {}", one_line(&caveat.text));
     }
-    out.push_str(&invalid_trials(&run.trials));
+    out.push_str(&invalid_trials(run));
+    out.push_str(&unfair_differences(verdict));
+    if let Some(metered) = metered {
+        out.push_str(&super::costs::metered::text(metered, &verdict.unit));
+    }
+    if let Some(costs) = costs {
+        out.push('\n');
+        out.push_str(&super::costs::cost::text(costs));
+    }
+    out.push_str(&limits(run));
+    out.push('\n');
+    out.push_str(&when_resumed(run.facts.as_ref()));
+    let _ = writeln!(out, "run     {dir}");
+    if let Some(report) = report {
+        let _ = writeln!(out, "report  {report}");
+    }
+    out
+}
+
+/// The differences between the variants that may make the comparison unfair, one a line.
+fn unfair_differences(verdict: &Verdict) -> String {
+    let mut out = String::new();
     for difference in &verdict.fairness {
         let class = match difference.class {
             DifferenceClass::ApplesToOranges => "apples to oranges",
@@ -119,20 +149,6 @@ pub fn answer(
             values.join(", "),
             difference.remark
         );
-    }
-    if let Some(metered) = metered {
-        out.push_str(&super::costs::metered::text(metered, &verdict.unit));
-    }
-    if let Some(costs) = costs {
-        out.push('\n');
-        out.push_str(&super::costs::cost::text(costs));
-    }
-    out.push_str(&limits(run));
-    out.push('\n');
-    out.push_str(&when_resumed(run.facts.as_ref()));
-    let _ = writeln!(out, "run     {dir}");
-    if let Some(report) = report {
-        let _ = writeln!(out, "report  {report}");
     }
     out
 }
@@ -151,23 +167,28 @@ fn limits(run: &Run) -> String {
     out
 }
 
-/// One line for each reason, with the trials that are invalid for it.
-fn invalid_trials(trials: &[TrialRecord]) -> String {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for Trial { number, variant, reasons: why, .. } in trials.iter().map(|record| &record.trial) {
-        let (reason, trial) = (why.join("; "), format!("{number} ({variant})"));
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            _ if why.is_empty() => {}
-            Some((_, trials)) => trials.push(trial),
-            None => reasons.push((reason, vec![trial])),
+/// One line for each kind of reason, with its trials, and where the log of a server that ended is.
+fn invalid_trials(run: &Run) -> String {
+    let all = run.trials.len();
+    let kinds = reasons::kinds(&run.trials);
+    let mut out = String::new();
+    for kind in kinds.iter().take(MOST_REASONS) {
+        let (count, text) = (kind.trials.len(), &kind.text);
+        let numbers: Vec<String> = kind.trials.iter().take(MOST_NUMBERS).map(u32::to_string).collect();
+        let more = if count > MOST_NUMBERS { ", …" } else { "" };
+        let (noun, verb) = if count == 1 { ("trial", "does") } else { ("trials", "do") };
+        let _ = writeln!(
+            out,
+            "  {count} of {all} trials {verb} not count ({noun} {}{more}): {text}",
+            numbers.join(", ")
+        );
+        if kind.is_of_server
+            && let Some(log) = kept_log(run, &kind.trials)
+        {
+            let _ = writeln!(out, "    its whole log: {log}");
         }
     }
-    let mut out = String::new();
-    for (reason, trials) in reasons.iter().take(MOST_REASONS) {
-        let (subject, verb) = if trials.len() == 1 { ("trial", "does") } else { ("trials", "do") };
-        let _ = writeln!(out, "  {subject} {} {verb} not count: {reason}", trials.join(", "));
-    }
-    if let Some(more @ 1..) = reasons.len().checked_sub(MOST_REASONS) {
+    if let Some(more @ 1..) = kinds.len().checked_sub(MOST_REASONS) {
         let _ = writeln!(
             out,
             "  further trials do not count for {}: see the report",
@@ -175,6 +196,17 @@ fn invalid_trials(trials: &[TrialRecord]) -> String {
         );
     }
     out
+}
+
+/// The log of the first of these trials that kept one.
+fn kept_log(run: &Run, numbers: &[u32]) -> Option<String> {
+    for record in &run.trials {
+        let log = run.dir.join(&record.folder).join("server.log");
+        if numbers.contains(&record.trial.number) && log.is_file() {
+            return Some(log.display().to_string());
+        }
+    }
+    None
 }
 
 /// A point of a sweep, behind a name: ` threads=2 connections=64`.

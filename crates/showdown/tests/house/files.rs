@@ -4,10 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{project, sources};
+use super::{files_below, project, sources};
 
 /// A longer file contains more than one idea.
 const MOST_LINES: usize = 500;
+/// A shorter file is an interface, the face of a folder, or data that others share; any other belongs to its neighbour.
+const FEWEST_LINES: usize = 60;
+/// How many files of the crates are shorter and no face of a folder. This number only goes down.
+const MOST_SHORT_FILES: usize = 159;
 /// A folder with more entries has several rooms.
 const MOST_ENTRIES: usize = 20;
 /// Folders that may have more, each with the reason. What is data is no source: tunings, rules, decisions, results and workloads are
@@ -20,6 +24,32 @@ fn no_source_file_is_too_long() {
         let lines = fs::read_to_string(&file).expect("a source file").lines().count();
         assert!(lines <= MOST_LINES, "{} has {lines} lines, {MOST_LINES} at most: split it", file.display());
     }
+}
+
+/// Whether a file is the face of a folder: it says what the files below it are.
+fn is_face(file: &Path) -> bool {
+    let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    ["mod", "lib", "main"].contains(&name) || file.with_extension("").is_dir()
+}
+
+#[test]
+fn short_files_become_no_more() {
+    let mut short = 0;
+    for file in files_below(&project("crates"), &["rs"]) {
+        let is_source = file.components().any(|part| part.as_os_str() == "src");
+        let lines = fs::read_to_string(&file).expect("a source file").lines().count();
+        if is_source && lines < FEWEST_LINES && !is_face(&file) {
+            short += 1;
+        }
+    }
+    assert!(
+        short <= MOST_SHORT_FILES,
+        "{short} files are short, {MOST_SHORT_FILES} at most: join one to its neighbour"
+    );
+    assert!(
+        short + 10 > MOST_SHORT_FILES,
+        "{short} files are short: write this number down in place of {MOST_SHORT_FILES}"
+    );
 }
 
 #[test]

@@ -9,7 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::client::{load, measure, number};
-use crate::misbehaving::{endless, linger, read_request, replies, replies_and_closes, serve};
+use crate::misbehaving::{
+    endless, linger, read_request, replies, replies_and_closes, replies_in_two_parts, serve,
+};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
@@ -222,4 +224,12 @@ fn a_server_that_sends_unasked_is_a_protocol_error() {
         }
         _ => panic!("{ended:?}"),
     }
+}
+
+#[test]
+fn a_reply_in_two_parts_without_tcp_nodelay_is_noted() {
+    let address = replies_in_two_parts("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "hi");
+    let result = measure(&[&format!("http://{address}"), "-c", "2", "-n", "120", "-d", "30s"]);
+    let notes = result["notes"].to_string();
+    assert!(notes.contains("Nagle's algorithm") && notes.contains("TCP_NODELAY"), "{result}");
 }

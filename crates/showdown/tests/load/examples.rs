@@ -11,7 +11,16 @@ fn a_closed_loop_prints_every_figure() {
     let ended = load(&[&nginx.url("http", "/1k"), "-c", "64", "-t", "1", "-d", "300ms"]);
     assert!(matches!(ended.code(), 0 | 3), "{ended:?}");
     let text = &ended.stdout;
-    for word in ["requests/s", "response time", "service time", "p99.99", "max", "connections", "sent late"] {
+    for word in [
+        "requests/s",
+        "response time",
+        "service time",
+        "p99.99",
+        "max",
+        "connections",
+        "sent late",
+        "Little's law",
+    ] {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
     let last = text.lines().last().expect("lines");

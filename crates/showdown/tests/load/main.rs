@@ -10,6 +10,7 @@ mod escapes;
 mod exact;
 mod examples;
 mod limits;
+mod live;
 mod mail;
 mod misbehaving;
 mod output;

@@ -64,3 +64,15 @@ pub fn endless(
         }
     })
 }
+
+/// A server that writes each reply in two parts, without `TCP_NODELAY`: the kernel holds the second part back until the client
+/// acknowledges the first one.
+pub fn replies_in_two_parts(head: &'static str, body: &'static str) -> SocketAddr {
+    serve(move |mut stream| {
+        while read_request(&mut stream) {
+            if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_err() {
+                return;
+            }
+        }
+    })
+}

@@ -26,7 +26,7 @@ pub const MOST_PERCENTILE_GROWTH: f64 = 1.10;
 /// The share of failing operations may grow by this much at most.
 pub const MOST_ERROR_GROWTH: f64 = 0.001;
 
-/// The gains of one candidate over the baseline, with those of later blocks.
+/// The gains of one candidate over the baseline: of the blocks that screened it, and of later blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gains(pub Vec<f64>);
 
@@ -63,7 +63,7 @@ impl fmt::Display for Gains {
 }
 
 /// The noise that several candidates share: the standard deviation of a gain in one block, and its degrees of freedom. Two blocks of
-/// one candidate say little of it; those of all together do.
+/// one candidate say little of the noise; the blocks of all candidates together say enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Standard deviation.
@@ -101,8 +101,7 @@ pub fn threshold(noise: f64) -> f64 {
     LEAST_GAIN.max(noise).ln_1p()
 }
 
-/// Which single claims are kept together: those whose gain is above the threshold, by Holm's correction. Returns the adjusted
-/// p-value of each.
+/// The p-value of each claim that a gain is above the threshold, adjusted by Holm's correction, so that all claims below the level may be kept together.
 pub fn claims(all: &[Gains], threshold: f64) -> Vec<f64> {
     let p: Vec<f64> = all.iter().map(|gains| p_above(&gains.0, threshold)).collect();
     holm::adjusted(&p)
@@ -134,8 +133,8 @@ pub fn in_words(estimate: &ratio::RatioEstimate) -> String {
     format!("{:.3} × ({:.3}–{:.3})", estimate.ratio, estimate.low, estimate.high)
 }
 
-/// By how much two equal servers seemed to differ, from gains of one over the other. Where their interval excludes equality, what
-/// made them differ may favour a tuning as well: then it is the interval's far end.
+/// By how much two equal servers seemed to differ, from gains of one over the other. Where the interval of these gains excludes equality,
+/// what made the servers differ may favour a tuning as well: the noise is then the far end of the interval.
 pub fn noise(gains: &[f64]) -> f64 {
     let mean = Gains(gains.to_vec()).mean().abs();
     let differing = estimate(gains).filter(excludes_equality);

@@ -31,7 +31,7 @@ impl Search<'_> {
         self.measure_all(&GroupStage { step, table: Table::Free, reference: &Settings::new(), blocks }, of)
     }
 
-    /// Measures those that weaken something beside what is kept. Those for which there is no time are dropped.
+    /// Measures the candidates that weaken something beside the settings that are kept. Candidates for which there is no time are dropped.
     pub(super) fn measure_weaker(&mut self, kept: &Settings, of: &[usize]) -> Result<(), LabError> {
         let blocks = self.limits.drop.0;
         self.measure_all(&GroupStage { step: "weaker", table: Table::Weaker, reference: kept, blocks }, of)
@@ -42,7 +42,7 @@ impl Search<'_> {
         let runs_alone = |at: &&usize| self.table(stage.table)[**at].candidate.runs_alone();
         let (alone, others): (Vec<usize>, Vec<usize>) = of.iter().partition(runs_alone);
         for group in others.chunks(MOST_BESIDE).chain(alone.chunks(MOST_BESIDE)) {
-            // Of the others, the steps know what else needs time.
+            // For free candidates the steps decide, because they know what else needs time.
             let fits = |of: &usize| self.has_time_at_all(stage.blocks * (*of as u32 + 1));
             let most = match stage.table {
                 Table::Free => group.len(),
@@ -112,7 +112,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Takes the gains of a group. Returns those that have fewer than one for each block and are still open.
+    /// Takes the gains of a group. Returns the candidates that have fewer gains than blocks and are still open.
     fn take_gains(&mut self, stage: &GroupStage<'_>, group: &[usize], trials: &StageTrials) -> Vec<usize> {
         let (mut short, mut learnt) = (Vec::new(), Vec::new());
         for (of, entry) in (1..).zip(group) {
@@ -159,7 +159,7 @@ impl Search<'_> {
     }
 }
 
-/// Why no block has a gain of one of the settings over those that they are compared with, which are number 0.
+/// Why no block has a gain of one of the settings over the reference, which is number 0.
 fn why_no_gain(trials: &StageTrials, of: usize) -> String {
     if let Some(why) = trials.why_invalid(of) {
         return format!("none of its trials is valid: {why}");

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | equal servers | the baseline twice | the noise of this host; the figures that call for tunings |
 //! | watching | the baseline under load | what it says of itself, which calls for tunings, too |
-//! | screening | all candidates beside the baseline, three blocks | those that cannot gain 1 % are dropped |
+//! | screening | all candidates beside the baseline, three blocks | candidates that cannot gain 1 % are dropped |
 //! | screening goes on | candidates that wait, in the time that losers leave | the same |
 //! | race | the best six, three blocks more at a time | the same, with more blocks |
 //! | stack | the best, then the best two, … | who adds to those before |

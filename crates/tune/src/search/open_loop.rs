@@ -14,7 +14,7 @@ const SHARE: f64 = 0.7;
 const OPEN_LOOP: &str = "open loop";
 
 impl OpenLoop {
-    /// What has become worse with the stack. That it is not known is no proof that it costs nothing.
+    /// What has become worse with the stack. Trials that give no gain are no proof that the stack costs nothing, so they count as worse.
     pub(super) fn worse(&self) -> Vec<String> {
         let mut worse = failing(&self.trials);
         if worse.is_empty() && self.trials.gains(1, 0).is_empty() {

@@ -1,5 +1,5 @@
-//! Which candidates are combined. Those whose servers take turns come first. Those with which servers run one at a time join them last:
-//! their trials scatter several times as much, and so do those of all that they are combined with (decision 0021). Who is promising,
+//! Which candidates are combined. Candidates whose servers take turns come first. Candidates with which servers run one at a time join the
+//! stack last: their trials scatter several times as much, and so do the trials of every stack that has one of them (decision 0021). Who is promising,
 //! and what is confirmed, is left to the [`steps`](super::steps).
 
 use super::decide::{self, Gains, Spread};
@@ -25,7 +25,7 @@ impl Search<'_> {
         of.iter().flat_map(|at| self.found.tried[*at].candidate.settings.clone()).collect()
     }
 
-    /// Combines the promising candidates; returns those that gain together and by themselves.
+    /// Combines the promising candidates; returns the candidates that gain together and by themselves.
     pub(super) fn stack(&mut self) -> Result<Vec<usize>, LabError> {
         let runs_alone = |search: &Self, at: &usize| search.found.tried[*at].candidate.runs_alone();
         let mut chosen = self.compatible();
@@ -83,7 +83,7 @@ impl Search<'_> {
                 let stack = self.those_that_add(&stack, &trials);
                 return self.drop_one_at_a_time(stack);
             };
-            // With it the server does not run, which ended the blocks of all: the others are combined without it.
+            // The server does not run with this candidate, which ended the blocks of all: the stack goes on without it.
             let why = format!("the server does not run with it and those before: {why}");
             self.learnt("stack", &trials, why.clone());
             self.found.tried[stack.remove(at)].end(Outcome::Dropped, why);
@@ -118,7 +118,7 @@ impl Search<'_> {
         }
     }
 
-    /// Drops one of a stack at a time; returns those whose own gain is shown.
+    /// Drops one candidate of a stack at a time; returns the candidates whose own gain is shown.
     fn drop_one_at_a_time(&mut self, stack: Vec<usize>) -> Result<Vec<usize>, LabError> {
         if stack.len() < 2 {
             return Ok(stack);
@@ -145,7 +145,7 @@ impl Search<'_> {
         let has_claim = adjusted.iter().any(|p| decide::holds(*p));
         let mut kept = Vec::new();
         for (number, at) in stack.iter().enumerate() {
-            // Where none is shown alone, two do the same: the best one stands for both.
+            // Where no candidate is shown to gain by itself, two of them do the same thing: the best one stands for both.
             if decide::holds(adjusted[number]) || (!has_claim && number == best) {
                 kept.push(*at);
             } else {
@@ -157,7 +157,7 @@ impl Search<'_> {
         Ok(kept)
     }
 
-    /// Adds those with which servers run one at a time to a stack whose servers take turns, where each is shown to gain beside it.
+    /// Adds candidates with which servers run one at a time to a stack whose servers take turns, if they are shown to gain beside it.
     fn join(&mut self, mut stack: Vec<usize>, alone: &[usize]) -> Result<Vec<usize>, LabError> {
         let servers = alone.len() as u32 + 1;
         if alone.is_empty() || !self.has_time_for(self.limits.drop.0 * servers) {

@@ -22,11 +22,11 @@ pub(super) struct Search<'l> {
     pub(super) lab: &'l mut dyn TuningLab,
     pub(super) limits: SearchLimits,
     pub(super) found: Found,
-    /// Candidates that are tried if those before leave time.
+    /// Candidates that are tried if earlier candidates leave time.
     waiting: VecDeque<Candidate>,
     /// Trials so far, for the time that one takes.
     trials: usize,
-    /// The time in which the baseline was watched: no trial takes it.
+    /// The time in which the baseline was watched, which is no time of a trial.
     watched: Duration,
 }
 
@@ -168,7 +168,7 @@ impl<'l> Search<'l> {
         self.spread(stack.iter().any(|at| self.found.tried[*at].candidate.runs_alone()))
     }
 
-    /// Divides candidates into those that weaken something and the others. Those wait for which there may be no time.
+    /// Divides candidates into those that weaken something and the free ones. Free candidates for which there may be no time wait.
     pub(super) fn take(&mut self, candidates: Vec<Candidate>) {
         let (free, weaker): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|candidate| candidate.tuning.is_free());
@@ -202,14 +202,14 @@ impl<'l> Search<'l> {
         from..self.found.tried.len()
     }
 
-    /// Lets those that were taken last wait again, from this one on.
+    /// Lets the candidates that were taken last wait again, from this index on.
     pub(super) fn put_back(&mut self, from: usize) {
         for tried in self.found.tried.drain(from..).rev() {
             self.waiting.push_front(tried.candidate);
         }
     }
 
-    /// Takes as many of those that wait as can be screened beside each other, with this number of trials to follow before the
+    /// Takes as many waiting candidates as can be screened beside each other, with this number of trials to follow before the
     /// confirmation. Returns which they are: none if there is no time for one.
     pub(super) fn admit_in_time(&mut self, following: u32) -> Range<usize> {
         let blocks = self.limits.screen;
@@ -264,7 +264,7 @@ impl<'l> Search<'l> {
         open
     }
 
-    /// The noise of one block: of servers that run one at a time, or of those that take turns.
+    /// The noise of one block: of servers that run one at a time, or of servers that take turns.
     pub(super) fn spread(&self, runs_alone: bool) -> Spread {
         let equal = Gains(self.found.equal.trials.gains(0, 1));
         let own = self.found.tried.iter().filter(|tried| tried.candidate.runs_alone() == runs_alone);

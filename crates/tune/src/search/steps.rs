@@ -27,7 +27,7 @@ impl Search<'_> {
         self.drop_losers();
         self.screen_more()?;
         self.race()?;
-        // A race in vain leaves its time, and that of combining what it finds, to those that wait.
+        // A race in vain leaves its time, and the time of combining what it would have found, to the candidates that wait.
         while self.open().is_empty() && self.screen_more()? {
             self.race()?;
         }
@@ -36,7 +36,7 @@ impl Search<'_> {
         self.try_weaker(&settings)
     }
 
-    /// Screens those that wait, in the time that is left by those that could not win. Returns whether there was time for one.
+    /// Screens waiting candidates, in the time that dropped candidates have left. Returns whether there was time for one.
     fn screen_more(&mut self) -> Result<bool, LabError> {
         let mut has_screened = false;
         loop {

@@ -25,7 +25,7 @@ function sentences(verdict: Verdict): HTMLElement | null {
   const texts = verdict.comparisons.map((comparison) => {
     const at = pointText(comparison.point);
     const least = comparison.smallest_difference;
-    const power = least === null ? "" : ` The smallest difference that 4 of 5 runs of this size detect is ${percent(least)}.`;
+    const power = least === null ? "" : ` A run of this size finds a difference of ${percent(least)} or more in 4 of 5 cases.`;
     const sentence = several || !verdict.sentence.startsWith(comparison.sentence) ? `${at ? `${at}: ` : ""}${comparison.sentence}.` : "";
     return unbroken(`${sentence}${power}`.trim());
   });

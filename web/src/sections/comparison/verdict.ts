@@ -8,6 +8,7 @@ import type { Plan, Report, Resumption, Run } from "../../model";
 import { terms } from "../../terms";
 import { comparisons } from "./comparisons";
 import { estimands } from "./estimand";
+import { glance } from "./glance";
 
 /** A longer sentence has a smaller font. */
 export const LONG_SENTENCE = 110;
@@ -38,6 +39,7 @@ export function verdictSection(report: Report): HTMLElement {
     el("h1", { id: "verdict-title", class: sentence.length > LONG_SENTENCE ? "long-sentence" : undefined }, ...breakable(unbroken(sentenceCase(sentence)))),
     el("p", { class: "basis" }, ...basis(report)),
     ...state(report),
+    glance(report),
     // A sweep has many comparisons, and its curves are easier to read. Its comparisons have a section of their own.
     ...(verdict && plan?.kind !== "sweep" ? [...comparisons(verdict, 2), ...estimands(report)] : []),
   );

@@ -15,13 +15,13 @@ export function limitsSection({ explanation, run }: Report): Section | null {
   if (explanation?.basis !== "trials") return null;
   // Earlier versions counted the servers only.
   const canBeStudied = explanation.can_be_studied ?? explanation.servers.length <= 2;
-  const command = canBeStudied ? [": ", el("code", {}, `showdown explain ${run.id}`), " tries it"] : [];
+  const command = canBeStudied ? [" ", el("code", {}, `showdown explain ${run.id}`), " tests it."] : [];
   return {
     id: "limits",
     title: "What probably limited them",
     short: "Limits",
     body: [
-      el("p", { class: "basis" }, ...terms`From the [[closed loop]] at the beginning of each trial, in which no other server was loaded. Nothing was tried`, ...command, "."),
+      el("p", { class: "basis" }, ...terms`From the [[closed loop]] at the beginning of each trial, in which no other server was loaded. It is a guess from counters.`, ...command),
       ...explanation.servers.flatMap(of),
       source("explanation.json"),
     ],

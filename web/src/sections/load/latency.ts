@@ -13,7 +13,7 @@ import type { Report } from "../../model";
 import { background } from "../trials/background";
 import { clientPart } from "../trials/client";
 import { handshakes } from "../trials/handshakes";
-import { nothing, type Section } from "../section";
+import type { Section } from "../section";
 
 /** With more lines than this, a reader cannot distinguish them. */
 const MAX_LINES = 8;
@@ -23,21 +23,22 @@ function slo(report: Report): string | null | undefined {
   return measure && "slo" in measure ? measure.slo : null;
 }
 
-export function loadSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
+export function loadSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section | null {
   const offered = cells.filter((cell) => loadPoints(cell.trials).length > 0);
   const few = offered.length > MAX_LINES ? bestOfEach(offered, mainAxis(report), report.verdict?.higher_is_better ?? true) : offered;
   // Where the value is a capacity, it is a rate on the chart's axis.
   const capacity = (cell: Cell): number | null => (report.plan?.measure.metric === "capacity" ? cell.summary?.median ?? null : null);
+  if (few.length === 0) return null;
   const series = few.map((cell) => ({ name: cell.label, style: style(cell), points: loadPoints(cell.trials), capacity: capacity(cell) }));
   return {
     id: "latency",
     title: terms`[[Response time]] under load`,
     short: "Load",
-    body: [series.length > 0 ? latencyChart(series.slice(0, MAX_LINES), limits(slo(report))) : nothing(absence(report, terms`No [[valid trial]] has an [[open-loop]] [[phase]], so there is no response time over offered load.`))],
+    body: [latencyChart(series.slice(0, MAX_LINES), limits(slo(report)))],
   };
 }
 
-export function percentileSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
+export function percentileSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section | null {
   const shownCells = cells.length > MAX_LINES ? bestOfEach(cells, mainAxis(report), report.verdict?.higher_is_better ?? true) : cells;
   const merged = shownCells.flatMap((cell): QuantileSeries[] => {
     const curve = cell.summary?.response_time_curve_us ?? [];
@@ -46,6 +47,8 @@ export function percentileSection(report: Report, cells: readonly Cell[], style:
   const single = merged.length === 0 ? shownCells.flatMap((cell) => middleTrial(cell, style(cell))) : [];
   const shown = [...merged, ...single];
   const few = shown.slice(0, MAX_LINES);
+  const beside = [clientPart(report.trials), handshakes(report.trials), background(report.trials)];
+  if (few.length === 0 && beside.every((part) => part === null)) return null;
   const limit = limits(slo(report)).filter(({ statistic }) => statistic === "p99");
   const note: Child[] = [
     merged.length > 0 ? terms`[[Percentiles]] of the [[response time]] in the [[measured phase]] of all [[valid trials]]. Their histograms are merged. ` : terms`The verdict has no merged distribution, so each line is one [[trial]]: the one with the middle value. `,
@@ -60,14 +63,8 @@ export function percentileSection(report: Report, cells: readonly Cell[], style:
     id: "distribution",
     title: terms`[[Response time]] by [[percentile]]`,
     short: "Percentiles",
-    body: [few.length > 0 ? percentileChart(few, limit, note, source) : nothing(absence(report, "The run recorded no distribution of response times.")), clientPart(report.trials), handshakes(report.trials), background(report.trials)],
+    body: [few.length > 0 ? percentileChart(few, limit, note, source) : null, ...beside],
   };
-}
-
-/** The text in place of a chart. */
-function absence(report: Report, otherwise: Child): Child {
-  if (report.trials.length === 0) return "No trial was measured.";
-  return valid(report.trials).length === 0 ? "No trial is valid, so there is no chart. Each trial is shown by itself below." : otherwise;
 }
 
 function middleTrial(cell: Cell, style: SeriesStyle): QuantileSeries[] {

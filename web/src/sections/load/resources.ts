@@ -8,32 +8,30 @@ import { resources, type Resources } from "../../derive/resources";
 import { source } from "../../charts/figure";
 import type { ServerUsage } from "../../model";
 import { terms } from "../../terms";
-import { nothing, type Section } from "../section";
+import type { Section } from "../section";
 
 /** The section has at most this many cards. */
 const MAX_CARDS = 12;
 /** From this utilisation on a bar has the variant's colour. */
 const NEARLY_SATURATED = 0.9;
 
-export function resourceSection(cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
+export function resourceSection(cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section | null {
   const cards = cells.slice(0, MAX_CARDS).flatMap((cell) => {
     const ofCell = resources(cell.trials);
     return ofCell.trials > 0 ? [card(cell, style(cell), ofCell)] : [];
   });
+  if (cards.length === 0) return null;
   const rest = cells.length - MAX_CARDS;
   return {
     id: "saturation",
     title: terms`[[Saturated resources|saturated]]`,
     short: "Resources",
-    body:
-      cards.length > 0
-        ? [
-            el("p", {}, ...terms`The bars are the median [[utilisation]] of each resource, over the valid trials.`),
-            el("div", { class: "cards" }, ...cards),
-            rest > 0 ? el("p", { class: "note" }, `${counted(rest, "more point")} of the sweep: see the files of their trials.`) : null,
-            source("trials/*/trial.json"),
-          ]
-        : [nothing("No valid trial recorded which resource was saturated.")],
+    body: [
+      el("p", {}, ...terms`The bars are the median [[utilisation]] of each resource, over the valid trials.`),
+      el("div", { class: "cards" }, ...cards),
+      rest > 0 ? el("p", { class: "note" }, `${counted(rest, "more point")} of the sweep: see the files of their trials.`) : null,
+      source("trials/*/trial.json"),
+    ],
   };
 }
 

@@ -7,13 +7,13 @@ import type { SeriesStyle } from "../../derive/palette";
 import { hasTimeline } from "../../derive/timeline";
 import type { Report, Trial } from "../../model";
 import { terms } from "../../terms";
-import { nothing, type Section } from "../section";
+import type { Section } from "../section";
 
-export function timelineSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section {
+export function timelineSection(report: Report, cells: readonly Cell[], style: (cell: Cell) => SeriesStyle): Section | null {
   const trials = report.trials.filter(hasTimeline);
   const first = trials.find((trial) => trial.status === "valid") ?? trials[0];
   const section = { id: "time", title: terms`One [[trial]] over time`, short: "Timeline" };
-  if (!first) return { ...section, body: [nothing("No trial recorded a time line.")] };
+  if (!first) return null;
   const chart = el("div", { class: "chosen", "aria-live": "polite" });
   const choice = el("select", { id: "trial-choice" }, ...trials.map((trial) => el("option", { value: trial.number }, name(trial))));
   const show = (trial: Trial): void => {

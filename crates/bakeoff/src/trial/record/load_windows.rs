@@ -36,7 +36,7 @@ impl LoadWindows<'_> {
     }
 }
 
-/// Turns times of a trial into those of a recording.
+/// Turns times of a trial into times of a recording.
 #[derive(Clone, Copy)]
 struct RecordingTime {
     trial_began: Instant,

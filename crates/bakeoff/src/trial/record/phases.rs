@@ -146,7 +146,7 @@ pub fn curve(histogram: &Micros) -> QuantileCurve {
         .collect()
 }
 
-/// Adds the response times of a trial to those of the trials before.
+/// Adds the response times of a trial to the response times of earlier trials.
 pub fn add_times(merged: &mut Option<Micros>, times: Micros) {
     match merged {
         Some(all) => all.add(times).expect("histograms of one precision add"),
@@ -196,7 +196,7 @@ pub fn operations(outcome: &LoadOutcome) -> u64 {
 pub struct ClientCounts {
     /// Operations, failed ones included.
     pub operations: u64,
-    /// Those of them that no reply ended.
+    /// Operations that no reply ended.
     pub unanswered: u64,
     /// The driver's counters.
     pub counters: BTreeMap<String, u64>,

@@ -26,12 +26,12 @@ pub struct RecordedLoad {
     pub server: MachineRecording,
     /// Of the machines that made the load, except for the server's.
     pub clients: Vec<(usize, MachineRecording)>,
-    /// Of the other machines whose programs one of these sees.
+    /// Of the machines whose programs the server's machine or a client's sees, as the machine around a container does.
     pub beside: Vec<(usize, MachineRecording)>,
 }
 
 impl RecordedLoad {
-    /// That of a machine other than the server's.
+    /// The recording of a machine other than the server's.
     pub fn other(&self, machine: usize) -> Option<&MachineRecording> {
         self.clients
             .iter()
@@ -48,11 +48,11 @@ pub struct Recorders {
     pub failed: Vec<(usize, Arc<MachineError>)>,
 }
 
-/// The recordings that have ended, by the index of their machine; or why there is none.
+/// The recordings that have ended, by the index of their machine; or why a machine has none.
 pub struct Recordings(BTreeMap<usize, Result<MachineRecording, Arc<MachineError>>>);
 
 impl Recorders {
-    /// Begins the recordings of these servers, each on its machine, and those of the clients' machines.
+    /// Begins the recordings of these servers, each on its machine, and the recordings of the clients' machines.
     pub fn begin(
         machines: &RunMachines<'_>,
         servers: impl IntoIterator<Item = (usize, RecordedServer)>,
@@ -73,7 +73,7 @@ impl Recorders {
         recorders
     }
 
-    /// Ends them.
+    /// Ends the recordings.
     pub fn stop(self) -> Recordings {
         let stop = |recorder: Box<dyn Recorder>| {
             let began = recorder.began();

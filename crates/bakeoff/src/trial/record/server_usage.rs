@@ -69,7 +69,7 @@ fn usage_of(
     })
 }
 
-/// One server's part of a recording of several, as if it had been recorded alone: the columns of the others go.
+/// One server's part of a recording of several, as if it had been recorded alone: the columns of other servers are left out.
 pub fn own_part(recording: &Recording, server: &str) -> Recording {
     let own =
         |column: &TelemetryColumn| column.name.strip_prefix(server).is_some_and(|rest| rest.starts_with('.'));

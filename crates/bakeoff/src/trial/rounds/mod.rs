@@ -102,8 +102,8 @@ impl<'r> Rounds<'r> {
         self.slice.rounds_for(load).max(FEWEST_ROUNDS)
     }
 
-    /// Whether the user has interrupted. Then it is so for all servers: the slices that some have had and others have not are no
-    /// measurement.
+    /// Whether the user has interrupted. An interruption ends the measurement of all servers: a round in which only some servers had
+    /// their slices is no measurement.
     pub(super) fn end_all_if_interrupted(servers: &mut [InterleavedTrial<'_, '_>]) -> bool {
         let interrupted = servers.iter().any(|server| server.loads.interrupted);
         for server in servers.iter_mut() {
@@ -117,7 +117,7 @@ impl<'r> Rounds<'r> {
         self.rng.random()
     }
 
-    /// The slices of the next round, and their order: random, or that of the round before in reverse. So a drift within two
+    /// The slices of the next round, and their order: random, or the reverse of the order in the round before. So a drift within two
     /// rounds cancels.
     pub(super) fn next_round(&mut self, order: &mut [usize], round: u32) -> DrawnSlice {
         if round.is_multiple_of(2) {
@@ -139,7 +139,7 @@ impl<'r> Rounds<'r> {
     }
 
     /// Runs rounds of slices of one shape for each server, and merges them by server. In their own time, the slices of a server
-    /// are one continuous load: what falls due while one drains is sent when the next one begins.
+    /// are one continuous load: what falls due while one slice drains is sent when the next slice begins.
     pub(super) fn merged_rounds(
         &mut self,
         rounds: u32,
@@ -236,7 +236,7 @@ impl<'r> Rounds<'r> {
     }
 }
 
-/// Rates for people; those that are equal once.
+/// Rates for people, each once.
 pub fn in_words(rates: &[Option<f64>]) -> String {
     let mut rates: Vec<String> =
         rates.iter().flatten().map(|rate| format!("{}/s", thousands(*rate))).collect();

@@ -5,7 +5,7 @@ use wire::Parameter;
 use wire::mysql::{Event, Expect, ReplyDecoder, ServerError, auth, request};
 
 use super::dialect::SqlDialect;
-use super::reply::{Failure, FailureKind, SqlReply};
+use super::reply::{Failure, FailureKind, SqlReply, remedy_of_missing_table};
 use super::row::TableRow;
 use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, failed_login, refused};
 use crate::driver::Fault;
@@ -193,7 +193,9 @@ fn failure(error: &ServerError<'_>) -> Failure {
         1053 => FailureKind::NotReady,
         _ => FailureKind::Other,
     };
-    let text = format!("{} ({})", String::from_utf8_lossy(error.message), error.number);
+    let message = String::from_utf8_lossy(error.message);
+    let remedy = remedy_of_missing_table(error.number == 1146, &message);
+    let text = format!("{message} ({}){remedy}", error.number);
     Failure { kind, text: text.into() }
 }
 

@@ -6,7 +6,7 @@ use wire::postgres::auth::{self, Scram};
 use wire::postgres::{Authentication, Event, Expect, ReplyDecoder, ServerError, request, rows_of};
 
 use super::dialect::SqlDialect;
-use super::reply::{Failure, FailureKind, SqlReply};
+use super::reply::{Failure, FailureKind, SqlReply, remedy_of_missing_table};
 use super::row::TableRow;
 use super::session::{PreparedStatement, Progress, RowBatch, SqlSession, failed_login, refused};
 use crate::driver::Fault;
@@ -228,7 +228,8 @@ fn failure(error: &ServerError<'_>) -> Failure {
         _ => FailureKind::Other,
     };
     let (message, code) = (String::from_utf8_lossy(error.message), String::from_utf8_lossy(error.code));
-    Failure { kind, text: format!("{message} ({code})").into() }
+    let remedy = remedy_of_missing_table(error.code == b"42P01", &message);
+    Failure { kind, text: format!("{message} ({code}){remedy}").into() }
 }
 
 #[cfg(test)]

@@ -51,6 +51,11 @@ pub struct Failure {
     pub text: Box<str>,
 }
 
+/// What a user does about a table that is missing, if it is one of the transactions' own.
+pub(super) fn remedy_of_missing_table(is_missing: bool, message: &str) -> &'static str {
+    if is_missing && message.contains("sbtest") { ": create the tables with --populate" } else { "" }
+}
+
 /// The kind of a failure. After one of the first four, which let other transactions continue, the transaction begins
 /// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +90,13 @@ mod tests {
         assert_eq!((reply.rows, reply.first.as_slice()), (2, &b"a"[..]));
         reply.clear();
         assert_eq!(reply, SqlReply::default());
+    }
+
+    #[test]
+    fn a_missing_table_of_the_transactions_has_a_remedy() {
+        assert!(remedy_of_missing_table(true, "Table 'test.sbtest1' doesn't exist").contains("--populate"));
+        assert_eq!(remedy_of_missing_table(true, "Table 'test.orders' doesn't exist"), "");
+        assert_eq!(remedy_of_missing_table(false, "Deadlock on sbtest1"), "");
     }
 
     #[test]

@@ -82,10 +82,18 @@ pub fn run(args: &WorkloadsArgs) -> anyhow::Result<CommandStatus> {
                 let path = workload::scaffold::create(dir, name, *protocol).map_err(usage)?;
                 (path, protocol.example_variants(name))
             };
-            print(&format!(
-                "{path}\n\nedit it, then for example:\n  showdown compare {first} {second} --quick\n",
-                path = path.display()
-            ))?;
+            let command = format!("showdown compare {first} {second}");
+            let mut out = format!("{}\n\nedit it, then for example:\n  {command} --quick\n", path.display());
+            // A scenario's users wait, and a runner makes its own load: their comparisons have another measure.
+            let found = Catalogue::with(dir).find(&path.display().to_string()).map_err(usage)?;
+            if !scenario && let Some(slo) = found.slo() {
+                let _ = writeln!(
+                    out,
+                    "      in a minute or two: throughput, which does not use the objective\n  {command}\n      \
+                     in some minutes: the capacity at the objective of the file, {slo}"
+                );
+            }
+            print(&out)?;
         }
         None => match &args.name {
             Some(name) => print_text(&describe(&Catalogue::default().find(name).map_err(usage)?))?,

@@ -23,6 +23,7 @@ pub use self::args::LoadArgs;
 use self::watts::MeteredOutput;
 use crate::exit::{CommandStatus, InterruptedError, usage};
 use crate::interrupt;
+use crate::live::LiveExport;
 use crate::output_file::OutputFile;
 use crate::print::{OtherMeasurement, note};
 use crate::show;
@@ -61,9 +62,16 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
         return status;
     }
     let recorder = watts::record(&meters)?;
+    let live = live_export(args, &planned)?;
     let mut progress = LoadProgress::new(&planned.spec, "", args.progress.mode());
-    let outcome = engine::run(&planned.spec, &context, &mut |event| progress.observe(&event));
+    let outcome = engine::run(&planned.spec, &context, &mut |event| {
+        if let Some(live) = &live {
+            live.observe(&event);
+        }
+        progress.observe(&event);
+    });
     progress.finish();
+    drop(live);
     // What is outside the mix ends also where the load failed.
     let beside = beside.stop();
     let after = outside_load::after(&planned.spec, &context);
@@ -102,6 +110,15 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<CommandStatus> {
         (false, true) => CommandStatus::Success,
         (false, false) => CommandStatus::Invalid,
     })
+}
+
+/// What shows the load to other programs, if that is asked for.
+fn live_export(args: &LoadArgs, planned: &spec::PlannedLoad) -> anyhow::Result<Option<LiveExport>> {
+    if args.metrics_listen.is_none() && args.otlp.is_none() {
+        return Ok(None);
+    }
+    let (operations, _) = planned.spec.protocol.names()?;
+    LiveExport::start(&planned.title, &operations, args.metrics_listen, args.otlp.as_ref()).map(Some)
 }
 
 /// The hidden verb of a load process.

@@ -90,6 +90,10 @@ pub enum ReportFormat {
     Csv,
     /// All data, for programs
     Json,
+    /// Each variant's value for Bencher (bencher.dev), in its own metric format
+    Bencher,
+    /// Each variant's value for github-action-benchmark, as a custom benchmark
+    GithubBenchmark,
 }
 
 /// Options of `showdown report`.
@@ -99,6 +103,7 @@ Examples:
   showdown report
   showdown report 20261121T0051 --format md
   showdown report latest --format csv -o trials.csv
+  showdown report latest --format bencher -o results.json
   showdown report latest --targets targets.toml")]
 pub struct ReportArgs {
     #[command(flatten)]
@@ -210,6 +215,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
         ReportFormat::Md => report::markdown(&run)?,
         ReportFormat::Csv => report::csv(&run)?,
         ReportFormat::Json => report::json(&run)?,
+        ReportFormat::Bencher => report::bencher(&run)?,
+        ReportFormat::GithubBenchmark => report::github_benchmark(&run)?,
     };
     match (&args.output, args.format) {
         (Some(path), _) => output_file::write("-o", path, page.as_bytes())?,
@@ -217,7 +224,9 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
             let path = report::write_page(&run, &page)?;
             print(&format!("{}\n", path.display()))?;
         }
-        (None, ReportFormat::Json) => print_json(&page)?,
+        (None, ReportFormat::Json | ReportFormat::Bencher | ReportFormat::GithubBenchmark) => {
+            print_json(&page)?
+        }
         (None, ReportFormat::Md | ReportFormat::Csv) => print(&page)?,
     }
     Ok(CommandStatus::Success)

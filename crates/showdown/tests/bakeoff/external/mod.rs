@@ -1,6 +1,8 @@
 //! A server that another program starts, from end to end: it is measured as the server and not as another program, and it is stopped,
 //! also after a SIGKILL of showdown.
 
+mod images;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -16,6 +16,7 @@ use super::protocol_options::ProtocolOptions;
 use crate::args::clients::ClientOptions;
 use crate::args::options::{AnswerFormat, ProgressOption};
 use crate::fail_if::Missed;
+use crate::live::{CollectorUrl, MetricsAddress};
 
 /// Options of `showdown load`.
 #[derive(clap::Args, Debug)]
@@ -28,6 +29,7 @@ Examples:
   showdown load smtp://127.0.0.1:2525 -c 16 --message-size 2k..20k:90,100k..1m:10 --recipients 1:80,2..5:20
   showdown load http://127.0.0.1:8080 --ops mix.toml --find-capacity 'p99<5ms'
   showdown load http://127.0.0.1:8080 --scenario shop.toml --warmup 30s -d 5m
+  showdown load http://127.0.0.1:8080 -r 5k -d 10m --metrics-listen 9464 --otlp http://127.0.0.1:4318
   showdown load http://10.1.0.5/ -c 60000 -r 400000 --clients c1,c2,c3 --hosts hosts.toml
 
 Response time counts from the intended start of an operation, service time from the actual send. A closed loop sends \
@@ -178,6 +180,15 @@ pub struct LoadArgs {
     /// machine, such as rapl-package (see `showdown power`); may be repeated
     #[arg(long, value_name = "SOURCE", conflicts_with = "find_capacity", help_heading = "Output")]
     pub power: Vec<String>,
+
+    /// Show the figures of the running load to Prometheus and others (OpenMetrics) at http://127.0.0.1:PORT/metrics; ADDRESS:PORT listens
+    /// at another address, where others may read them
+    #[arg(long, value_name = "PORT", conflicts_with = "find_capacity", help_heading = "Output")]
+    pub metrics_listen: Option<MetricsAddress>,
+
+    /// Send the figures of the running load to this collector of OpenTelemetry every 5 s (OTLP over HTTP, JSON), such as http://127.0.0.1:4318
+    #[arg(long, value_name = "URL", conflicts_with = "find_capacity", help_heading = "Output")]
+    pub otlp: Option<CollectorUrl>,
 
     /// Write the histograms of every second to this file, in the standard HdrHistogram log format
     #[arg(long, value_name = "FILE", conflicts_with = "find_capacity", help_heading = "Output")]

@@ -1,10 +1,12 @@
-//! Replies that are no pages of the site: what went wrong, without a frame, so that they ask the database nothing.
+//! What a route returns: a page, a redirection, or why there is none. Problems have no frame, so that they ask the database nothing.
 
 use askama::Template;
 use axum::http::StatusCode;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use thiserror::Error;
 
+/// What a route returns.
+pub type Reply = Result<Response, Problem>;
 /// Why a request has no page.
 #[derive(Debug, Error)]
 pub enum Problem {
@@ -46,4 +48,14 @@ impl IntoResponse for Problem {
         let page = Page { title }.render().unwrap_or_default();
         (status, Html(page)).into_response()
     }
+}
+
+/// A page of the site.
+pub fn page(template: &impl Template) -> Reply {
+    Ok(Html(template.render()?).into_response())
+}
+
+/// Where the browser goes after a change.
+pub fn redirect(place: &str) -> Response {
+    Redirect::to(place).into_response()
 }

@@ -1,0 +1,67 @@
+// The answer at a glance, for a reader who has one screen of time: by how much, how sure, on what, at what cost, and what next.
+
+import { number, percent, ratio, time } from "../../derive/format";
+import { breakable, el, type Child } from "../../dom";
+import type { Comparison, Report, VariantSummary } from "../../model";
+import { hasAnswer } from "../../derive/answer";
+
+/** Null where the run has no verdict of its own kind: a sweep, or a search for tunings, whose sections have the answer. */
+export function glance(report: Report): HTMLElement | null {
+  const { plan, verdict, tuning } = report;
+  if (!verdict || tuning || plan?.kind !== "compare") return null;
+  const rows: [string, Child][] = [
+    ["By how much", howMuch(verdict.comparisons)],
+    ["How sure", howSure(verdict.comparisons)],
+    ["On what", onWhat(report)],
+    ["At what cost", atWhatCost(verdict.variants)],
+    ["What next", whatNext(report)],
+  ];
+  const shown = rows.filter(([, child]) => child !== null);
+  return el("dl", { class: "glance" }, ...shown.map(([term, child]) => el("div", {}, el("dt", {}, term), el("dd", {}, child))));
+}
+
+function lines(texts: readonly string[]): Child {
+  if (texts.length === 0) return null;
+  return texts.flatMap((text, at) => [at > 0 ? el("br") : null, ...breakable(text)]);
+}
+
+/** The ratio with the larger value first, as the sentence has it. */
+function howMuch(comparisons: readonly Comparison[]): Child {
+  const texts = comparisons.flatMap(({ a, b, estimate, verdict }) => {
+    if (!estimate) return [];
+    const [high, low, times] = estimate.ratio >= 1 ? [a, b, estimate.ratio] : [b, a, 1 / estimate.ratio];
+    return [verdict.outcome === "difference" ? `${high}: ${ratio(times)} the value of ${low}` : `${high} and ${low}: no difference is shown (measured ${ratio(times)})`];
+  });
+  return lines(texts);
+}
+
+function howSure(comparisons: readonly Comparison[]): Child {
+  const texts = comparisons.flatMap(({ a, b, estimate }) => {
+    if (!estimate) return [];
+    const pair = comparisons.length > 1 ? `${a} and ${b}: ` : "";
+    const [low, high] = estimate.ratio >= 1 ? [estimate.low, estimate.high] : [1 / estimate.high, 1 / estimate.low];
+    return [`${pair}with ${percent(estimate.confidence)} confidence between ${ratio(low)} and ${ratio(high)}, from ${estimate.blocks} starts of each`];
+  });
+  return lines(texts.length > 0 ? texts : ["nothing is claimed: there is no verdict"]);
+}
+
+/** The machine of the servers, which the sentence of later versions has too. */
+function onWhat({ verdict, facts }: Report): Child {
+  const processor = facts?.host["cpu.model"] ?? facts?.host.cpu;
+  const machine = verdict?.machine?.replace(/^on /, "") ?? processor;
+  return machine ? lines([machine]) : null;
+}
+
+function atWhatCost(variants: readonly VariantSummary[]): Child {
+  const costs = variants.flatMap(({ name, cpu_time_us }) => (cpu_time_us ? [`${name}: ${time(cpu_time_us.user + cpu_time_us.system)} of CPU time an operation`] : []));
+  return lines(costs);
+}
+
+function whatNext(report: Report): Child {
+  const { run, verdict } = report;
+  if (!hasAnswer(report)) return [el("a", { href: "#validity" }, "Validity"), " says what disturbed the trials, and what to do"];
+  const confirm = el("code", {}, `showdown confirm ${run.id}`);
+  const failed = verdict?.variants.filter(({ invalid }) => invalid > 0).map(({ name, invalid }) => `${number(invalid)} of ${name}`) ?? [];
+  const read = failed.length > 0 ? [`; trials that do not count (${failed.join(", ")}) are under `, el("a", { href: "#validity" }, "Validity")] : [];
+  return [confirm, " measures it again in another session", ...read];
+}

@@ -1,0 +1,50 @@
+// The first screen: the answer at a glance, or why there is none; and the same on a phone.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import type { Report } from "../../src/model";
+import { fixture } from "../fixture/read";
+import { check as checked, count, launch, open } from "./browser";
+import { withoutAnswer } from "./variations";
+
+let browser: Browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+/** Opens a run, checks it, and asserts that the page made no requests and reported no errors. */
+const check = (report: Report, steps: (page: Page) => Promise<void>, options: Parameters<typeof open>[2] = {}): Promise<void> => checked(browser, report, steps, options);
+
+test("a run without an answer begins with why, and has no empty section", async () => {
+  await check(withoutAnswer(), async (page) => {
+    const sections = await page.locator("main > section").evaluateAll((all) => all.map(({ id }) => id));
+    assert.deepEqual(sections.slice(0, 2), ["verdict", "validity"]);
+    assert.ok(!sections.includes("latency") && !sections.includes("saturation"), sections.join());
+    assert.equal(await count(page, ".nothing"), 0);
+    assert.match(await page.locator(".glance").innerText(), /How sure\s+nothing is claimed[^]*Validity/);
+    assert.match(await page.locator(".failures").innerText(), /all trials/);
+  });
+});
+
+test("a run with an answer has it at a glance, and differences once", async () => {
+  await check(fixture("comparison"), async (page) => {
+    const text = (await page.locator(".glance").innerText()).replace(/[\s\u00a0]+/g, " ");
+    assert.match(text, /By how much nginx: 1\.62 × the value of apache How sure with 95 % confidence between 1\.61 × and 1\.63 ×, from 9 starts of each/);
+    assert.match(text, /What next showdown confirm/);
+    assert.doesNotMatch(await page.locator("#facts").innerText(), /allocator/);
+    assert.match(await page.locator("#fairness details summary").first().innerText(), /1 expected difference \(build\)/);
+  });
+});
+
+test("a phone shows both variants of each difference, and the whole caption of the gates", async () => {
+  await check(fixture("comparison"), async (page) => {
+    const inside = async (selector: string): Promise<void> => {
+      const boxes = await page.locator(selector).evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => ({ left, right })));
+      assert.ok(boxes.length > 0 && boxes.every(({ left, right }) => left >= 0 && right <= 400), `${selector}: ${JSON.stringify(boxes)}`);
+    };
+    await inside("#fairness tbody tr:first-child td");
+    await inside("#validity caption > span");
+  }, { viewport: { width: 400, height: 800 } });
+});
