@@ -10,7 +10,7 @@ use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, FromRowError, Row, TxOpts};
 
 use super::login::Confirmation;
-use super::replies::{Problem, Reply, page};
+use super::replies::{Problem, Reply, is_tried_again, page};
 use super::shared::{Shared, Site};
 use super::visitor::{Frame, changing_visitor, visitor};
 
@@ -154,11 +154,28 @@ async fn change_attendance(
     let id = number(id)?;
     let visitor = changing_visitor(&site, &headers, &form.token).await?;
     let mut connection = site.connection().await?;
+    let mut attempts = 1;
+    loop {
+        let changed = attendees_after(&mut connection, statement, id, visitor.id).await;
+        if !is_tried_again(&changed, attempts) {
+            return page(&Fragment { token: visitor.token, attendees: changed? });
+        }
+        attempts += 1;
+    }
+}
+
+/// One attempt of the transaction.
+async fn attendees_after(
+    connection: &mut Conn,
+    statement: &str,
+    id: u32,
+    visitor: u32,
+) -> Result<Attendees, Problem> {
     let mut transaction = connection.start_transaction(TxOpts::default()).await?;
-    transaction.exec_drop(statement, (visitor.id, id)).await?;
-    let attendees = attendees(&mut transaction, id, visitor.id).await?;
+    transaction.exec_drop(statement, (visitor, id)).await?;
+    let attendees = attendees(&mut transaction, id, visitor).await?;
     transaction.commit().await?;
-    page(&Fragment { token: visitor.token, attendees })
+    Ok(attendees)
 }
 
 impl FromRow for Event {

@@ -53,7 +53,7 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
     if errors.is_empty() {
         let location = geocode(&site, &form).await?;
         let mut transaction = connection.start_transaction(TxOpts::default()).await?;
-        let address = insert_address(&mut transaction, &form, location).await?;
+        let address = insert_address(&mut transaction, &form, &location).await?;
         match insert_person(&mut transaction, &form, address).await? {
             Some(id) => {
                 let image = place("persons", id, &format!("P{id}.jpg"));

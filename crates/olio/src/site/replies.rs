@@ -33,6 +33,21 @@ struct Page {
     title: &'static str,
 }
 
+/// MariaDB's error for a transaction that it has rolled back because two waited for each other.
+const DEADLOCK: u16 = 1_213;
+/// A transaction that ends as a deadlock is begun again until it has been tried so often.
+const MOST_ATTEMPTS: u32 = 5;
+
+/// Whether a transaction is begun again after so many attempts.
+pub fn is_tried_again<T>(outcome: &Result<T, Problem>, attempts: u32) -> bool {
+    match outcome {
+        Err(Problem::Database(mysql_async::Error::Server(error))) => {
+            error.code == DEADLOCK && attempts < MOST_ATTEMPTS
+        }
+        _ => false,
+    }
+}
+
 impl IntoResponse for Problem {
     #[expect(clippy::print_stderr, reason = "the log of a server is its standard error")]
     fn into_response(self) -> Response {

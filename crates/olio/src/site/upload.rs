@@ -88,7 +88,7 @@ fn scaled(side: u32, scale: f64) -> u32 {
 pub async fn insert_address(
     transaction: &mut Transaction<'_>,
     form: &Form,
-    place: (String, String),
+    place: &(String, String),
 ) -> Result<u64, Problem> {
     let statement = "INSERT INTO address (street1, street2, city, state, zip, country, latitude, longitude) \
                      VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
@@ -99,8 +99,8 @@ pub async fn insert_address(
         form.get("state"),
         form.get("zip"),
         form.get("country"),
-        place.0,
-        place.1,
+        place.0.as_str(),
+        place.1.as_str(),
     );
     transaction.exec_drop(statement, values).await?;
     Ok(transaction.last_insert_id().unwrap_or(0))
