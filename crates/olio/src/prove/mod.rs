@@ -48,8 +48,8 @@ pub fn run(request: &Request) -> Result<()> {
         requests::prove,
         effort::prove,
         state::prove_sequence,
-        state::prove_concurrency,
         staleness::prove_fresh_pages,
+        state::prove_concurrency,
         staleness::prove_without_cache,
     ];
     let mut failed = Vec::new();
