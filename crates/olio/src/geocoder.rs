@@ -57,3 +57,19 @@ fn result_set(address: &Address) -> String {
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_in_an_address_stays_text() {
+        let address = Address {
+            street: "1 <b> & co".to_owned(),
+            city: String::new(),
+            state: String::new(),
+            zip: String::new(),
+        };
+        assert!(result_set(&address).contains("<Address>1 &lt;b&gt; &amp; co</Address>"));
+    }
+}

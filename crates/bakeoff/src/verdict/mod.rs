@@ -16,6 +16,5 @@ pub mod input;
 pub mod interim_looks;
 pub mod method_budget;
 pub mod near_limit;
-pub mod parts;
 pub mod precision_forecast;
 pub mod sustained;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use image::codecs::jpeg::JpegEncoder;
 use image::{ImageEncoder, Rgb, RgbImage};
 
-use super::scale::{Scale, folder};
+use super::rows::{Scale, folder};
 
 /// Lengths of loaded thumbnails in bytes.
 const PERSON_THUMB: usize = 5_758;

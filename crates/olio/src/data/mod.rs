@@ -3,19 +3,17 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `scale.rs` | how many rows a number of users has |
 //! | `random_text.rs` | words, names and days from a seeded generator |
-//! | `rows.rs` | the rows of each table, as files for a bulk load |
+//! | `rows.rs` | how many rows there are, and the rows of each table, as files for a bulk load |
 //! | `template.rs` | the database's directory: made, loaded, stopped, copied |
 //! | `media.rs` | thumbnails of persons and events, originals, statics |
 
 pub mod media;
 mod random_text;
-mod rows;
-pub mod scale;
+pub mod rows;
 mod template;
 
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -23,8 +21,9 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use include_dir::{Dir, include_dir};
 
+use rows::Scale;
 pub use rows::{hexadecimal, password_hash, username};
-use scale::Scale;
+pub use template::this_user;
 
 /// The time that the site has, in all data and all runs: pages do not depend on the day on which they are asked for.
 pub const NOW: &str = "2026-01-01 00:00:00";
@@ -145,13 +144,7 @@ fn is_of(cache: &Path, user: u32) -> Result<()> {
     Ok(())
 }
 
-/// nginx and the database may run as another user than the one who makes the data. They hold no secret.
+/// nginx and the database may run as another user than the one who makes the data, in which there is no secret.
 fn readable_by_servers(directory: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     Ok(std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))?)
-}
-
-/// The number of the user of this process.
-pub fn this_user() -> u32 {
-    std::fs::metadata("/proc/self").map_or(u32::MAX, |process| process.uid())
 }

@@ -1,4 +1,4 @@
-//! The rows of each table, written as files for `LOAD DATA`. Each table has a generator of its own, so that a change of one leaves the
+//! How many rows there are, and the rows of each table, written as files for `LOAD DATA`. Each table has a generator of its own, so that a change of one leaves the
 //! others as they are.
 
 use std::collections::BTreeSet;
@@ -13,11 +13,33 @@ use rand_pcg::Pcg64;
 use sha2::{Digest, Sha256};
 
 use super::random_text::{day, name, sentence, telephone};
-use super::scale::{Scale, folder};
 
 /// Tables in the order in which they are loaded; each is a file of that name.
 pub const TABLES: [&str; 8] =
     ["address", "person", "friendship", "tag", "event", "event_tag", "attendance", "comment"];
+
+/// Numbers of rows that others depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    pub persons: u32,
+    pub tags: u32,
+    pub events: u32,
+}
+
+impl Scale {
+    /// The rows for so many simultaneous users.
+    pub fn of(users: u32) -> Self {
+        let persons = users * 100;
+        let decay = (-f64::from(persons) / 10_000.0).exp();
+        let tags = (5_000.0 * (1.0 - decay) / (1.0 + decay)).round() as u32;
+        Self { persons, tags, events: 3 * tags }
+    }
+}
+
+/// Thousands of files would be slow in one directory: `012/000` for object 12, so that neighbours are apart.
+pub fn folder(id: u64) -> String {
+    format!("{:03}/{:03}", id % 1_000, id / 1_000_000 % 1_000)
+}
 
 /// Writes one file a table.
 pub fn write(directory: &Path, scale: Scale, seed: u64) -> Result<()> {
@@ -213,6 +235,19 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_grow_as_in_the_original() {
+        assert_eq!(Scale::of(25), Scale { persons: 2_500, tags: 622, events: 1_866 });
+        assert_eq!(Scale::of(100), Scale { persons: 10_000, tags: 2_311, events: 6_933 });
+        assert_eq!(Scale::of(1_000), Scale { persons: 100_000, tags: 5_000, events: 15_000 });
+    }
+
+    #[test]
+    fn neighbours_are_in_different_folders() {
+        assert_eq!(folder(12), "012/000");
+        assert_eq!(folder(7_000_013), "013/007");
+    }
 
     fn files(seed: u64) -> Vec<String> {
         let directory = tempfile::tempdir().expect("a directory");

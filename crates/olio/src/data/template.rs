@@ -2,13 +2,13 @@
 //! nowhere, then copied for each start.
 
 use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::rows;
-use super::scale::Scale;
+use super::rows::{self, Scale};
 
 /// Makes the directory `database`. The program that made it has ended cleanly, so that a copy needs no recovery.
 pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<()> {
@@ -62,7 +62,7 @@ fn datadir(database: &Path) -> String {
 
 /// MariaDB refuses to run as root unless it is told so.
 fn user() -> Option<&'static str> {
-    if super::this_user() == 0 { Some("--user=root") } else { None }
+    if this_user() == 0 { Some("--user=root") } else { None }
 }
 
 fn script(schema: &str, files: &Path) -> String {
@@ -97,4 +97,9 @@ fn run(command: &mut Command) -> Result<()> {
         bail!("{program} ended with {}: {}", output.status, last.join(" / "));
     }
     Ok(())
+}
+
+/// The number of the user of this process.
+pub fn this_user() -> u32 {
+    std::fs::metadata("/proc/self").map_or(u32::MAX, |process| process.uid())
 }

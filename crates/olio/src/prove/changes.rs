@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::client::{Ask, Body};
 use crate::data::media;
-use crate::data::scale::Scale;
+use crate::data::rows::Scale;
 
 /// Visitors who make changes: the first persons.
 pub const VISITORS: u32 = 16;
@@ -65,7 +65,7 @@ impl Changes {
         })
     }
 
-    /// A form for a new event, all of whose fields hold.
+    /// A form for a new event without a mistake.
     pub fn event(&mut self) -> Ask {
         let tags = self.rng.random_range(1..=7);
         let mut names = String::new();

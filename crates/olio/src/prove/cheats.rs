@@ -15,8 +15,9 @@ use clap::ValueEnum;
 use ureq::Agent;
 use ureq::http::Request;
 
+use super::client::field;
 use super::tables::Tables;
-use crate::data::scale::folder;
+use crate::data::rows::folder;
 use crate::stack::Stack;
 
 /// What is spoilt.
@@ -97,10 +98,7 @@ async fn answer(
 
 impl Proxy {
     fn spoil(&self, method: &Method, path: &str, headers: &HeaderMap, mut body: Vec<u8>) -> Result<Kept> {
-        let text = |name: &str| {
-            headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
-        };
-        let cookie = text("cookie");
+        let cookie = field(headers, "cookie");
         let is_get = method == Method::GET;
         let is_kept = match self.cheat {
             Cheat::CachedReply => is_get && path.starts_with("/events/"),
@@ -125,7 +123,7 @@ impl Proxy {
                 .expect("no holder panics")
                 .one("SELECT COUNT(*) FROM event_tag WHERE event_id = 1")?;
         }
-        let mut reply = self.forward(method, path, &cookie, &text("content-type"), body)?;
+        let mut reply = self.forward(method, path, &cookie, &field(headers, "content-type"), body)?;
         if self.cheat == Cheat::LostFile && path == "/events" {
             self.remove_thumbnail(&reply);
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result, ensure};
 use ureq::Agent;
-use ureq::http::Request;
+use ureq::http::{HeaderMap, Request};
 
 /// The boundary of multipart forms; no part contains it.
 const BOUNDARY: &str = "olio-boundary-7f3a";
@@ -85,10 +85,8 @@ impl Client {
             }
         };
         let mut response = sent.with_context(|| format!("no reply to {}", ask.name()))?;
-        let header = |name: &str| {
-            response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
-        };
-        let (location, content_type) = (header("location"), header("content-type"));
+        let location = field(response.headers(), "location");
+        let content_type = field(response.headers(), "content-type");
         let mut cookies = Vec::new();
         for cookie in response.headers().get_all("set-cookie") {
             cookies.push(self.keep(cookie.to_str()?));
@@ -162,4 +160,9 @@ impl Client {
         body.extend(format!("--{BOUNDARY}--\r\n").bytes());
         body
     }
+}
+
+/// A header field; empty if there is none.
+pub fn field(headers: &HeaderMap, name: &str) -> String {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }

@@ -6,8 +6,8 @@ use anyhow::Result;
 use super::changes::Changes;
 use super::client::{Ask, Body, Client};
 use super::requests::Subjects;
-use super::{Proof, Request, Site};
-use crate::data::scale::Scale;
+use super::subject::{Proof, Request, Site};
+use crate::data::rows::Scale;
 use crate::stack::Implementation;
 
 /// Counts in the order of `COUNTERS`.

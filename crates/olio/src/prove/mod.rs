@@ -3,12 +3,13 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `subject.rs` | what is asked for, the two sites, what a proof finds |
 //! | `client.rs` | requests with cookies and forms, and replies |
 //! | `normal_form.rs` | what of a page is compared |
 //! | `tables.rs` | checksums of tables, counters of statements and cache calls |
-//! | `requests.rs` | every route for every kind of visitor |
+//! | `requests.rs` | every route for every kind of visitor, and the proof that replies are equal |
 //! | `changes.rs` | changes by a seed |
-//! | `pages.rs`, `state.rs`, `effort.rs`, `staleness.rs` | the proofs |
+//! | `state.rs`, `effort.rs`, `staleness.rs` | the other proofs |
 //! | `cheats.rs` | implementations that only seem to work, to prove the proofs |
 
 mod changes;
@@ -16,55 +17,22 @@ mod cheats;
 mod client;
 mod effort;
 mod normal_form;
-mod pages;
 mod requests;
 mod staleness;
 mod state;
+mod subject;
 mod tables;
 
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
-use crate::data;
-use crate::stack::{Implementation, Stack};
+use crate::stack::Implementation;
 use cheats::Cheat;
 use client::Client;
-use tables::Tables;
-
-/// Differences of one proof that are printed.
-const MOST_PRINTED: usize = 5;
-
-/// What to prove.
-#[derive(Args)]
-pub struct Request {
-    /// The implementation
-    implementation: Implementation,
-    /// Changes that are made one after the other, and again from sixteen connections
-    #[arg(long, default_value_t = 500)]
-    changes: u32,
-    /// Prove the proofs: put one cheat after the other before the implementation; each must be found
-    #[arg(long)]
-    cheats: bool,
-    #[command(flatten)]
-    data: data::DataRequest,
-}
-
-/// One of the two that are compared.
-struct Site {
-    stack: Stack,
-    tables: Tables,
-    client: Client,
-}
-
-/// What a proof has found.
-struct Proof {
-    name: &'static str,
-    /// What was compared, with its number.
-    compared: String,
-    differences: Vec<String>,
-}
+pub use subject::Request;
+use subject::{Proof, Site};
 
 /// Finds differences between the reference and a candidate.
 type Prove = fn(&mut Site, &mut Site, &Request) -> Result<Proof>;
@@ -77,31 +45,18 @@ pub fn run(request: &Request) -> Result<()> {
         return find_cheats(&mut reference, &mut candidate, request);
     }
     let proofs: [Prove; 6] = [
-        pages::prove,
+        requests::prove,
         effort::prove,
         state::prove_sequence,
-        state::prove_concurrency,
         staleness::prove_fresh_pages,
+        state::prove_concurrency,
         staleness::prove_without_cache,
     ];
     let mut failed = Vec::new();
     for proof in proofs {
         let begin = Instant::now();
         let proof = proof(&mut reference, &mut candidate, request)?;
-        let verdict = if proof.differences.is_empty() { "equal" } else { "DIFFERENT" };
-        println!(
-            "{:<12} {:<9} {} ({:.1} s)",
-            proof.name,
-            verdict,
-            proof.compared,
-            begin.elapsed().as_secs_f64()
-        );
-        for difference in proof.differences.iter().take(MOST_PRINTED) {
-            println!("    {difference}");
-        }
-        if proof.differences.len() > MOST_PRINTED {
-            println!("    … and {} more", proof.differences.len() - MOST_PRINTED);
-        }
+        proof.print(begin.elapsed());
         if !proof.differences.is_empty() {
             failed.push(proof.name);
         }
@@ -137,23 +92,10 @@ fn finder(cheat: Cheat) -> (Prove, &'static str) {
     match cheat {
         Cheat::CachedReply => (staleness::prove_fresh_pages, "GET /events/"),
         Cheat::StaleList => (staleness::prove_fresh_pages, "GET /: "),
-        Cheat::OpenDoor => (pages::prove, "status 303 instead of status 403"),
-        Cheat::ShortList => (pages::prove, "/tags/"),
+        Cheat::OpenDoor => (requests::prove, "status 303 instead of status 403"),
+        Cheat::ShortList => (requests::prove, "/tags/"),
         Cheat::MoreStatements => (effort::prove, "reads"),
         Cheat::LostFile => (state::prove_sequence, "is missing"),
         Cheat::MissingWrite => (state::prove_sequence, "table comment"),
-    }
-}
-
-impl Site {
-    fn start(implementation: Implementation, request: &Request) -> Result<Self> {
-        let stack = Stack::start(implementation, &request.data, 0)?;
-        let tables = Tables::connect(stack.database_port, &stack.password, stack.cache_port)?;
-        Ok(Self { client: Client::new(stack.port), stack, tables })
-    }
-
-    /// A client without cookies for the same site.
-    fn new_client(&self) -> Client {
-        Client::new(self.client.port)
     }
 }

@@ -110,11 +110,18 @@ pub fn difference(reference: &Reply, candidate: &Reply) -> Option<String> {
     let (reference, candidate) = (normal_form(reference), normal_form(candidate));
     for index in 0..reference.len().max(candidate.len()) {
         if reference.get(index) != candidate.get(index) {
-            let line = |lines: &[String]| lines.get(index).map_or("nothing", String::as_str).to_owned();
-            return Some(format!("line {index}: {} instead of {}", line(&candidate), line(&reference)));
+            return Some(format!(
+                "line {index}: {} instead of {}",
+                line(&candidate, index),
+                line(&reference, index)
+            ));
         }
     }
     None
+}
+
+fn line(lines: &[String], index: usize) -> &str {
+    lines.get(index).map_or("nothing", String::as_str)
 }
 
 #[cfg(test)]

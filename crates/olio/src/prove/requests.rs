@@ -5,9 +5,11 @@ use anyhow::Result;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::client::{Ask, Body};
+use super::client::{Ask, Body, Client};
+use super::normal_form::difference;
+use super::subject::{Proof, Request, Site};
 use super::tables::Tables;
-use crate::data::scale::Scale;
+use crate::data::rows::Scale;
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,33 +96,53 @@ impl Subjects {
         asks
     }
 
-    /// Changes that must be refused: no token, another's token, another's event, fields that do not hold.
+    /// Changes that must be refused: no token, another's token, another's event, wrong fields.
     fn refusals(&self) -> Vec<Ask> {
         let event = self.event;
-        let right = || ("token", "{token}".to_owned());
-        let wrong = || ("token", "0123456789abcdef0123456789abcdef".to_owned());
-        let text = |name, value: &str| (name, value.to_owned());
         let mut asks = Vec::new();
         for path in ["attend", "unattend", "comments", "rating", "delete"] {
             asks.push(Ask::post(format!("/events/{event}/{path}"), vec![]));
-            let fields = vec![wrong(), text("comment", "x"), text("rating", "3")];
+            let fields = vec![
+                text("token", "0123456789abcdef0123456789abcdef"),
+                text("comment", "x"),
+                text("rating", "3"),
+            ];
             asks.push(Ask::post(format!("/events/{event}/{path}"), fields));
         }
         // Not that of the owner.
         let other = event % self.scale.events + 1;
-        asks.push(Ask::post(format!("/events/{other}/delete"), vec![right()]));
-        asks.push(Ask::post("/events/999999999/delete", vec![right()]));
-        asks.push(Ask::post("/events/999999999/attend", vec![right()]));
-        asks.push(Ask::post("/events/999999999/comments", vec![right(), text("comment", "x")]));
-        asks.push(Ask::post(format!("/events/{event}/comments"), vec![right(), text("comment", "  ")]));
+        asks.push(Ask::post(format!("/events/{other}/delete"), vec![text("token", "{token}")]));
+        asks.push(Ask::post("/events/999999999/delete", vec![text("token", "{token}")]));
+        asks.push(Ask::post("/events/999999999/attend", vec![text("token", "{token}")]));
+        asks.push(Ask::post(
+            "/events/999999999/comments",
+            vec![text("token", "{token}"), text("comment", "x")],
+        ));
         asks.push(Ask::post(
             format!("/events/{event}/comments"),
-            vec![right(), text("comment", &"x".repeat(2_501))],
+            vec![text("token", "{token}"), text("comment", "  ")],
         ));
-        asks.push(Ask::post(format!("/events/{event}/rating"), vec![right(), text("rating", "6")]));
-        asks.push(Ask::post("/friends", vec![wrong(), text("action", "request"), text("person", "person9")]));
-        asks.push(Ask::post("/friends", vec![right(), text("action", "marry"), text("person", "person9")]));
-        asks.push(Ask::post("/logout", vec![wrong()]));
+        asks.push(Ask::post(
+            format!("/events/{event}/comments"),
+            vec![text("token", "{token}"), text("comment", &"x".repeat(2_501))],
+        ));
+        asks.push(Ask::post(
+            format!("/events/{event}/rating"),
+            vec![text("token", "{token}"), text("rating", "6")],
+        ));
+        asks.push(Ask::post(
+            "/friends",
+            vec![
+                text("token", "0123456789abcdef0123456789abcdef"),
+                text("action", "request"),
+                text("person", "person9"),
+            ],
+        ));
+        asks.push(Ask::post(
+            "/friends",
+            vec![text("token", "{token}"), text("action", "marry"), text("person", "person9")],
+        ));
+        asks.push(Ask::post("/logout", vec![text("token", "0123456789abcdef0123456789abcdef")]));
         asks.push(Ask::post("/login", vec![text("username", "person1"), text("password", "2")]));
         asks.push(Ask::post("/login", vec![text("username", "' OR 1 = 1 -- "), text("password", "1")]));
         asks.extend(bad_forms());
@@ -128,21 +150,44 @@ impl Subjects {
     }
 }
 
-/// Forms with fields that do not hold. What was sent comes back, escaped.
-fn bad_forms() -> Vec<Ask> {
-    let event = |fields: Vec<(&'static str, &str)>, image: &[u8]| {
-        let mut fields: Vec<(&'static str, String)> =
-            fields.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
-        fields.push(("token", "{token}".to_owned()));
-        Ask {
-            path: "/events".to_owned(),
-            body: Body::Multipart(fields, vec![("image", "a.jpg", image.to_vec())]),
+/// The reply to each request is that of the reference.
+pub fn prove(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<Proof> {
+    let mut subjects = Subjects::draw(&mut reference.tables, request.data.rows, request.data.seed)?;
+    let mut differences = Vec::new();
+    let mut compared = 0;
+    for role in [Role::Anonymous, Role::User, Role::Owner] {
+        let mut expected = client_of(reference, role, &subjects)?;
+        let mut found = client_of(candidate, role, &subjects)?;
+        for ask in subjects.asks() {
+            compared += 1;
+            if let Some(difference) = difference(&expected.send(&ask)?, &found.send(&ask)?) {
+                differences.push(format!("{role:?} {}: {difference}", ask.name()));
+            }
         }
-    };
+    }
+    Ok(Proof {
+        name: "pages",
+        compared: format!("{compared} replies on 17 routes for 3 kinds of visitors"),
+        differences,
+    })
+}
+
+fn client_of(site: &Site, role: Role, subjects: &Subjects) -> Result<Client> {
+    let mut client = site.new_client();
+    match role {
+        Role::Anonymous => {}
+        Role::User => client.log_in(subjects.user)?,
+        Role::Owner => client.log_in(subjects.owner)?,
+    }
+    Ok(client)
+}
+
+/// Forms with mistakes. What was sent comes back, escaped.
+fn bad_forms() -> Vec<Ask> {
     let markup = "<b title=\"x\">&amp; 'quoted'</b>";
     let mut asks = vec![
-        event(vec![], b""),
-        event(
+        event_form(vec![], b""),
+        event_form(
             vec![
                 ("title", markup),
                 ("date", "2026-13-01"),
@@ -152,13 +197,13 @@ fn bad_forms() -> Vec<Ask> {
             ],
             b"GIF89a",
         ),
-        event(
+        event_form(
             vec![("title", "x"), ("summary", "y"), ("tags", "not_allowed"), ("zip", "123456")],
             b"\xFF\xD8\xFFbroken",
         ),
     ];
     let long = "ä".repeat(101);
-    asks.push(event(
+    asks.push(event_form(
         vec![("title", long.as_str()), ("telephone", "12 34-56+7"), ("date", "2028-02-29")],
         b"",
     ));
@@ -173,4 +218,17 @@ fn bad_forms() -> Vec<Ask> {
         asks.push(Ask { path: "/persons".to_owned(), body: Body::Multipart(fields, vec![]) });
     }
     asks
+}
+
+fn text(name: &'static str, value: &str) -> (&'static str, String) {
+    (name, value.to_owned())
+}
+
+fn event_form(fields: Vec<(&'static str, &str)>, image: &[u8]) -> Ask {
+    let mut fields: Vec<_> = fields.into_iter().map(|(name, value)| text(name, value)).collect();
+    fields.push(text("token", "{token}"));
+    Ask {
+        path: "/events".to_owned(),
+        body: Body::Multipart(fields, vec![("image", "a.jpg", image.to_vec())]),
+    }
 }

@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use super::changes::{Change, Changes, VISITORS};
 use super::client::{Ask, Client, Reply};
 use super::normal_form::difference;
-use super::{Proof, Request, Site};
+use super::subject::{Proof, Request, Site};
 use crate::data::hexadecimal;
-use crate::data::scale::Scale;
+use crate::data::rows::Scale;
 
 /// A visitor who changes things.
 struct Changer {

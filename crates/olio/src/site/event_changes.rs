@@ -7,14 +7,15 @@ use axum::extract::{Multipart, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse};
 use mysql_async::prelude::Queryable;
-use mysql_async::{Transaction, TxOpts};
+use mysql_async::{Conn, Transaction, TxOpts};
 
-use super::events::{Confirmation, number};
+use super::events::number;
 use super::form::{Checks, Form};
-use super::problem::Problem;
+use super::login::Confirmation;
+use super::replies::{Problem, Reply, is_tried_again, page, redirect};
+use super::shared::{Shared, Site};
 use super::upload::{geocode, insert_address, place, store, thumbnail_of};
 use super::visitor::{Frame, changing_visitor, visitor};
-use super::{Reply, Shared, Site, page, redirect};
 
 #[derive(Template)]
 #[template(path = "event_form.html")]
@@ -57,9 +58,28 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, Html(page)).into_response());
     }
     let location = geocode(&site, &form).await?;
+    let mut attempts = 1;
+    loop {
+        let added = add_with_tags(&site, &mut connection, &form, visitor.id, &location, &thumb).await;
+        if !is_tried_again(&added, attempts) {
+            return Ok(redirect(&format!("/events/{}", added?)));
+        }
+        attempts += 1;
+    }
+}
+
+/// One attempt of the transaction. Tags come in the order of the alphabet, so that few attempts wait for each other.
+async fn add_with_tags(
+    site: &Site,
+    connection: &mut Conn,
+    form: &Form,
+    submitter: u32,
+    location: &(String, String),
+    thumb: &[u8],
+) -> Result<u64, Problem> {
     let mut transaction = connection.start_transaction(TxOpts::default()).await?;
-    let address = insert_address(&mut transaction, &form, location).await?;
-    let id = insert_event(&site, &mut transaction, &form, visitor.id, address).await?;
+    let address = insert_address(&mut transaction, form, location).await?;
+    let id = insert_event(site, &mut transaction, form, submitter, address).await?;
     for tag in form.tags() {
         let counted = "INSERT INTO tag (name, refcount) VALUES (?, 1) \
                        ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id), refcount = refcount + 1";
@@ -68,11 +88,11 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
         transaction.exec_drop("INSERT INTO event_tag (tag_id, event_id) VALUES (?, ?)", (tag_id, id)).await?;
     }
     transaction
-        .exec_drop("INSERT INTO attendance (person_id, event_id) VALUES (?, ?)", (visitor.id, id))
+        .exec_drop("INSERT INTO attendance (person_id, event_id) VALUES (?, ?)", (submitter, id))
         .await?;
-    store_files(&site, &mut transaction, &form, id, thumb).await?;
+    store_files(site, &mut transaction, form, id, thumb).await?;
     transaction.commit().await?;
-    Ok(redirect(&format!("/events/{id}")))
+    Ok(id)
 }
 
 fn errors(form: &Form) -> Vec<String> {
@@ -121,11 +141,11 @@ async fn store_files(
     transaction: &mut Transaction<'_>,
     form: &Form,
     id: u64,
-    thumb: Vec<u8>,
+    thumb: &[u8],
 ) -> Result<(), Problem> {
     let image = place("events", id, &format!("E{id}.jpg"));
     let thumb_place = place("eventThumbs", id, &format!("E{id}t.jpg"));
-    let mut files = vec![(image.clone(), form.file("image").to_vec()), (thumb_place.clone(), thumb)];
+    let mut files = vec![(image.clone(), form.file("image").to_vec()), (thumb_place.clone(), thumb.to_vec())];
     let mut literature = String::new();
     if !form.file("literature").is_empty() {
         literature = place("eventLits", id, &format!("E{id}l.pdf"));
@@ -190,12 +210,25 @@ pub async fn delete(
     let id = number(&id)?;
     let visitor = changing_visitor(&site, &headers, &form.token).await?;
     let mut connection = site.connection().await?;
+    let mut attempts = 1;
+    loop {
+        let deleted = delete_with_all(&mut connection, id, visitor.id).await;
+        if !is_tried_again(&deleted, attempts) {
+            deleted?;
+            return Ok(redirect("/"));
+        }
+        attempts += 1;
+    }
+}
+
+/// One attempt of the transaction: the event with all that belongs to it.
+async fn delete_with_all(connection: &mut Conn, id: u32, visitor: u32) -> Result<(), Problem> {
     let mut transaction = connection.start_transaction(TxOpts::default()).await?;
     let found: Option<(u32, u32)> = transaction
         .exec_first("SELECT submitter_id, address_id FROM event WHERE id = ? FOR UPDATE", (id,))
         .await?;
     let (submitter, address) = found.ok_or(Problem::NotFound)?;
-    if submitter != visitor.id {
+    if submitter != visitor {
         return Err(Problem::Forbidden);
     }
     let counted = "UPDATE tag SET refcount = refcount - 1 WHERE id IN (SELECT tag_id FROM event_tag WHERE event_id = ?)";
@@ -205,6 +238,5 @@ pub async fn delete(
     }
     transaction.exec_drop("DELETE FROM event WHERE id = ?", (id,)).await?;
     transaction.exec_drop("DELETE FROM address WHERE id = ?", (address,)).await?;
-    transaction.commit().await?;
-    Ok(redirect("/"))
+    Ok(transaction.commit().await?)
 }

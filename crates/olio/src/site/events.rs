@@ -8,11 +8,11 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, FromRowError, Row, TxOpts};
-use serde::Deserialize;
 
-use super::problem::Problem;
+use super::login::Confirmation;
+use super::replies::{Problem, Reply, is_tried_again, page};
+use super::shared::{Shared, Site};
 use super::visitor::{Frame, changing_visitor, visitor};
-use super::{Reply, Shared, Site, page};
 
 /// Names of attendees that a page shows.
 const NAMES: u32 = 20;
@@ -74,13 +74,6 @@ struct Comment {
     body: String,
     rating: u8,
     written: String,
-}
-
-/// The token of a form that has nothing else.
-#[derive(Deserialize)]
-pub struct Confirmation {
-    #[serde(default)]
-    pub token: String,
 }
 
 /// The number of an event in a path.
@@ -161,11 +154,28 @@ async fn change_attendance(
     let id = number(id)?;
     let visitor = changing_visitor(&site, &headers, &form.token).await?;
     let mut connection = site.connection().await?;
+    let mut attempts = 1;
+    loop {
+        let changed = attendees_after(&mut connection, statement, id, visitor.id).await;
+        if !is_tried_again(&changed, attempts) {
+            return page(&Fragment { token: visitor.token, attendees: changed? });
+        }
+        attempts += 1;
+    }
+}
+
+/// One attempt of the transaction.
+async fn attendees_after(
+    connection: &mut Conn,
+    statement: &str,
+    id: u32,
+    visitor: u32,
+) -> Result<Attendees, Problem> {
     let mut transaction = connection.start_transaction(TxOpts::default()).await?;
-    transaction.exec_drop(statement, (visitor.id, id)).await?;
-    let attendees = attendees(&mut transaction, id, visitor.id).await?;
+    transaction.exec_drop(statement, (visitor, id)).await?;
+    let attendees = attendees(&mut transaction, id, visitor).await?;
     transaction.commit().await?;
-    page(&Fragment { token: visitor.token, attendees })
+    Ok(attendees)
 }
 
 impl FromRow for Event {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use axum::extract::Multipart;
 
-use super::problem::Problem;
+use super::replies::Problem;
 
 /// What a form has sent, or nothing of it.
 #[derive(Default)]
@@ -122,6 +122,11 @@ impl<'f> Checks<'f> {
         let file = self.form.file("literature");
         self.require(file.is_empty() || file.starts_with(b"%PDF"), "literature: a PDF file".to_owned());
     }
+}
+
+/// A field of a form without files, without blanks around it; empty if it was not sent.
+pub fn field<'f>(fields: &'f HashMap<String, String>, name: &str) -> &'f str {
+    fields.get(name).map_or("", |field| field.trim())
 }
 
 /// Small letters, digits and hyphens, 30 at most.

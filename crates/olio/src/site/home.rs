@@ -12,10 +12,11 @@ use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Params, Value};
 
+use super::form::{is_date, is_zip};
 use super::listing::{EVENT_LINE, EventLine, PAGE, PageLink, page_links, page_number};
-use super::problem::Problem;
+use super::replies::{Problem, Reply, page};
+use super::shared::{Shared, Site};
 use super::visitor::{Frame, visitor};
-use super::{Reply, Shared, Site, form, page};
 
 /// The page as anonymous visitors see it, and the part of it that is the same for those who are logged in.
 const WHOLE: &str = "home:anonymous";
@@ -141,8 +142,8 @@ async fn cloud(connection: &mut Conn) -> Result<Vec<CloudTag>, Problem> {
 
 impl Filter {
     fn of(query: &HashMap<String, String>) -> Self {
-        let zip = query.get("zip").filter(|zip| form::is_zip(zip)).cloned().unwrap_or_default();
-        let date = query.get("date").filter(|date| form::is_date(date)).cloned().unwrap_or_default();
+        let zip = query.get("zip").filter(|zip| is_zip(zip)).cloned().unwrap_or_default();
+        let date = query.get("date").filter(|date| is_date(date)).cloned().unwrap_or_default();
         let by_creation = query.get("order").is_some_and(|order| order == "created");
         Self { zip, date, by_creation, page: page_number(query.get("page")) }
     }

@@ -10,11 +10,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
+use serde::Deserialize;
 
-use super::events::Confirmation;
-use super::problem::Problem;
+use super::form::field;
+use super::replies::{Problem, Reply};
+use super::shared::Shared;
 use super::visitor::{COOKIE_NAME, Frame, Visitor, changing_visitor, end};
-use super::{Reply, Shared};
 use crate::data::password_hash;
 
 #[derive(Template)]
@@ -23,17 +24,23 @@ struct Page {
     frame: Frame,
 }
 
+/// The token of a form that has nothing else.
+#[derive(Deserialize)]
+pub struct Confirmation {
+    #[serde(default)]
+    pub token: String,
+}
+
 pub async fn log_in(State(site): Shared, Form(fields): Form<HashMap<String, String>>) -> Reply {
-    let field = |name: &str| fields.get(name).map_or("", |field| field.trim());
     let mut connection = site.connection().await?;
     let found: Option<(u32, String, String)> = connection
-        .exec_first("SELECT id, salt, password FROM person WHERE username = ?", (field("username"),))
+        .exec_first("SELECT id, salt, password FROM person WHERE username = ?", (field(&fields, "username"),))
         .await?;
     if let Some((id, salt, hash)) = found
-        && password_hash(&salt, field("password")) == hash
+        && password_hash(&salt, field(&fields, "password")) == hash
     {
         let requests = count_requests(&mut connection, id).await?;
-        let visitor = Visitor::new(id, field("username").to_owned(), requests);
+        let visitor = Visitor::new(id, field(&fields, "username").to_owned(), requests);
         visitor.save(&site).await;
         let cookie = format!("{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Lax", visitor.session);
         return Ok(

@@ -2,13 +2,13 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `settings.rs` | what the environment says |
 //! | `memcached.rs` | the few commands of memcached that the site needs |
 //! | `visitor.rs` | sessions, tokens, and what a page's frame shows of the visitor |
 //! | `listing.rs` | lists of events, and the links to their pages |
 //! | `home.rs`, `events.rs`, `event_changes.rs`, `tags.rs`, `persons.rs`, `person_changes.rs`, `login.rs` | the routes |
 //! | `form.rs`, `upload.rs` | fields, their checks, files and thumbnails |
-//! | `problem.rs` | replies that are no pages of the site |
+//! | `shared.rs` | settings and connections |
+//! | `replies.rs` | pages, redirections, and problems |
 
 mod event_changes;
 mod events;
@@ -19,8 +19,8 @@ mod login;
 mod memcached;
 mod person_changes;
 mod persons;
-mod problem;
-mod settings;
+mod replies;
+mod shared;
 mod tags;
 mod upload;
 mod visitor;
@@ -31,33 +31,16 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use mysql_async::{Conn, Pool};
+use mysql_async::Pool;
 use tokio::net::UnixListener;
 
 use memcached::Memcached;
-use problem::Problem;
-use settings::Settings;
+use replies::Problem;
+use shared::{Settings, Site};
 
 /// The most that a form with its files may have, as nginx has it.
 const MOST_BODY_BYTES: usize = 8 << 20;
-
-/// What all requests share.
-struct Site {
-    settings: Settings,
-    database: Pool,
-    cache: Memcached,
-}
-
-type Reply = Result<Response, Problem>;
-type Shared = axum::extract::State<Arc<Site>>;
-
-impl Site {
-    async fn connection(&self) -> Result<Conn, Problem> {
-        Ok(self.database.get_conn().await?)
-    }
-}
 
 /// Serves until the process ends.
 pub fn serve(socket: &Path, workers: usize) -> Result<()> {
@@ -106,14 +89,4 @@ fn routes(site: Arc<Site>) -> Router {
         .fallback(async || Problem::NotFound)
         .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
         .with_state(site)
-}
-
-/// A page of the site.
-fn page(template: &impl askama::Template) -> Reply {
-    Ok(axum::response::Html(template.render()?).into_response())
-}
-
-/// Where the browser goes after a change.
-fn redirect(place: &str) -> Response {
-    Redirect::to(place).into_response()
 }

@@ -10,12 +10,12 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Error, Transaction, TxOpts};
 use rand::RngExt;
 
-use super::form::{Checks, Form};
+use super::form::{Checks, Form, field};
 use super::login::count_requests;
-use super::problem::Problem;
+use super::replies::{Problem, Reply, page, redirect};
+use super::shared::Shared;
 use super::upload::{geocode, insert_address, place, store, thumbnail_of};
 use super::visitor::{Frame, changing_visitor, visitor};
-use super::{Reply, Shared, page, redirect};
 use crate::data::{hexadecimal, password_hash};
 
 /// MariaDB's error for a key that is there already.
@@ -53,7 +53,7 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
     if errors.is_empty() {
         let location = geocode(&site, &form).await?;
         let mut transaction = connection.start_transaction(TxOpts::default()).await?;
-        let address = insert_address(&mut transaction, &form, location).await?;
+        let address = insert_address(&mut transaction, &form, &location).await?;
         match insert_person(&mut transaction, &form, address).await? {
             Some(id) => {
                 let image = place("persons", id, &format!("P{id}.jpg"));
@@ -125,9 +125,8 @@ pub async fn friendship(
     headers: HeaderMap,
     axum::Form(fields): axum::Form<HashMap<String, String>>,
 ) -> Reply {
-    let field = |name: &str| fields.get(name).map_or("", String::as_str);
-    let mut visitor = changing_visitor(&site, &headers, field("token")).await?;
-    let statement = match field("action") {
+    let mut visitor = changing_visitor(&site, &headers, field(&fields, "token")).await?;
+    let statement = match field(&fields, "action") {
         "request" => {
             "INSERT IGNORE INTO friendship (from_id, to_id, accepted) SELECT ?, id, 0 FROM person WHERE username = ?"
         }
@@ -144,12 +143,12 @@ pub async fn friendship(
         }
         _ => return Err(Problem::BadRequest),
     };
-    if field("person") == visitor.name {
+    if field(&fields, "person") == visitor.name {
         return Err(Problem::BadRequest);
     }
     let mut connection = site.connection().await?;
-    connection.exec_drop(statement, (visitor.id, field("person"))).await?;
-    if matches!(field("action"), "approve" | "reject") {
+    connection.exec_drop(statement, (visitor.id, field(&fields, "person"))).await?;
+    if matches!(field(&fields, "action"), "approve" | "reject") {
         visitor.requests = count_requests(&mut connection, visitor.id).await?;
         visitor.save(&site).await;
     }

@@ -8,9 +8,9 @@ use mysql_async::{Conn, FromRowError, Row};
 
 use super::events::Columns;
 use super::listing::{EVENT_LINE, EventLine};
-use super::problem::Problem;
+use super::replies::{Problem, Reply, page};
+use super::shared::Shared;
 use super::visitor::{Frame, visitor};
-use super::{Reply, Shared, page};
 
 #[derive(Template)]
 #[template(path = "person.html")]

@@ -10,8 +10,9 @@ use mysql_async::prelude::Queryable;
 
 use super::form::is_tag;
 use super::listing::{EVENT_LINE, EventLine, PAGE, PageLink, page_links, page_number};
+use super::replies::{Reply, page};
+use super::shared::{Shared, Site};
 use super::visitor::{Frame, visitor};
-use super::{Reply, Shared, Site, page};
 
 #[derive(Template)]
 #[template(path = "tag.html")]

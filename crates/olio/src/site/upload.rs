@@ -10,10 +10,10 @@ use mysql_async::Transaction;
 use mysql_async::prelude::Queryable;
 use serde_json::Value;
 
-use super::Site;
 use super::form::Form;
-use super::problem::Problem;
-use crate::data::scale::folder;
+use super::replies::Problem;
+use super::shared::Site;
+use crate::data::rows::folder;
 
 /// The longest side of a thumbnail.
 const THUMB: f64 = 120.0;
@@ -24,8 +24,7 @@ pub fn thumbnail(photograph: &[u8]) -> Option<Vec<u8>> {
     let image = load_from_memory_with_format(photograph, ImageFormat::Jpeg).ok()?.to_rgb8();
     let (width, height) = image.dimensions();
     let scale = (THUMB / f64::from(width.max(height))).min(1.0);
-    let scaled = |side: u32| ((f64::from(side) * scale).round() as u32).max(1);
-    let small = resize(&image, scaled(width), scaled(height), FilterType::Triangle);
+    let small = resize(&image, scaled(width, scale), scaled(height, scale), FilterType::Triangle);
     let mut bytes = Vec::new();
     JpegEncoder::new_with_quality(&mut bytes, QUALITY).encode_image(&small).ok()?;
     Some(bytes)
@@ -69,22 +68,27 @@ pub async fn geocode(site: &Site, form: &Form) -> Result<(String, String), Probl
         ureq::get(&url).query_pairs(query).call()?.body_mut().read_to_string()
     });
     let answer = answer.await.map_err(Error::other)?.map_err(|error| Problem::Geocoder(error.to_string()))?;
-    let found = |name: &str| between(&answer, &format!("<{name}>"), &format!("</{name}>"));
-    match (found("Latitude"), found("Longitude")) {
+    match (element(&answer, "Latitude"), element(&answer, "Longitude")) {
         (Some(latitude), Some(longitude)) => Ok((latitude, longitude)),
         _ => Err(Problem::Geocoder(Value::String(answer.clone()).to_string())),
     }
 }
 
-fn between(text: &str, begin: &str, end: &str) -> Option<String> {
-    Some(text.split_once(begin)?.1.split_once(end)?.0.to_owned())
+/// The text of an XML element.
+fn element(text: &str, name: &str) -> Option<String> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once(&format!("</{name}>"))?.0.to_owned())
+}
+
+fn scaled(side: u32, scale: f64) -> u32 {
+    ((f64::from(side) * scale).round() as u32).max(1)
 }
 
 /// Inserts the form's address and returns its id.
 pub async fn insert_address(
     transaction: &mut Transaction<'_>,
     form: &Form,
-    place: (String, String),
+    place: &(String, String),
 ) -> Result<u64, Problem> {
     let statement = "INSERT INTO address (street1, street2, city, state, zip, country, latitude, longitude) \
                      VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
@@ -95,8 +99,8 @@ pub async fn insert_address(
         form.get("state"),
         form.get("zip"),
         form.get("country"),
-        place.0,
-        place.1,
+        place.0.as_str(),
+        place.1.as_str(),
     );
     transaction.exec_drop(statement, values).await?;
     Ok(transaction.last_insert_id().unwrap_or(0))

@@ -7,9 +7,9 @@ use mysql_async::prelude::Queryable;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::Site;
 use super::listing::{EVENT_LINE, EventLine};
-use super::problem::Problem;
+use super::replies::Problem;
+use super::shared::Site;
 use crate::data::hexadecimal;
 
 /// The cookie's name.
@@ -35,15 +35,18 @@ pub struct Visitor {
 impl Visitor {
     /// A new session.
     pub fn new(id: u32, name: String, requests: u64) -> Self {
-        let random = |bytes: [u8; 16]| hexadecimal(&bytes);
-        let mut rng = rand::rng();
-        Self { session: random(rng.random()), id, name, token: random(rng.random()), requests, rating: 0 }
+        Self { session: secret(), id, name, token: secret(), requests, rating: 0 }
     }
 
     pub async fn save(&self, site: &Site) {
         let text = serde_json::to_vec(self).expect("a session is plain data");
         site.cache.set(&key(&self.session), &text, LIFETIME_S).await;
     }
+}
+
+/// 32 hexadecimal digits that nobody can guess.
+fn secret() -> String {
+    hexadecimal(&rand::rng().random::<[u8; 16]>())
 }
 
 fn key(session: &str) -> String {

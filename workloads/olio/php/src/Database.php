@@ -9,6 +9,10 @@ use PDOStatement;
 /** A connection that stays open between requests, and statements with bound parameters. */
 final class Database
 {
+    /** MariaDB's error for a transaction that it has rolled back because two waited for each other. */
+    private const DEADLOCK = 1213;
+    private const MOST_ATTEMPTS = 5;
+
     private function __construct(private readonly PDO $pdo)
     {
     }
@@ -63,17 +67,22 @@ final class Database
         return (int) $this->pdo->lastInsertId();
     }
 
-    /** All of the work is done, or nothing of it. */
+    /** All of the work is done, or nothing of it. What the database ends as a deadlock is begun again. */
     public function transaction(callable $work): mixed
     {
-        $this->pdo->beginTransaction();
-        try {
-            $result = $work();
-            $this->pdo->commit();
-            return $result;
-        } catch (\Throwable $failure) {
-            $this->pdo->rollBack();
-            throw $failure;
+        for ($attempt = 1; ; $attempt++) {
+            $this->pdo->beginTransaction();
+            try {
+                $result = $work();
+                $this->pdo->commit();
+                return $result;
+            } catch (\Throwable $failure) {
+                $this->pdo->rollBack();
+                $isDeadlock = $failure instanceof \PDOException && ($failure->errorInfo[1] ?? 0) === self::DEADLOCK;
+                if (!$isDeadlock || $attempt === self::MOST_ATTEMPTS) {
+                    throw $failure;
+                }
+            }
         }
     }
 }

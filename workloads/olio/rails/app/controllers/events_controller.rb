@@ -51,7 +51,7 @@ class EventsController < ApplicationController
 
   def delete
     changing_visitor
-    Event.transaction do
+    Event.atomically do
       event = Event.lock.find(id)
       raise Forbidden unless event.submitter_id == visitor.id
 
@@ -68,7 +68,7 @@ class EventsController < ApplicationController
 
   def change_attendance(statement)
     changing_visitor
-    Event.transaction do
+    Event.atomically do
       Event.run(statement, visitor.id, id)
       @attendees = Attendees.of(id, visitor)
     end

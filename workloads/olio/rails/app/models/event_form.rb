@@ -22,7 +22,7 @@ class EventForm < SiteForm
     return unless valid? && (thumb = thumbnail)
 
     place = Upload.geocode(self)
-    Event.transaction do
+    Event.atomically do
       event = create_event(visitor, create_address(place))
       words.each { |word| Tag.relate(word, event.id) }
       Event.run("INSERT INTO attendance (person_id, event_id) VALUES (?, ?)", visitor.id, event.id)

@@ -20,7 +20,7 @@ class PersonForm < SiteForm
     return unless valid? && (thumb = thumbnail)
 
     place = Upload.geocode(self)
-    Person.transaction do
+    Person.atomically do
       person = create_person(create_address(place))
       id = person.id
       person.update!(image: Upload.store("persons", id, "P#{id}.jpg", image),

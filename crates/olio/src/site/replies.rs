@@ -1,10 +1,12 @@
-//! Replies that are no pages of the site: what went wrong, without a frame, so that they ask the database nothing.
+//! What a route returns: a page, a redirection, or why there is none. Problems have no frame, so that they ask the database nothing.
 
 use askama::Template;
 use axum::http::StatusCode;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use thiserror::Error;
 
+/// What a route returns.
+pub type Reply = Result<Response, Problem>;
 /// Why a request has no page.
 #[derive(Debug, Error)]
 pub enum Problem {
@@ -31,6 +33,21 @@ struct Page {
     title: &'static str,
 }
 
+/// MariaDB's error for a transaction that it has rolled back because two waited for each other.
+const DEADLOCK: u16 = 1_213;
+/// A transaction that ends as a deadlock is begun again until it has been tried so often.
+const MOST_ATTEMPTS: u32 = 5;
+
+/// Whether a transaction is begun again after so many attempts.
+pub fn is_tried_again<T>(outcome: &Result<T, Problem>, attempts: u32) -> bool {
+    match outcome {
+        Err(Problem::Database(mysql_async::Error::Server(error))) => {
+            error.code == DEADLOCK && attempts < MOST_ATTEMPTS
+        }
+        _ => false,
+    }
+}
+
 impl IntoResponse for Problem {
     #[expect(clippy::print_stderr, reason = "the log of a server is its standard error")]
     fn into_response(self) -> Response {
@@ -46,4 +63,14 @@ impl IntoResponse for Problem {
         let page = Page { title }.render().unwrap_or_default();
         (status, Html(page)).into_response()
     }
+}
+
+/// A page of the site.
+pub fn page(template: &impl Template) -> Reply {
+    Ok(Html(template.render()?).into_response())
+}
+
+/// Where the browser goes after a change.
+pub fn redirect(place: &str) -> Response {
+    Redirect::to(place).into_response()
 }

@@ -1,9 +1,14 @@
-//! The settings that all implementations read from the environment, see `contract.md`.
+//! What all requests share: the settings that all implementations read from the environment (`contract.md`), and connections.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use mysql_async::{Opts, OptsBuilder, PoolConstraints, PoolOpts};
+use axum::extract::State;
+use mysql_async::{Conn, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts};
+
+use super::memcached::Memcached;
+use super::replies::Problem;
 
 /// Everything that a start decides.
 pub struct Settings {
@@ -55,4 +60,21 @@ impl Settings {
 
 fn variable(name: &str) -> Result<String> {
     std::env::var(name).with_context(|| format!("{name} is not set: contract.md has its meaning"))
+}
+
+/// What all requests share.
+pub struct Site {
+    pub settings: Settings,
+    pub database: Pool,
+    pub cache: Memcached,
+}
+
+/// What a route gets of all requests.
+pub type Shared = State<Arc<Site>>;
+
+impl Site {
+    /// A connection to the database, when one is free.
+    pub async fn connection(&self) -> Result<Conn, Problem> {
+        Ok(self.database.get_conn().await?)
+    }
 }
