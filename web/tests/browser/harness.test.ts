@@ -139,8 +139,7 @@ test("a run is followed live in eight tabs with one stream, and a plan is run ag
   });
   const pages = [];
   for (let tab = 0; tab < 8; tab += 1) pages.push(await open(`/entries/${id}`));
-  const precision = line("precision", { half_width: 0.041, elapsed_s: 70, within: 0.02, company: null, expected_half_width: 0.019, left_s: 240 });
-  await tell([tick("apache", 47000), precision]);
+  await tell([tick("apache", 47000), line("precision", { half_width: 0.041, elapsed_s: 70, within: 0.02, company: null, expected_half_width: 0.019, left_s: 240 })]);
   for (const page of pages) {
     await page.waitForFunction(() => /±4.1 %; the aim is ±2 %/.test(document.querySelector("#live-run")?.textContent ?? ""), null, SOON);
     assert.match((await page.textContent("#live-run")) ?? "", /47,000\/s/);

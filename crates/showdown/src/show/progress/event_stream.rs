@@ -1,5 +1,6 @@
 //! The events of a run for a program that has started it: numbered lines with their times, on a descriptor of its own.
 
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::Arc;
@@ -50,12 +51,12 @@ impl EventStream {
     pub fn open(fd: u32, request: &RunRequest, context: &RunContext) -> anyhow::Result<Self> {
         // The standard library marks what it opens, so that a new program does not inherit it.
         let file = OpenOptions::new().write(true).open(format!("/proc/self/fd/{fd}"));
-        let file = file.map_err(|error| unusable(fd, error))?;
+        let file = file.map_err(|error| unusable(fd, &error))?;
         if fd > 2 {
             let number = i32::try_from(fd).unwrap_or(i32::MAX);
-            nix::unistd::close(number).map_err(|errno| unusable(fd, errno.into()))?;
+            nix::unistd::close(number).map_err(|errno| unusable(fd, &errno.into()))?;
         }
-        let watched = file.try_clone().map_err(|error| unusable(fd, error))?;
+        let watched = file.try_clone().map_err(|error| unusable(fd, &error))?;
         let interrupted = Arc::clone(&context.interrupted);
         thread::spawn(move || {
             // Without any flag, it returns at an error only: nobody reads.
@@ -98,12 +99,16 @@ impl EventStream {
 }
 
 /// The descriptor is not one that can be written to.
-fn unusable(fd: u32, error: std::io::Error) -> anyhow::Error {
+fn unusable(fd: u32, error: &std::io::Error) -> anyhow::Error {
     usage(format!("cannot write to the file descriptor {fd} of --progress-fd: {error}: pass an open one"))
 }
 
 fn plan_digest(request: &RunRequest) -> anyhow::Result<Option<String>> {
     let RunRequest::Plan(plan) = request else { return Ok(None) };
     let digest = Sha256::digest(toml::to_string(plan)?.as_bytes());
-    Ok(Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()))
+    let mut text = String::new();
+    for byte in digest {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(Some(text))
 }

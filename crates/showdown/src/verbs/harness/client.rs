@@ -11,7 +11,7 @@ use crate::args::options::RunsDir;
 use crate::exit::usage;
 
 /// The longest wait for an answer.
-const LONGEST_ANSWER: Duration = Duration::from_secs(60);
+const LONGEST_ANSWER: Duration = Duration::from_mins(1);
 
 /// The longest answer: a queue of ten thousand entries has some megabytes.
 const MOST_BYTES: u64 = 256 << 20;
@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Which server.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ServerArgs {
-    /// Ask this server, with the secret in the variable SHOWDOWN_TOKEN [default: the one of the directory of runs]
+    /// Ask this server, with the secret in the variable `SHOWDOWN_TOKEN` [default: the one of the directory of runs]
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
     #[command(flatten)]
@@ -35,21 +35,20 @@ pub struct HarnessClient {
 impl ServerArgs {
     /// The server.
     pub fn client(&self) -> anyhow::Result<HarnessClient> {
-        let server = match &self.server {
-            Some(url) => {
-                let token = std::env::var("SHOWDOWN_TOKEN").map_err(|_| {
-                    usage("--server needs the secret of the server in the variable SHOWDOWN_TOKEN")
-                })?;
-                ServerFile { url: url.trim_end_matches('/').to_owned(), token }
-            }
-            None => {
-                let file = self.runs.runs.join(FOLDER).join(SERVER_FILE);
-                let text = std::fs::read(&file).map_err(|_| {
-                    let runs = self.runs.runs.display();
-                    usage(format!("no harness serves {runs}: run `showdown serve` there, or pass --runs DIR or --server URL"))
-                })?;
-                serde_json::from_slice(&text)?
-            }
+        let server = if let Some(url) = &self.server {
+            let token = std::env::var("SHOWDOWN_TOKEN").map_err(|_| {
+                usage("--server needs the secret of the server in the variable SHOWDOWN_TOKEN")
+            })?;
+            ServerFile { url: url.trim_end_matches('/').to_owned(), token }
+        } else {
+            let file = self.runs.runs.join(FOLDER).join(SERVER_FILE);
+            let text = std::fs::read(&file).map_err(|_| {
+                let runs = self.runs.runs.display();
+                usage(format!(
+                    "no harness serves {runs}: run `showdown serve` there, or pass --runs DIR or --server URL"
+                ))
+            })?;
+            serde_json::from_slice(&text)?
         };
         let config = ureq::Agent::config_builder().http_status_as_error(false);
         Ok(HarnessClient { server, agent: config.build().into() })

@@ -137,9 +137,8 @@ fn of_event(event: &Value) -> Option<String> {
             )
         }
         "precision" => format!("      {} so far", give_or_take(event["half_width"].as_f64()?)),
-        "verdict" => text(event, "sentence"),
+        "verdict" | "measure_replaced" => text(event, "sentence"),
         "one_at_a_time" | "network_not_measured" => text(event, "why"),
-        "measure_replaced" => text(event, "sentence"),
         "kernel_setting_not_restored" => text(event, "problem"),
         _ => return None,
     })
