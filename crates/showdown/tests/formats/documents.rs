@@ -106,7 +106,6 @@ fn turns() -> [TrialTurns; 2] {
     ]
 }
 
-#[expect(clippy::too_many_lines, reason = "every field of a record, one a line")]
 fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: TrialTurns) -> Trial {
     let outcomes = [GateOutcome::Passed, GateOutcome::Failed, GateOutcome::Noted, GateOutcome::NotApplicable];
     let kinds = [PhaseKind::ClosedLoop, PhaseKind::SearchStep, PhaseKind::Measure, PhaseKind::CurveStep];
