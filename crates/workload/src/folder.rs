@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn the_repository_s_workloads_are_built_in() {
         let names: Vec<String> = Folder::all_built_in().iter().map(Folder::name).collect();
-        let all = ["block-io", "build", "cache", "download", "kv", "mail", "oltp", "static-web", "tls"];
+        let all =
+            ["block-io", "build", "cache", "download", "kv", "mail", "olio", "oltp", "static-web", "tls"];
         assert_eq!(names, all);
         let folder = Folder::built_in("cache").expect("cache is built in");
         assert!(folder.read(DEFINITION).is_ok_and(|text| text.contains("title")));
