@@ -3,6 +3,8 @@
 //!
 //! Each trial has its record as if it had run alone. What fails for one server does not end the others.
 
+mod lasting_load;
+
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use archive::model::{Measure, TrialTurns};
 use load::engine::RunError;
 use machine::MachineError;
 
+use self::lasting_load::ClosedLoops;
 use super::disturbance::{idle_cores, why_each_time, why_not_beside, why_one_at_a_time};
 use super::drains::LOOP_OVER_DRAIN;
 use super::interleaved_trial::InterleavedTrial;
@@ -88,7 +91,7 @@ pub fn run_in_turns<'a>(
     // The counts of all servers are read at once, before the first of them is stopped.
     turns.iter_mut().flatten().for_each(Turn::end_load);
     let recordings = recorders.stop();
-    if let TurnsLoad::Pausing { machine, one_at_a_time } = loaded
+    if let TurnsLoad::MustBeAlone { machine, one_at_a_time } = loaded
         && !recordings.are_of_a_disturbed_machine(setup.machines, machine)
     {
         turns.into_iter().flatten().for_each(|turn| turn.member.discard());
@@ -125,8 +128,9 @@ enum TurnsLoad {
     Done,
     /// They were not loaded: they do not leave each other alone.
     Restless(OneAtATime),
-    /// They were loaded, and the server on this machine paused. Where other programs disturb the machine, the pauses are theirs.
-    Pausing { machine: usize, one_at_a_time: OneAtATime },
+    /// They were loaded, and a server on this machine pauses, or is another one under a lasting load. Where other programs disturb the
+    /// machine, that is their doing.
+    MustBeAlone { machine: usize, one_at_a_time: OneAtATime },
 }
 
 /// Warms up all servers, and loads them in turns.
@@ -164,8 +168,8 @@ fn load_in_turns(
     let count = rounds.run(&mut takers, observe);
     let failures: Vec<Option<TrialError>> = takers.into_iter().map(|taker| taker.failed).collect();
     let is_interrupted = turns.iter().any(|turn| turn.is_interrupted());
-    let pausing = if block == 1 && turns.len() > 1 && !is_interrupted {
-        pausing(&turns, &setup.plan.measure)
+    let alone = if block == 1 && turns.len() > 1 && !is_interrupted {
+        must_be_alone(&turns, &setup.plan.measure)
     } else {
         None
     };
@@ -178,14 +182,27 @@ fn load_in_turns(
             None => turn.measure_more(observe),
         }
     }
-    pausing.map_or(TurnsLoad::Done, |(machine, one_at_a_time)| TurnsLoad::Pausing { machine, one_at_a_time })
+    alone
+        .map_or(TurnsLoad::Done, |(machine, one_at_a_time)| TurnsLoad::MustBeAlone { machine, one_at_a_time })
 }
 
 /// The machine of a server that must run alone, by what it did in its slices; none if there is none.
-fn pausing(turns: &[&mut Turn<'_>], measure: &Measure) -> Option<(usize, OneAtATime)> {
+fn must_be_alone(turns: &[&mut Turn<'_>], measure: &Measure) -> Option<(usize, OneAtATime)> {
     let between = turns.iter().filter_map(|turn| turn.between_share());
     let least = between.min_by(f64::total_cmp).unwrap_or(0.0);
-    turns.iter().find_map(|turn| Some((turn.member.machine(), turn.why_alone(measure, least)?)))
+    let alone = turns.iter().find_map(|turn| Some((turn.member.machine(), turn.why_alone(measure, least)?)));
+    alone.or_else(|| Some((turns.first()?.member.machine(), unlike_a_lasting_load(turns, measure)?)))
+}
+
+/// Why slices do not show what these servers carry under a lasting load; none where they do, or where no loop is closed.
+fn unlike_a_lasting_load(turns: &[&mut Turn<'_>], measure: &Measure) -> Option<OneAtATime> {
+    if *measure != Measure::MaxThroughput {
+        return None;
+    }
+    let servers: Vec<ClosedLoops<'_>> = turns.iter().filter_map(|turn| turn.closed_loops()).collect();
+    let why = lasting_load::why_alone(&servers)?;
+    let rate_per_s = cpu_rate::for_closed_loops(servers.iter().map(|server| server.lasting_per_s));
+    Some(OneAtATime { why, rate_per_s, least_load: Duration::ZERO })
 }
 
 /// One watch: why servers of one machine must run one at a time; none if they leave each other alone. Servers on different
@@ -295,6 +312,14 @@ impl<'a> Turn<'a> {
             TurnState::Loaded(load) => Some(load.1.closed_loop_per_s),
             TurnState::CutOff(_) | TurnState::Ended(_) | TurnState::Failed(_) => None,
         }
+    }
+
+    /// What it carried in its slices and without breaks; none where it has no slices.
+    fn closed_loops(&self) -> Option<ClosedLoops<'_>> {
+        let TurnState::Loaded(load) = &self.state else { return None };
+        let result = &load.1;
+        let in_slices_per_s = result.measured.as_ref()?.value;
+        Some(ClosedLoops { name: &self.name, in_slices_per_s, lasting_per_s: result.closed_loop_per_s })
     }
 
     /// The server's CPU time between its slices, as a share of its CPU time in its slices.
