@@ -18,7 +18,7 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: packages-demo ## Compare two real servers and print the path of the report
-	cargo build --profile demo --locked -p showdown -p harness --bins
+	cargo build --profile demo --locked -p showdown
 	scripts/demo $(target)/demo/showdown
 
 demo-machines: packages-machines ## Start three machines on this one (network namespaces, sshd) and show them (as root)
