@@ -2,7 +2,7 @@
 //! the server's. Its keys are those of a server that have a meaning for it; its templates have the server's knobs, and the addresses of
 //! the companions before it. Starting them is left to `instance`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use load::drivers::RegisteredProtocol;
 use load::drivers::protocol::UrlPath;
@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::knobs::knob::Knob;
 use super::need::Need;
 use super::server::{CompanionDefinition, ServerDefinition};
-use super::source::raw::{RawCompanion, RawServer};
+use super::source::raw::RawCompanion;
 use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
 use crate::folder::Folder;
@@ -120,54 +120,8 @@ fn check_one(
     if let Some(what) = wrong_protocol(&raw, protocol) {
         return Err(source.error(&span, format!("companion {name:?}: {what}")));
     }
-    let RawCompanion {
-        name: _,
-        about,
-        protocol: _,
-        packages,
-        needs,
-        config,
-        start,
-        environment,
-        password,
-        unprivileged,
-        root,
-        account,
-        socket,
-        prepare,
-        stop,
-        pid,
-        ready,
-        version,
-        build,
-        observe,
-    } = raw;
-    let process = RawServer {
-        about,
-        protocol: None,
-        packages,
-        needs: Vec::new(),
-        config,
-        start,
-        environment,
-        password,
-        unprivileged,
-        root,
-        account,
-        socket,
-        prepare,
-        stop,
-        pid,
-        ready,
-        version,
-        build,
-        statistics: None,
-        observe,
-        concurrency: BTreeMap::new(),
-        knobs: BTreeMap::new(),
-        part: None,
-        companion: Vec::new(),
-    };
+    let mut process = raw.into_server();
+    let needs = std::mem::take(&mut process.needs);
     let label = format!("companion {name} of {server}");
     let process = ServerDefinition::check_process(label, process, protocol, folder, source, templates)?;
     let needs: Result<Vec<Need>, DefinitionError> =

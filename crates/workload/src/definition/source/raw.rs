@@ -70,103 +70,94 @@ pub struct RawFile {
     pub content: crate::data::FileContent,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawServer {
-    #[serde(default)]
-    pub about: String,
-    #[serde(default)]
-    pub protocol: Option<Spanned<RegisteredProtocol>>,
-    #[serde(default)]
-    pub packages: BTreeMap<String, PackageName>,
-    #[serde(default)]
-    pub needs: Vec<Spanned<RawNeed>>,
-    #[serde(default)]
-    pub config: Vec<Spanned<String>>,
-    pub start: Spanned<Vec<String>>,
-    #[serde(default)]
-    pub environment: BTreeMap<String, Spanned<String>>,
-    #[serde(default)]
-    pub password: bool,
-    #[serde(default)]
-    pub unprivileged: bool,
-    #[serde(default)]
-    pub root: bool,
-    #[serde(default)]
-    pub account: Option<DatabaseAccount>,
-    /// A Unix socket below `{{ dir }}` on which it listens, a template; empty for its port.
-    #[serde(default)]
-    pub socket: Option<Spanned<String>>,
-    #[serde(default)]
-    pub prepare: Vec<Spanned<Vec<String>>>,
-    #[serde(default)]
-    pub stop: Option<Spanned<StopMethod>>,
-    /// Where the process ID of a server is found that another program starts.
-    #[serde(default)]
-    pub pid: Option<Spanned<PidSource>>,
-    #[serde(default)]
-    pub ready: Option<Spanned<RawReady>>,
-    #[serde(default)]
-    pub version: Option<Spanned<RawVersion>>,
-    #[serde(default)]
-    pub build: Option<Spanned<Vec<String>>>,
-    #[serde(default)]
-    pub statistics: Option<Spanned<RawStatistics>>,
-    #[serde(default)]
-    pub observe: Vec<Spanned<RawObservation>>,
-    #[serde(default)]
-    pub concurrency: BTreeMap<String, Spanned<String>>,
-    #[serde(default)]
-    pub knobs: BTreeMap<String, Spanned<RawKnob>>,
-    /// The name of its own process among the parts of the server.
-    #[serde(default)]
-    pub part: Option<Spanned<String>>,
-    #[serde(default)]
-    pub companion: Vec<Spanned<RawCompanion>>,
+/// Declares the tables of a server and of a companion. Both have the keys that are given, which describe one process. serde's `flatten`
+/// would lose the positions in the file and let unknown keys pass.
+macro_rules! process_tables {
+    ($($(#[$attribute:meta])* $key:ident: $kind:ty,)*) => {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct RawServer {
+            $($(#[$attribute])* pub $key: $kind,)*
+            #[serde(default)]
+            pub statistics: Option<Spanned<RawStatistics>>,
+            #[serde(default)]
+            pub observe: Vec<Spanned<RawObservation>>,
+            #[serde(default)]
+            pub concurrency: BTreeMap<String, Spanned<String>>,
+            #[serde(default)]
+            pub knobs: BTreeMap<String, Spanned<RawKnob>>,
+            /// The name of its own process among the parts of the server.
+            #[serde(default)]
+            pub part: Option<Spanned<String>>,
+            #[serde(default)]
+            pub companion: Vec<Spanned<RawCompanion>>,
+        }
+
+        /// A process beside that of a server: a database, a cache.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct RawCompanion {
+            pub name: Spanned<String>,
+            $($(#[$attribute])* pub $key: $kind,)*
+            #[serde(default)]
+            pub observe: Vec<Spanned<RawObservation>>,
+        }
+
+        impl RawCompanion {
+            /// The companion as a server that has nothing but this process.
+            pub fn into_server(self) -> RawServer {
+                RawServer {
+                    $($key: self.$key,)*
+                    statistics: None,
+                    observe: self.observe,
+                    concurrency: BTreeMap::new(),
+                    knobs: BTreeMap::new(),
+                    part: None,
+                    companion: Vec::new(),
+                }
+            }
+        }
+    };
 }
 
-/// A process beside that of a server: a database, a cache.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawCompanion {
-    pub name: Spanned<String>,
+process_tables! {
     #[serde(default)]
-    pub about: String,
+    about: String,
     #[serde(default)]
-    pub protocol: Option<Spanned<RegisteredProtocol>>,
+    protocol: Option<Spanned<RegisteredProtocol>>,
     #[serde(default)]
-    pub packages: BTreeMap<String, PackageName>,
+    packages: BTreeMap<String, PackageName>,
     #[serde(default)]
-    pub needs: Vec<Spanned<RawNeed>>,
+    needs: Vec<Spanned<RawNeed>>,
     #[serde(default)]
-    pub config: Vec<Spanned<String>>,
-    pub start: Spanned<Vec<String>>,
+    config: Vec<Spanned<String>>,
+    start: Spanned<Vec<String>>,
     #[serde(default)]
-    pub environment: BTreeMap<String, Spanned<String>>,
+    environment: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
-    pub password: bool,
+    password: bool,
     #[serde(default)]
-    pub unprivileged: bool,
+    unprivileged: bool,
     #[serde(default)]
-    pub root: bool,
+    root: bool,
     #[serde(default)]
-    pub account: Option<DatabaseAccount>,
+    account: Option<DatabaseAccount>,
+    /// A Unix socket below `{{ dir }}` on which the process listens, a template; empty for its port.
     #[serde(default)]
-    pub socket: Option<Spanned<String>>,
+    socket: Option<Spanned<String>>,
     #[serde(default)]
-    pub prepare: Vec<Spanned<Vec<String>>>,
+    prepare: Vec<Spanned<Vec<String>>>,
     #[serde(default)]
-    pub stop: Option<Spanned<StopMethod>>,
+    stop: Option<Spanned<StopMethod>>,
+    /// Where the process ID of a server is found that another program starts.
     #[serde(default)]
-    pub pid: Option<Spanned<PidSource>>,
+    pid: Option<Spanned<PidSource>>,
     #[serde(default)]
-    pub ready: Option<Spanned<RawReady>>,
+    ready: Option<Spanned<RawReady>>,
     #[serde(default)]
-    pub version: Option<Spanned<RawVersion>>,
+    version: Option<Spanned<RawVersion>>,
     #[serde(default)]
-    pub build: Option<Spanned<Vec<String>>>,
-    #[serde(default)]
-    pub observe: Vec<Spanned<RawObservation>>,
+    build: Option<Spanned<Vec<String>>>,
 }
 
 #[derive(Deserialize)]
