@@ -10,7 +10,7 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Transaction, TxOpts};
 
 use super::events::number;
-use super::form::{Checks, Form};
+use super::form::{Checks, Form, field};
 use super::login::Confirmation;
 use super::replies::{Problem, Reply, is_tried_again, page, redirect};
 use super::shared::{Shared, Site};
@@ -44,13 +44,7 @@ pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> R
     let form = Form::read(parts).await?;
     let visitor = changing_visitor(&site, &headers, form.get("token")).await?;
     let mut errors = errors(&form);
-    let mut thumb = Vec::new();
-    if errors.is_empty() {
-        match thumbnail_of(&form).await? {
-            Some(made) => thumb = made,
-            None => errors.push("image: a JPEG file".to_owned()),
-        }
-    }
+    let thumb = thumbnail_of(&form, &mut errors).await?;
     let mut connection = site.connection().await?;
     if !errors.is_empty() {
         let frame = Frame::of(&site, &mut connection, Some(visitor)).await?;
@@ -165,7 +159,7 @@ pub async fn comment(
     let id = number(&id)?;
     let token = fields.get("token").map_or("", String::as_str);
     let visitor = changing_visitor(&site, &headers, token).await?;
-    let body = fields.get("comment").map_or("", |comment| comment.trim());
+    let body = field(&fields, "comment");
     if !(1..=2_500).contains(&body.chars().count()) {
         return Err(Problem::BadRequest);
     }

@@ -42,13 +42,7 @@ pub async fn form(State(site): Shared, headers: HeaderMap) -> Reply {
 pub async fn add(State(site): Shared, headers: HeaderMap, parts: Multipart) -> Reply {
     let form = Form::read(parts).await?;
     let mut errors = errors(&form);
-    let mut thumb = Vec::new();
-    if errors.is_empty() {
-        match thumbnail_of(&form).await? {
-            Some(made) => thumb = made,
-            None => errors.push("image: a JPEG file".to_owned()),
-        }
-    }
+    let thumb = thumbnail_of(&form, &mut errors).await?;
     let mut connection = site.connection().await?;
     if errors.is_empty() {
         let location = geocode(&site, &form).await?;

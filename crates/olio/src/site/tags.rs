@@ -8,7 +8,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use mysql_async::prelude::Queryable;
 
-use super::form::is_tag;
+use super::form::{field, is_tag};
 use super::listing::{EVENT_LINE, EventLine, PAGE, PageLink, page_links, page_number};
 use super::replies::{Reply, page};
 use super::shared::{Shared, Site};
@@ -30,7 +30,7 @@ pub async fn search(
     headers: HeaderMap,
     Form(fields): Form<HashMap<String, String>>,
 ) -> Reply {
-    let tag = fields.get("tag").map_or("", |tag| tag.trim()).to_lowercase();
+    let tag = field(&fields, "tag").to_lowercase();
     list(&site, &headers, tag, 1).await
 }
 

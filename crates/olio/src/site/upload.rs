@@ -51,10 +51,18 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::write(path, bytes)
 }
 
-/// The thumbnail, made beside the requests of others.
-pub async fn thumbnail_of(form: &Form) -> Result<Option<Vec<u8>>, Problem> {
+/// The thumbnail of a form's image, made beside the requests of others. A file that is no image is one more error. A form with errors
+/// has none.
+pub async fn thumbnail_of(form: &Form, errors: &mut Vec<String>) -> Result<Vec<u8>, Problem> {
+    if !errors.is_empty() {
+        return Ok(Vec::new());
+    }
     let photograph = form.file("image").to_vec();
-    Ok(tokio::task::spawn_blocking(move || thumbnail(&photograph)).await.map_err(Error::other)?)
+    let made = tokio::task::spawn_blocking(move || thumbnail(&photograph)).await.map_err(Error::other)?;
+    if made.is_none() {
+        errors.push("image: a JPEG file".to_owned());
+    }
+    Ok(made.unwrap_or_default())
 }
 
 /// Latitude and longitude of the form's address.
