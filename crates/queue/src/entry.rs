@@ -119,7 +119,7 @@ pub struct Entry {
     pub submitter: String,
     /// A higher one goes first.
     pub priority: i32,
-    /// Its place among those of one priority, ascending.
+    /// Its place among the entries of one priority, ascending.
     pub position: i64,
     /// The hosts that it needs beside the machine of its controller.
     pub hosts: Vec<String>,

@@ -26,7 +26,7 @@ pub(crate) fn free_hosts<R: Rows>(rows: &mut R, attempt: Attempt) -> QueueResult
     set_hosts(rows, attempt, &HostState::Free)
 }
 
-/// Gives the hosts of an attempt another state; those that a later claim has stay.
+/// Gives the hosts of an attempt another state; hosts that a later claim has stay.
 pub(crate) fn set_hosts<R: Rows>(rows: &mut R, attempt: Attempt, state: &HostState) -> QueueResult<(), R> {
     for host in rows.hosts().map_err(QueueError::Store)? {
         if matches!(&host.state, HostState::Leased(lease) if lease.token == attempt.token) {

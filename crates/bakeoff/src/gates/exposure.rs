@@ -1,6 +1,6 @@
-//! How the servers of a run meet what disturbs their machine: other programs, the hypervisor, a frequency that changes. Who meets it
-//! alike has scatter and no bias. What follows for a trial is left to [`check`](super::check), and whether one side met more of it
-//! than the other in fact to [`company`](crate::verdict::company).
+//! How the servers of a run meet what disturbs their machine: other programs, the hypervisor, a frequency that changes. Servers that meet
+//! a disturbance alike have scatter and no bias. What follows for a trial is left to [`check`](super::check), and whether one side met more of a disturbance
+//! than the other to [`company`](crate::verdict::company).
 
 use archive::model::{Plan, RunKind, TrialTurns};
 
@@ -19,7 +19,7 @@ pub enum Exposure {
 }
 
 impl Exposure {
-    /// That of a trial which shared its block with others like this; none where it ran before there were turns.
+    /// The exposure of a trial whose block has these turns; `turns` is none of a trial that is older than turns.
     pub fn of(plan: &Plan, turns: Option<&TrialTurns>) -> Self {
         let is_ordered_by_a_coin = matches!(plan.kind, RunKind::Compare | RunKind::Sweep);
         match turns {
@@ -30,7 +30,7 @@ impl Exposure {
         }
     }
 
-    /// Why a disturbance is no reason to refuse a trial; none where it is one.
+    /// Why a disturbed trial counts; none where a disturbance refuses the trial.
     pub fn why_it_counts(self) -> Option<&'static str> {
         match self {
             Self::InTurns => Some("the servers of the block were loaded in turns and met it alike"),

@@ -314,7 +314,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// What it carried in its slices and without breaks; none where it has no slices.
+    /// What the server carried in its slices and without breaks; none where the server has no slices.
     fn closed_loops(&self) -> Option<ClosedLoops<'_>> {
         let TurnState::Loaded(load) = &self.state else { return None };
         let result = &load.1;

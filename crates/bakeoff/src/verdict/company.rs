@@ -47,7 +47,7 @@ pub fn beside<'t>(sentence: String, trials: impl Iterator<Item = &'t Trial>) -> 
     }
 }
 
-/// The mean over these trials of the share that this gate measured; none where it has measured none.
+/// The mean over these trials of the share that this gate measured; none where the gate measured none.
 pub fn mean_share<'t>(trials: impl IntoIterator<Item = &'t Trial>, gate: &str) -> Option<f64> {
     let gates = trials.into_iter().flat_map(|trial| &trial.gates).filter(|found| found.id == gate);
     let shares: Vec<f64> = gates.filter_map(|gate| gate.share).collect();

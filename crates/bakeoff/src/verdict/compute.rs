@@ -228,7 +228,7 @@ fn parts_summary(trials: &[&Trial]) -> Vec<PartSummary> {
     parts
 }
 
-/// The CPU time of a part: that of its operations where they were metered, and otherwise that of the telemetry.
+/// The CPU time of a part: of its operations where slices were metered, and otherwise of the telemetry.
 fn part_cpu_s(trials: &[&Trial], name: &str) -> f64 {
     let is_metered =
         trials.iter().any(|trial| trial.cpu_time.as_ref().is_some_and(|cpu| !cpu.parts.is_empty()));

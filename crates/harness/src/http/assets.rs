@@ -8,7 +8,7 @@ const SCRIPT: &str = include_str!("../../assets/harness.js");
 const STYLE: &str = include_str!("../../assets/harness.css");
 const ICON: &str = include_str!("../../assets/icon.svg");
 
-/// One of them.
+/// The script, the style or the icon of the pages.
 pub async fn asset(Path(name): Path<String>) -> Response {
     let (kind, text) = match name.as_str() {
         "harness.js" => ("text/javascript; charset=utf-8", SCRIPT),

@@ -142,7 +142,7 @@ pub async fn difference(State(site): State<Shared>, Form(form): Form<PlanForm>) 
     Ok(site.pages.page("plan.html", &context))
 }
 
-/// The lines of a plan that differ from those of an earlier one: a sign and the text each.
+/// The lines in which a plan differs from an earlier plan, each with a sign and the text.
 fn difference_of(old: &str, new: &str) -> Vec<(char, String)> {
     let mut lines = Vec::new();
     for change in TextDiff::from_lines(old, new).iter_all_changes() {

@@ -22,7 +22,7 @@ const MOST_BUNDLE_BYTES: u64 = 2 << 30;
 /// The part of a file that is read at once.
 const PART_BYTES: usize = 64 << 10;
 
-/// Whose run it is.
+/// The attempt that a packed run is of.
 #[derive(Deserialize)]
 pub struct OfAttempt {
     token: Token,

@@ -130,7 +130,7 @@ pub trait Transaction: Rows<Error = StoreError> {
         name: &str,
         until_unix_ms: u64,
     ) -> Result<(), StoreError>;
-    /// Whose secret has this digest, if it is still valid.
+    /// The name behind the secret with this digest, if the secret is still valid.
     fn secret(
         &mut self,
         digest: &[u8; 32],

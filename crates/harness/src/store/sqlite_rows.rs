@@ -40,7 +40,7 @@ fn json<T: DeserializeOwned>(
     Ok(found)
 }
 
-/// Numbers of the database have a sign; those of the queue have none.
+/// Numbers of the database have a sign; numbers of the queue have none.
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(row.get::<_, i64>(column)?.cast_unsigned())
 }

@@ -86,7 +86,7 @@ impl OrderedServer {
         files.into_iter().filter(|(name, _)| is_known(name) && seen.insert(name.clone())).collect()
     }
 
-    /// How many parts of the server have an account of their own: none where it has no companions.
+    /// How many parts of the server have an account of their own: none of a server without companions.
     pub fn parts_with_accounts(&self) -> usize {
         let server = self.workload.server(&self.order.variant.server);
         server.map_or(0, |server| server.accounts().len())

@@ -13,7 +13,7 @@ use super::rows::{Scale, folder};
 /// Lengths of loaded thumbnails in bytes.
 const PERSON_THUMB: usize = 5_758;
 const EVENT_THUMB: usize = 5_895;
-/// Originals are a twentieth of those of the original site.
+/// Photographs and documents have a twentieth of their size on the original site.
 const ORIGINALS: [(&str, usize); 3] =
     [("persons", 671_520 / 20), ("events", 669_128 / 20), ("eventLits", 129_617 / 20)];
 

@@ -68,7 +68,7 @@ pub fn run(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Puts one cheat after the other before the candidate. An error names those that were not found.
+/// Puts one cheat after the other before the candidate. An error names the cheats that were not found.
 fn find_cheats(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<()> {
     let mut missed = Vec::new();
     for cheat in Cheat::value_variants() {

@@ -150,7 +150,7 @@ impl Subjects {
     }
 }
 
-/// The reply to each request is that of the reference.
+/// Each request has the same reply as from the reference.
 pub fn prove(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<Proof> {
     let mut subjects = Subjects::draw(&mut reference.tables, request.data.rows, request.data.seed)?;
     let mut differences = Vec::new();

@@ -168,7 +168,7 @@ impl<'l> Search<'l> {
         self.spread(stack.iter().any(|at| self.found.tried[*at].candidate.runs_alone()))
     }
 
-    /// Divides candidates into those that weaken something and the free ones. Free candidates for which there may be no time wait.
+    /// Divides candidates into candidates that weaken something and free ones. Free candidates for which there may be no time wait.
     pub(super) fn take(&mut self, candidates: Vec<Candidate>) {
         let (free, weaker): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|candidate| candidate.tuning.is_free());

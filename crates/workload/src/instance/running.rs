@@ -159,7 +159,7 @@ impl Instance {
         parts
     }
 
-    /// The processes of its own part: without those of its companions.
+    /// The processes of the server's own part, without its companions.
     pub fn tree(&self) -> ProcessTree {
         self.running.tree()
     }

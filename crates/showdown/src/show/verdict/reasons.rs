@@ -15,7 +15,7 @@ pub(super) struct Kind {
     pub(super) is_of_server: bool,
 }
 
-/// The kinds, those of the server first, then by the number of trials.
+/// The kinds: reasons of the server first, then by the number of trials.
 pub(super) fn kinds(trials: &[TrialRecord]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     for trial in trials.iter().map(|record| &record.trial) {
