@@ -63,7 +63,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         variants: summaries,
         fairness: fairness::differences(plan, input.facts),
         caveats: caveats(plan, input.facts, input.trials),
-        method: method_errors(plan, input.facts),
+        method: method_errors(plan, input.facts, company::exposure(plan, input.trials.all())),
         refusals: gates::refusals(company::exposure(plan, input.trials.all())),
     }
 }

@@ -3,6 +3,7 @@
 
 use archive::model::{Facts, MethodError, Plan};
 
+use crate::gates::Exposure;
 use crate::verdict::caveats::{has_client, shares_cpus};
 
 /// An error of the method and the condition under which it applies.
@@ -11,33 +12,36 @@ struct BudgetRule {
     source: &'static str,
     /// The largest relative error of a ratio that was measured.
     within: f64,
-    applies: fn(&Plan, &Facts) -> bool,
+    /// A run that was planned in turns may have had servers that had to run one at a time.
+    applies: fn(&Plan, &Facts, Exposure) -> bool,
 }
 
 const RULES: &[BudgetRule] = &[
     BudgetRule {
         source: "in turns or alone",
         within: 0.04,
-        applies: |plan, _| plan.turns.is_some() && plan.variants.len() > 1 && plan.measure.is_closed_loop(),
+        applies: |plan, _, exposure| {
+            exposure == Exposure::InTurns && plan.variants.len() > 1 && plan.measure.is_closed_loop()
+        },
     },
     BudgetRule {
         source: "client that sleeps",
         within: 0.17,
-        applies: |plan, facts| has_client(facts) && plan.clients.is_empty() && shares_cpus(plan),
+        applies: |plan, facts, _| has_client(facts) && plan.clients.is_empty() && shares_cpus(plan),
     },
     BudgetRule {
         source: "slice length with a client that sleeps",
         within: 0.08,
-        applies: |plan, facts| {
-            let is_sliced = plan.turns.is_some() && plan.measure.is_closed_loop();
+        applies: |plan, facts, exposure| {
+            let is_sliced = exposure == Exposure::InTurns && plan.measure.is_closed_loop();
             is_sliced && has_client(facts) && plan.clients.is_empty() && shares_cpus(plan)
         },
     },
 ];
 
 /// The errors of the method that apply to a run.
-pub fn method_errors(plan: &Plan, facts: &Facts) -> Vec<MethodError> {
-    let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts));
+pub fn method_errors(plan: &Plan, facts: &Facts, exposure: Exposure) -> Vec<MethodError> {
+    let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts, exposure));
     applying.map(|rule| MethodError { source: rule.source.to_owned(), within: rule.within }).collect()
 }
 
@@ -56,17 +60,20 @@ mod tests {
         }
     }
 
+    fn within(plan: &Plan, exposure: Exposure) -> f64 {
+        method_errors(plan, &Facts::default(), exposure).iter().map(|error| error.within).sum()
+    }
+
     #[test]
-    fn turns_of_closed_loops_have_a_bound_and_capacities_of_one_server_none() {
+    fn closed_loops_that_ran_in_turns_have_a_bound_and_those_that_ran_alone_have_none() {
         let plan: Plan = PLAN.parse().expect("a plan");
-        let within = |plan: &Plan| {
-            method_errors(plan, &Facts::default()).iter().map(|error| error.within).sum::<f64>()
-        };
-        assert!(within(&plan).abs() < 1e-9);
-        let turns = PLAN.replace("warm_up =", "turns = { load = \"1s\" }\nwarm_up =");
-        let turns: Plan = turns.parse().expect("a plan");
-        assert!((within(&turns) - 0.04).abs() < 1e-9);
+        assert!((within(&plan, Exposure::InTurns) - 0.04).abs() < 1e-9);
+        assert!(within(&plan, Exposure::InRandomOrder).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_client_on_the_cpus_of_the_server_has_a_bound_however_the_servers_ran() {
         let shared: Plan = PLAN.replace("client = \"1\"", "client = \"0\"").parse().expect("a plan");
-        assert!((within(&shared) - 0.17).abs() < 1e-9);
+        assert!((within(&shared, Exposure::InRandomOrder) - 0.17).abs() < 1e-9);
     }
 }
