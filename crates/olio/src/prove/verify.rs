@@ -42,9 +42,9 @@ pub struct Request {
 impl Request {
     /// Prints that the pages are equal. An error names the first page that differs.
     pub fn run(&self) -> Result<()> {
-        let is_local = |address: &SocketAddr| address.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
         ensure!(
-            is_local(&self.database) && is_local(&self.cache),
+            self.database.ip() == here && self.cache.ip() == here,
             "--database and --cache are on the machine of the site: give 127.0.0.1:PORT"
         );
         let file = self.password_file.display();
@@ -95,12 +95,7 @@ impl Choice {
     fn of(tables: &mut Tables, seed: u64) -> Result<Self> {
         /// Rows of which names, dates and zips are taken.
         const SAMPLE: u32 = 20;
-        let mut last = |table: &str| -> Result<u32> {
-            let last: u32 = tables.one(&format!("SELECT COALESCE(MAX(id), 0) FROM {table}"))?;
-            ensure!(last > 0, "the table {table} is empty: is this a database of olio?");
-            Ok(last)
-        };
-        let (persons, events, tags) = (last("person")?, last("event")?, last("tag")?);
+        let (persons, events, tags) = (last(tables, "person")?, last(tables, "event")?, last(tables, "tag")?);
         let loaded = "SELECT MAX(id) FROM person WHERE username = CONCAT('person', id)";
         let loaded: u32 = tables.one(loaded).context("no loaded person")?;
         let mut rng = StdRng::seed_from_u64(seed);
@@ -109,14 +104,8 @@ impl Choice {
             let (person, event) = (rng.random_range(1..=persons), rng.random_range(1..=events));
             let person = format!("SELECT username FROM person WHERE id >= {person} ORDER BY id LIMIT 1");
             names.push(tables.one(&person)?);
-            let of_event = |column: &str| {
-                format!(
-                    "SELECT {column} FROM event JOIN address ON address.id = address_id WHERE event.id >= {event} \
-                     ORDER BY event.id LIMIT 1"
-                )
-            };
-            dates.push(tables.one(&of_event("DATE_FORMAT(starts_at, '%Y-%m-%d')"))?);
-            zips.push(tables.one(&of_event("zip"))?);
+            dates.push(of_event(tables, event, "DATE_FORMAT(starts_at, '%Y-%m-%d')")?);
+            zips.push(of_event(tables, event, "zip")?);
         }
         Ok(Self { rng, persons, loaded, events, tags, names, dates, zips })
     }
@@ -149,4 +138,19 @@ impl Choice {
         };
         Ask::get(path)
     }
+}
+
+/// The highest number in a table.
+fn last(tables: &mut Tables, table: &str) -> Result<u32> {
+    let last: u32 = tables.one(&format!("SELECT COALESCE(MAX(id), 0) FROM {table}"))?;
+    ensure!(last > 0, "the table {table} is empty: is this a database of olio?");
+    Ok(last)
+}
+
+/// A column of the first event from this number on, or of its address.
+fn of_event(tables: &mut Tables, event: u32, column: &str) -> Result<String> {
+    tables.one(&format!(
+        "SELECT {column} FROM event JOIN address ON address.id = address_id WHERE event.id >= {event} \
+         ORDER BY event.id LIMIT 1"
+    ))
 }
