@@ -27,6 +27,7 @@ def main() -> int:
     parser.add_argument("--blocks", type=int, help="blocks of a comparison [those of --quick]")
     parser.add_argument("--olio", type=Path, help="the program olio")
     parser.add_argument("--builds", default="release", help="how both programs were built [%(default)s]")
+    parser.add_argument("--beside", default="", help="what else used the machine, for the page")
     options = series.parse(parser, "olio")
     ledgers = page.ledgers(options.results)
     return series.run(options, "olio", lambda end: _round(options, ledgers, end), lambda: page.write(ledgers))
@@ -48,7 +49,7 @@ def _round(options: argparse.Namespace, ledgers: dict[str, Ledger], end: float) 
 
 
 def _of_all(options: argparse.Namespace) -> dict[str, object]:
-    return {"at": series.now(), "commit": machine.commit(REPOSITORY), "builds": options.builds}
+    return {"at": series.now(), "commit": machine.commit(REPOSITORY), "builds": options.builds, "beside": options.beside}
 
 
 def _data(options: argparse.Namespace, rows: int) -> dict[str, object]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from olio import page
 
-AT = {"at": "2026-11-29T23:00:00Z", "commit": "abc", "builds": "release"}
+AT = {"at": "2026-11-29T23:00:00Z", "commit": "abc", "builds": "release", "beside": ""}
 
 
 class Page(unittest.TestCase):
