@@ -12,7 +12,7 @@ BINARY  ?=
 checks := PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m checks --target $(target)
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release dist dist-check docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release dist dist-check docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,8 +40,8 @@ dist-check: packages-dist ## Check that two builds of the packages in two direct
 docs: packages-docs ## Make a site with search of all documents, in target/docs, and check their links
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m pages $(abspath $(target))/docs
 
-install: ## Install both programs, completions and manual pages (PREFIX=/usr/local DESTDIR=)
-	$(if $(BINARY),,cargo build --release --locked -p showdown -p harness)
+install: ## Install the three programs, completions and manual pages (PREFIX=/usr/local DESTDIR=)
+	$(if $(BINARY),,cargo build --release --locked -p showdown -p harness -p olio)
 	scripts/install-showdown $(or $(BINARY),$(target)/release/showdown) $(PREFIX) $(DESTDIR)
 
 uninstall: ## Remove what `make install` has installed, with the same PREFIX and DESTDIR
@@ -128,6 +128,11 @@ bench-users: packages-bench ## Compare users with sessions with those of Locust 
 bench-user-models: packages-bench ## Check open, partly open and closed users against servers of known behaviour: docs/results/user-models.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m user_models --engine $(target)/release/showdown $(USER_MODELS_OPTIONS)
+
+bench-olio: packages-test ## Olio: how long its data take, and its implementations compared (OLIO_OPTIONS='--minutes 30'): docs/results/olio.md
+	cargo build --release --locked -p showdown -p olio
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m olio \
+	    --showdown $(target)/release/showdown --olio $(target)/release/olio $(OLIO_OPTIONS)
 
 bench-truth: packages-bench ## Check the engine and its peers against servers of known behaviour: docs/results/truth.md
 	cargo build --release --locked -p showdown

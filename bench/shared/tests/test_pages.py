@@ -11,6 +11,7 @@ import concurrency.page
 import explain.__main__ as explain
 import faults.__main__ as faults
 import machines.__main__ as machines
+import olio.page
 import peers.report
 import peers_db.report
 import peers_io.report
@@ -61,6 +62,7 @@ PAGES = {
     "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
     "machines": lambda: machines.PAGE.text(RESULTS),
+    "olio": lambda: olio.page.write(olio.page.ledgers(RESULTS)),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
     "peers-db": lambda: peers_db.report.PAGE.text(RESULTS),
     "peers-io": lambda: peers_io.report.PAGE.text(RESULTS),

@@ -13,6 +13,7 @@
 //! | errors | 1 % of operations | latencies are those of the operations that succeeded |
 //! | background | the client's rules for achieved load and errors, applied to the background load | the server had less work than planned |
 //! | counts | 0.5 % between the server's count and the client's | one of the two is wrong |
+//! | verify | the workload's own check | a server that answers wrongly does another work |
 //! | network | 90 % of what the network carried before the trials, in either direction; 1 % of segments sent again | the network was measured, and not the server |
 //! | steal | 2 % of the trial's CPUs | the hypervisor took CPU time from the measurement |
 //! | others | 2 % of the trial's CPUs | as steal. With two CPUs, 2 % is 4 % of the server's CPU, less than the 5 % that a comparison must detect. Services of an idle machine use 0.3 to 0.8 % |
@@ -31,6 +32,7 @@ mod tests;
 
 use archive::model::{Gate, GateOutcome, Trial, TrialStatus, plural, thousands};
 use load::validity::MAX_ERROR_SHARE;
+use workload::Verification;
 
 pub use exposure::Exposure;
 pub use host::{MAX_OTHERS, MAX_STEAL, OTHERS, STEAL};
@@ -51,6 +53,8 @@ const ERRORS: &str = "errors";
 const BACKGROUND: &str = "background";
 /// Id of the gate [`counts`].
 const COUNTS: &str = "counts";
+/// Id of the gate [`verify`].
+const VERIFY: &str = "verify";
 /// Id of the gate [`restarts`].
 /// The gate of a server that ended under load.
 pub const RESTARTS: &str = "restarts";
@@ -68,6 +72,7 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
         errors(input),
         background(input),
         counts(input),
+        verify(input),
         network::network(input.network),
         on_each_machine(input, host::steal),
         on_each_machine(input, host::others),
@@ -127,6 +132,7 @@ pub fn is_broken(trial: &Trial) -> bool {
         TrialStatus::Failed => !trial.failed_elsewhere,
         TrialStatus::Invalid => {
             has_failed(RESTARTS)
+                || has_failed(VERIFY)
                 || (has_failed(ERRORS) && !exceeded.any(|gate| ELSEWHERE.contains(&&*gate.id)))
         }
         TrialStatus::Valid | TrialStatus::Interrupted => false,
@@ -241,6 +247,15 @@ fn counts(input: &GateInput<'_>) -> Gate {
         format!("at most {}", measured_percent(MAX_COUNT_DIFFERENCE)),
         message,
     )
+}
+
+fn verify(input: &GateInput<'_>) -> Gate {
+    let (message, passed) = match &input.verification {
+        None => return not_applicable(VERIFY, "the workload does not verify a server's work"),
+        Some(Verification::Passed(said)) => (said, true),
+        Some(Verification::Failed(said)) => (said, false),
+    };
+    gate(VERIFY, passed, String::new(), "the workload's command succeeds".to_owned(), message.clone())
 }
 
 fn restarts(input: &GateInput<'_>) -> Gate {

@@ -49,6 +49,8 @@ pub struct LoopFacts {
     pub connections: u32,
     /// Whether the program under test makes its own load: connections mean nothing then.
     pub makes_own_load: bool,
+    /// Mean delay between the operations of a user, seconds; 0 where a connection begins the next operation at once.
+    pub mean_delay_s: f64,
     /// The CPUs on which the server runs.
     pub server_cpus: CpuSet,
     /// The CPUs on which the client runs; none where it runs on another machine.
@@ -68,6 +70,7 @@ impl LoopFacts {
             variant: variant.to_owned(),
             connections,
             makes_own_load: false,
+            mean_delay_s: 0.0,
             server_cpus,
             client_cpus: None,
             is_root: false,

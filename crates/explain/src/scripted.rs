@@ -117,6 +117,7 @@ impl Scripted {
                 is_root: true,
                 knobs: Vec::new(),
                 makes_own_load: false,
+                mean_delay_s: 0.0,
                 can_be_probed: true,
             },
             knob_elasticity: 0.0,

@@ -108,6 +108,7 @@ impl PerturbableLoop for StudiedServer<'_, '_> {
             variant: self.server.name.clone(),
             connections: self.server.connections(),
             makes_own_load: self.server.makes_own_load(),
+            mean_delay_s: self.server.mean_delay_s(),
             server_cpus: self.server.cpus.clone(),
             client_cpus: Some(self.client_cpus.clone()),
             is_root: rustix::process::geteuid().is_root(),

@@ -21,14 +21,14 @@ use load::clock::Nanos;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workload::OperationCount;
+use workload::{OperationCount, Verification};
 
 use self::servers::{
     BeginRecording, CheckServer, CloseKernelSettings, EndRecording, EnsureServers, Interrupt, MeasureSteal,
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
     ReadFacts, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, ReadStart, RecordingBegan,
     RecordingHead, RemoveData, Reserve, Reserved, ServerStart, SetKernelSettings, StartServer, StopServer,
-    TakeWorkload, TryKernelSettings,
+    TakeWorkload, TryKernelSettings, VerifyServer,
 };
 pub use crate::errors::call::{CallError, ConnectFailure};
 use crate::frame::MAX_FRAME_BYTES;
@@ -42,7 +42,7 @@ pub use self::programs::{
 };
 
 /// Increment this when a message below changes.
-pub const PROTOCOL: u32 = 11;
+pub const PROTOCOL: u32 = 12;
 
 /// How often the controller sends a [`ToAgent::Ping`].
 pub const PING_PERIOD: Duration = Duration::from_secs(2);
@@ -236,6 +236,7 @@ requests! {
     PrepareServer => (), FEW;
     ReadStart => ServerStart, FEW;
     ReadCount => Option<OperationCount>, FEW;
+    VerifyServer => Option<Verification>, FEW;
     ReadServerFacts => VariantFacts, TEXTS;
     ReadConfiguration => Vec<(String, String)>, TEXTS;
     ReadCpuUsed => ServerCpuUsed, FEW;

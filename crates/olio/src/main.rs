@@ -49,6 +49,8 @@ enum Command {
     Data(data::DataRequest),
     /// Start one implementation with all its parts, for a browser or a script
     Stack(stack::StackRequest),
+    /// Compare pages of a running site with those of the reference on the same tables
+    Verify(prove::VerifyRequest),
     /// Prove that an implementation does what the reference does
     Prove(prove::Request),
 }
@@ -69,6 +71,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Geocoder { port, latency } => geocoder::serve(port, latency),
         Command::Data(request) => request.make(),
         Command::Stack(request) => stack::run(&request),
+        Command::Verify(request) => request.run(),
         Command::Prove(request) => prove::run(&request),
     }
 }

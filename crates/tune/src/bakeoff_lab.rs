@@ -122,7 +122,9 @@ impl<'a> BakeoffLab<'a> {
         }
         if self.is_quick {
             shorten(&mut plan);
-        } else if let Some(turns) = &mut plan.turns {
+        } else if let Some(turns) = &mut plan.turns
+            && !plan.measure.is_of_users()
+        {
             let is_capacity = matches!(plan.measure, Measure::Capacity { .. });
             turns.load = if is_capacity { TURNS } else { TURNS_OF_LOOPS };
         }
@@ -284,8 +286,11 @@ fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Shortens the trials of a plan to those of a quick search.
+/// Shortens the trials of a plan to those of a quick search. Those of users are as long as their walk needs.
 pub fn shorten(plan: &mut Plan) {
+    if plan.measure.is_of_users() {
+        return;
+    }
     plan.phases.closed_loop = QUICK_LOOP;
     plan.warm_up.min = QUICK_LOOP;
     if let Some(turns) = &mut plan.turns {
@@ -307,4 +312,41 @@ pub fn first_run(search: &Path) -> Option<String> {
     let names = fs::read_dir(search).ok()?.flatten().map(|entry| entry.file_name());
     let names = names.filter_map(|name| name.into_string().ok());
     names.filter(|name| !name.starts_with('.')).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"
+format = 2
+showdown = "0.1.0"
+command = ["showdown", "tune", "web"]
+kind = "compare"
+workload = "static-web"
+length = "quick"
+seed = 1
+blocks = 4
+spare_blocks = 2
+measure = { metric = "METRIC" }
+load = { connections = 64, threads = 1 }
+cpus = { server = "0", client = "1" }
+warm_up = { min = "10s", max = "20s" }
+phases = { closed_loop = "1s", search_step = "1s", measure = "1s", curve_step = "1s" }
+turns = { load = "5s" }
+variants = [{ name = "a", server = "nginx", knobs = {} }, { name = "b", server = "nginx", knobs = {} }]
+"#;
+
+    #[test]
+    fn a_quick_search_leaves_users_the_time_that_their_walk_needs() {
+        for (metric, warm_up, turns) in [
+            ("max_throughput", QUICK_LOOP, QUICK_TURNS),
+            ("user_cpu_time", Duration::from_secs(10), Duration::from_secs(5)),
+        ] {
+            let mut plan: Plan = PLAN.replace("METRIC", metric).parse().expect("a plan");
+            shorten(&mut plan);
+            assert_eq!(plan.warm_up.min, warm_up, "{metric}");
+            assert_eq!(plan.turns.map(|planned| planned.load), Some(turns), "{metric}");
+        }
+    }
 }

@@ -2,14 +2,39 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use include_dir::{Dir, include_dir};
+use tempfile::TempDir;
 
 /// The built-in workloads: the repository's `workloads/`.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 
 /// The file that describes a workload.
 pub const DEFINITION: &str = "workload.toml";
+
+/// A built-in workload's files on disk, for a load that sends them: made when they are first asked for, and removed with the last copy.
+#[derive(Clone, Debug, Default)]
+pub struct Unpacked(Arc<OnceLock<TempDir>>);
+
+impl Unpacked {
+    /// The directory with the files of this folder: that of a folder on disk is its own. What cannot be unpacked is missed by name when
+    /// it is read.
+    pub fn directory(&self, folder: &Folder) -> Option<PathBuf> {
+        let Folder::BuiltIn(name) = folder else { return folder.directory().map(Path::to_owned) };
+        if self.0.get().is_none()
+            && let Ok(made) = tempfile::Builder::new().prefix("showdown-workload-").tempdir()
+        {
+            for (path, bytes) in folder.built_in_files() {
+                let path = made.path().join(path);
+                let _ = path.parent().map(std::fs::create_dir_all);
+                let _ = std::fs::write(path, bytes);
+            }
+            let _ = self.0.set(made);
+        }
+        self.0.get().map(|made| made.path().join(name))
+    }
+}
 
 /// Where a workload's files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +135,17 @@ mod tests {
         assert!(folder.read(DEFINITION).is_ok_and(|text| text.contains("title")));
         let error = folder.read("nothing").expect_err("cache has no file of that name");
         assert_eq!(error.to_string(), "there is no such file");
+    }
+
+    #[test]
+    fn files_of_a_built_in_workload_are_on_disk_as_long_as_it_is_used() {
+        let (unpacked, olio) = (Unpacked::default(), Folder::BuiltIn("olio"));
+        let (here, other) = (unpacked.directory(&olio).expect("a directory"), unpacked.clone());
+        drop(unpacked);
+        assert_eq!(other.directory(&olio).as_ref(), Some(&here), "it is unpacked once");
+        assert!(std::fs::read(here.join("person.jpg")).is_ok_and(|image| image.starts_with(&[0xFF, 0xD8])));
+        drop(other);
+        assert!(!here.exists());
     }
 
     #[test]

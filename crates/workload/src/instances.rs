@@ -14,7 +14,7 @@ use load::spec::LoadSpec;
 use crate::definition::{ServerDefinition, Workload};
 use crate::instance::{
     COMMAND, EffectiveConfigFile, Instance, InstanceError, ObservedValue, Observer, OperationCount,
-    SERVER_LOG, StartOptions, companion_prefix, sum as observer_sum,
+    SERVER_LOG, StartOptions, Verification, companion_prefix, sum as observer_sum,
 };
 use crate::started_server::StartedServer;
 use crate::variant::ServerVariant;
@@ -167,6 +167,18 @@ impl Instances {
             });
         }
         Ok(sum)
+    }
+
+    /// What the workload's `verify` says of the first one that it finds wrong, or of the last one; none where there is no such command.
+    pub fn verify(&self) -> Result<Option<Verification>, InstanceError> {
+        let mut verification = None;
+        for instance in self.iter() {
+            verification = instance.verify()?;
+            if matches!(verification, Some(Verification::Failed(_))) {
+                break;
+            }
+        }
+        Ok(verification)
     }
 
     /// Reads what each of them says of itself; empty if the workload observes nothing with these knobs.

@@ -73,7 +73,7 @@ pub use folder::{DEFINITION, Folder};
 pub use instance::{
     ConfigurationError, EffectiveConfigFile, Instance, InstanceError, ObservedChange, ObservedValue,
     Observer, OperationCount, ServerFacts, ServerQueryError, StartLayout, StartOptions, StatisticsError,
-    exposition, over as observed_over,
+    Verification, exposition, over as observed_over,
 };
 pub use instances::{Instances, Observers, ServerFiles};
 pub use names::UnknownName;

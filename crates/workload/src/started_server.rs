@@ -72,7 +72,7 @@ impl StartedServer {
             password: self.password.clone(),
             pipes: self.pipes.clone(),
             seed: self.seed,
-            folder: workload.folder.directory().map(Path::to_owned),
+            folder: workload.load_folder(),
             // The password is of this start, and protects nothing else.
             may_send_cleartext: !self.address().ip().is_loopback(),
         }

@@ -3,6 +3,7 @@
 use archive::model::{CountCheck, Gate, GateOutcome, TrialPhase};
 use host::CpuSet;
 use host::telemetry::Recording;
+use workload::Verification;
 
 use super::exposure::Exposure;
 use crate::machines::network_paths::NetworkUse;
@@ -31,6 +32,8 @@ pub struct GateInput<'a> {
     pub machines: &'a [&'a WatchedMachine<'a>],
     /// How the servers of the run meet what disturbs the machine.
     pub exposure: Exposure,
+    /// What the workload's `verify` said; none where it has no such command, or where the trial failed before.
+    pub verification: Option<Verification>,
     /// Why the process that was started no longer runs; none if it does.
     pub died: Option<String>,
 }

@@ -60,6 +60,11 @@ fn grounds() -> Vec<Ground> {
             "one of the two counts is wrong",
         ),
         Ground::new(
+            super::VERIFY,
+            "the workload's `verify` finds the server's work wrong".to_owned(),
+            "a server that answers wrongly does another work",
+        ),
+        Ground::new(
             NETWORK,
             format!(
                 "more than {} of what the network carries, or {} of the segments sent again",

@@ -5,6 +5,8 @@ use std::time::Duration;
 use ::host::telemetry::{OtherProgram, Recording, TelemetryColumn, TelemetrySample as Tick};
 use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 
+use workload::Verification;
+
 use super::{
     CLIENT, ERRORS, Exposure, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken,
     is_disturbed,
@@ -73,6 +75,7 @@ fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
         network: &[],
         machines,
         exposure: Exposure::OfItsOwn,
+        verification: None,
         died: None,
     }
 }
@@ -97,6 +100,13 @@ fn every_disturbance_fails_its_gate() {
     assert_eq!(
         failed(&GateInput { unsteady: Some("drifts".to_owned()), ..undisturbed(&[&machine(&quiet)]) }),
         ["steady"]
+    );
+    let wrong = Some(Verification::Failed("GET /events/7: another title".to_owned()));
+    assert_eq!(failed(&GateInput { verification: wrong, ..undisturbed(&[&machine(&quiet)]) }), ["verify"]);
+    let right = Some(Verification::Passed("100 pages are equal".to_owned()));
+    assert_eq!(
+        failed(&GateInput { verification: right, ..undisturbed(&[&machine(&quiet)]) }),
+        Vec::<String>::new()
     );
     assert_eq!(
         failed(&GateInput { died: Some("died".to_owned()), ..undisturbed(&[&machine(&quiet)]) }),

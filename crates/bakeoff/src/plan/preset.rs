@@ -13,6 +13,8 @@
 //! - Servers in turns need no long phases: a block spends most of its time in slices, whose length follows from the load.
 //!   Closed loops have more of it, because they need no search: as much as fits into a minute (decision 0009).
 //!   A server that is up alone searches its capacity for as long as ten steps.
+//! - Users who wait between operations need a warm-up of two mean delays: all of them begin with the first operation, and before that
+//!   a measurement has too much of it. They are then measured for one mean delay at least.
 
 use std::time::Duration;
 
@@ -93,6 +95,11 @@ const CLOSED_LOOP_TURNS: f64 = 1.4;
 /// Shortest time under load of a server in a block.
 const SHORTEST_TURNS: Duration = Duration::from_secs(1);
 
+/// Warm-up of users who wait, in mean delays: the first one spreads them, in the second they reach the other operations.
+const DELAYS_BEFORE_USERS: u32 = 2;
+/// Longest warm-up that delays ask for.
+const LONGEST_BEFORE_USERS: Duration = Duration::from_secs(30);
+
 /// A sweep has fewer blocks: it has many points, and its curve is read as a whole.
 const SWEEP_BLOCKS: u32 = 3;
 
@@ -145,6 +152,21 @@ impl Preset {
         self.before_turns(servers) + (turns * servers).mul_f64(TURN_COST)
     }
 
+    /// The same for users with this mean delay between their operations. Slices stay as short: users go on in the next one where they were.
+    #[must_use]
+    pub fn of_users(self, mean_delay: Duration) -> Self {
+        // In whole tenths of a second, which are easier to read in a plan.
+        let tenths = u32::try_from(mean_delay.as_millis().div_ceil(100)).unwrap_or(u32::MAX);
+        let mean_delay = Duration::from_millis(100).saturating_mul(tenths);
+        let before = mean_delay.saturating_mul(DELAYS_BEFORE_USERS).min(LONGEST_BEFORE_USERS);
+        let least = self.warm_up.min.max(before);
+        Self {
+            warm_up: WarmUpLimits { min: least, max: self.warm_up.max.max(least * 2) },
+            turns: self.turns.max(mean_delay.min(LONGEST_BEFORE_USERS)),
+            ..self
+        }
+    }
+
     /// About how long these servers take before they are loaded in turns.
     fn before_turns(&self, servers: u32) -> Duration {
         START + self.warm_up.min * servers
@@ -189,6 +211,21 @@ mod tests {
         assert_eq!(long_enough_for(5_000.0, &quick), quick);
         let of_mail = long_enough_for(200_000.0, &quick);
         assert_eq!((of_mail.search_step.as_secs(), of_mail.measure.as_secs()), (2, 4));
+    }
+
+    #[test]
+    fn users_who_wait_walk_for_two_delays_before_they_are_measured() {
+        let quick = || Preset::of(RunLength::Quick);
+        let of_users = quick().of_users(Duration::from_millis(4_967));
+        let lengths = [of_users.warm_up.min, of_users.warm_up.max, of_users.turns];
+        assert_eq!(lengths.map(|length| length.as_secs()), [10, 20, 5]);
+        assert_eq!(
+            quick().of_users(Duration::from_millis(10)),
+            quick(),
+            "it is long enough for short delays"
+        );
+        let slow = quick().of_users(Duration::from_hours(1));
+        assert_eq!((slow.warm_up.min, slow.turns), (LONGEST_BEFORE_USERS, LONGEST_BEFORE_USERS));
     }
 
     #[test]

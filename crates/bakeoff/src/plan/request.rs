@@ -226,8 +226,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let quicker = if is_short { fallback::in_place_of(&measure, length) } else { None };
     let (measure, replaced) = quicker.map_or((measure, None), |(measure, before)| (measure, Some(before)));
     check_time(request, &measure)?;
-    let preset =
-        if measure.is_closed_loop() && kind == RunKind::Compare { preset.of_closed_loops() } else { preset };
+    let preset = suited(preset, &measure, kind, &workload);
     let points = variants.len() * sweep.iter().map(|axis| axis.values.len()).product::<usize>();
     let RunBlocks { expected, most, looks, spending, turns } =
         RunBlocks::of(request, &preset, kind, variants.len(), points);
@@ -295,9 +294,19 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
+/// The preset as it suits what is measured.
+fn suited(preset: Preset, measure: &Measure, kind: RunKind, workload: &Workload) -> Preset {
+    match &workload.load.users {
+        Some(users) if measure.is_of_users() => preset.of_users(Duration::from_secs_f64(users.mean_delay())),
+        _ if measure.is_closed_loop() && kind == RunKind::Compare => preset.of_closed_loops(),
+        _ => preset,
+    }
+}
+
 /// About how long the shortest run of this plan takes that can end in a verdict: it is what a shorter time gets.
 pub fn shortest_run(plan: &Plan) -> Duration {
-    Preset::of(plan.length).shortest_run(number(variant_points(plan).len()))
+    Preset { warm_up: plan.warm_up.clone(), ..Preset::of(plan.length) }
+        .shortest_run(number(variant_points(plan).len()))
 }
 
 /// A number of variants, points or CPUs.

@@ -15,6 +15,7 @@ use load::engine::RunContext;
 use load::record::SingleLimits;
 use load::slices::{DrawnSlice, SETTLE_CLOSED};
 use load::spec::{LoadSpec, Shape};
+use load::users::UserPlan;
 use machine::{
     CpuMeter, Machine, MachineError, Probing, RecordedServer, Recorder, Sampling, ServerObserver,
     ServerOrder, ServerSqueeze, SystemUnderTest,
@@ -202,6 +203,11 @@ impl<'a> StudyServer<'a> {
     /// Whether it makes its own load: the number of its connections means nothing.
     pub fn makes_own_load(&self) -> bool {
         self.workload.load.is_runner()
+    }
+
+    /// Mean delay between the operations of a user, seconds; 0 where a connection begins the next one at once.
+    pub fn mean_delay_s(&self) -> f64 {
+        self.spec.users.as_ref().map_or(0.0, UserPlan::mean_delay)
     }
 
     /// Whether it can be sampled, and resources can be taken from it: its machine is the one of this process.

@@ -14,7 +14,7 @@ use load::drivers::ProtocolSpec;
 use load::outside_load::{self, OutsideLoads};
 use load::spec::LoadSpec;
 use machine::{CpuMeter, MachineError, RecordedServer, SystemUnderTest};
-use workload::{OperationCount, ServerDefinition, ServerVariant};
+use workload::{OperationCount, ServerDefinition, ServerVariant, Verification};
 
 use super::background;
 use super::breaking_point::BreakingServer;
@@ -64,6 +64,8 @@ pub struct ServerTrial<'a> {
 pub struct LoadEnd {
     alive: Result<(), MachineError>,
     after: Result<Option<OperationCount>, MachineError>,
+    /// What the workload's check says; none before it.
+    verified: Result<Option<Verification>, MachineError>,
     measured: Result<TrialMeasurement, TrialError>,
     client_counts: ClientCounts,
     is_interrupted: bool,
@@ -338,7 +340,7 @@ impl<'a> ServerTrial<'a> {
             }
         }
         let (client_counts, is_interrupted) = (loads.client_counts, loads.interrupted);
-        LoadEnd { alive, after, measured, client_counts, is_interrupted, ended }
+        LoadEnd { alive, after, verified: Ok(None), measured, client_counts, is_interrupted, ended }
     }
 
     /// Completes the trial's record and writes its files, and stops the server.
@@ -347,7 +349,11 @@ impl<'a> ServerTrial<'a> {
         load: Result<(LoadEnd, RecordedLoad), TrialError>,
     ) -> Result<FinishedTrial, ArchiveError> {
         let (recorded, outcome) = match load {
-            Ok((end, recorded)) => {
+            Ok((mut end, recorded)) => {
+                // All loads of the block have ended: the check takes nothing from a measurement.
+                if end.alive.is_ok() && end.measured.is_ok() && !end.is_interrupted {
+                    end.verified = self.sut.verify();
+                }
                 let outcome = self.evaluate(end, &recorded);
                 (Some(recorded), outcome)
             }

@@ -7,6 +7,9 @@ use stats::verdict::{InconclusiveReason, RatioVerdict};
 
 use crate::plan::measure_names::{at_rate, spaced, wording};
 
+/// An interval that reaches further tells nothing: a factor of eleven.
+const MOST_WITHIN: f64 = 10.0;
+
 /// The sentence of a comparison; `a` is the numerator of the ratio.
 pub fn sentence(
     measure: &Measure,
@@ -24,6 +27,12 @@ pub fn sentence(
                 within * 100.0,
                 interval(e)
             )
+        }
+        // An interval of an early look, or of a run that was interrupted, may have any width.
+        (RatioVerdict::Inconclusive { why: InconclusiveReason::TooWide { within, .. } }, Some(e))
+            if *within > MOST_WITHIN =>
+        {
+            format!("inconclusive: {} blocks tell nothing about {a} and {b} yet: run more blocks", e.blocks)
         }
         (RatioVerdict::Inconclusive { why: InconclusiveReason::TooWide { within, useful } }, Some(e)) => {
             format!(
@@ -130,6 +139,10 @@ mod tests {
         assert!(
             sentence_of(&Measure::MaxThroughput, &alike)
                 .starts_with("no difference shown between nginx and apache: within ±")
+        );
+        assert_eq!(
+            sentence_of(&Measure::MaxThroughput, &[(1.0, 9.0), (9.0, 1.0), (4.0, 4.0)]),
+            "inconclusive: 3 blocks tell nothing about nginx and apache yet: run more blocks"
         );
         assert!(
             sentence_of(&Measure::MaxThroughput, &[(1.0, 1.0)])

@@ -27,6 +27,13 @@ pub(super) fn add(plain: &Plain<'_>, figures: &mut Figures) {
         kind(NUMBER),
         "connections, each with one operation at a time",
     );
+    let delay = Some(plain.facts.mean_delay_s);
+    figures.add(
+        "loop.delay",
+        delay,
+        kind("s"),
+        "mean delay between the operations of a user; 0 without users who wait",
+    );
     let throughput = plain.mean(|reading| Some(reading.throughput_per_s));
     figures.add("loop.throughput", throughput, kind(PER_SECOND), "operations per second that succeeded");
     figures.add("loop.response", Some(response * 1e6), kind("µs"), "mean response time");

@@ -96,6 +96,7 @@ fn planted() -> Vec<(&'static str, Scripted)> {
     vec![
         ("client", client(Scripted::new()).follows([0.0, 0.9, 0.0])),
         ("client-delay", delaying(with(&[("pressure.cpu.some", 0.7)])).follows([0.0, 0.9, 0.0])),
+        ("paced-users", paced(delaying(with(&[("pressure.cpu.some", 0.7)]))).follows([0.0, 0.0, 1.0])),
         ("failures", failing(Scripted::new())),
         (
             "hypervisor",
@@ -143,6 +144,12 @@ fn planted() -> Vec<(&'static str, Scripted)> {
         ("few-connections", Scripted::new().follows([0.0, 0.0, 1.0])),
         ("evictions", Scripted::new().statistic("evictions", 900.0, true, None)),
     ]
+}
+
+/// A server whose users wait between operations.
+fn paced(mut server: Scripted) -> Scripted {
+    server.facts.mean_delay_s = 5.0;
+    server
 }
 
 /// The same for memory that is too small, and disks that are too slow.

@@ -16,6 +16,9 @@ pub struct Dependency {
     /// The package by the distribution's `ID` in os-release(5). The package of a related distribution (`ID_LIKE`,
     /// such as `debian` for Ubuntu) also applies.
     pub packages: BTreeMap<String, PackageName>,
+    /// What to do where it is missing and no package has it; none for what is said of every program.
+    #[serde(default)]
+    pub remedy: Option<String>,
 }
 
 /// What a dependency is.
@@ -32,12 +35,12 @@ pub enum DependencyKind {
 impl Dependency {
     /// A program of this name.
     pub fn program(name: &str, packages: BTreeMap<String, PackageName>) -> Self {
-        Self { kind: DependencyKind::Program, name: name.to_owned(), packages }
+        Self { kind: DependencyKind::Program, name: name.to_owned(), packages, remedy: None }
     }
 
     /// A shared library with this name of its file.
     pub fn library(name: &str, packages: BTreeMap<String, PackageName>) -> Self {
-        Self { kind: DependencyKind::Library, name: name.to_owned(), packages }
+        Self { kind: DependencyKind::Library, name: name.to_owned(), packages, remedy: None }
     }
 }
 

@@ -16,6 +16,14 @@ pub enum Error {
         /// The command that installs it.
         command: String,
     },
+    /// It is missing, and whoever needs it says what to do.
+    #[error("{name} is not installed: {remedy}")]
+    Remedy {
+        /// What is missing.
+        name: String,
+        /// What to do.
+        remedy: String,
+    },
     /// It is missing, and its package on this distribution is not known.
     #[error("{name} is not installed, and its package on {distribution} is not known: install it {place}")]
     Unknown {

@@ -76,6 +76,9 @@ pub(crate) fn ensure(root: &Root, dependency: &Dependency, log: &Path) -> Result
     let (name, place) = (dependency.name.clone(), dependency.kind.place());
     let distribution = Distribution::read(root);
     let Some((package, manager)) = distribution.package(dependency).zip(distribution.manager()) else {
+        if let Some(remedy) = dependency.remedy.clone() {
+            return Err(Error::Remedy { name, remedy });
+        }
         return Err(Error::Unknown { name, distribution: distribution.name, place });
     };
     if !manager.is_apt() || !rustix::process::geteuid().is_root() {

@@ -108,10 +108,18 @@ impl ServerCommand {
     }
 }
 
+/// The directory of this program, if `PATH` can have it.
+fn directory_of_this_program() -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    let directory = program.parent()?.to_str()?;
+    if directory.contains(':') { None } else { Some(directory.to_owned()) }
+}
+
 /// The environment of a server: the user's identity, `TZ`, and an extended `PATH`.
 ///
 /// `PATH` also has the `sbin` directories, where Debian installs nginx and apache2 and which it leaves out for
-/// ordinary users, and the directories of PostgreSQL, the newest version first. `LC_ALL` is always `C.UTF-8`, so
+/// ordinary users, the directories of PostgreSQL, the newest version first, and last the directory of this program, which may have
+/// others beside it. `LC_ALL` is always `C.UTF-8`, so
 /// that programs can parse the logs. `TMPDIR` is not inherited: a server may run as a user who may not write there.
 pub fn base_environment() -> BTreeMap<String, String> {
     let mut env: BTreeMap<_, _> = ["HOME", "LOGNAME", "PATH", "TZ", "USER"]
@@ -128,6 +136,10 @@ pub fn base_environment() -> BTreeMap<String, String> {
     for directory in postgresql_directories() {
         path.push(':');
         path.push_str(&directory);
+    }
+    if let Some(beside) = directory_of_this_program() {
+        path.push(':');
+        path.push_str(&beside);
     }
     env.insert("LC_ALL".into(), "C.UTF-8".into());
     env
@@ -180,6 +192,8 @@ mod tests {
     fn the_base_environment_has_sbin_and_no_other_variables() {
         let env = base_environment();
         assert!(env["PATH"].split(':').any(|dir| dir == "/usr/sbin"));
+        let beside = std::env::current_exe().expect("a program");
+        assert_eq!(env["PATH"].rsplit(':').next(), beside.parent().and_then(|directory| directory.to_str()));
         assert_eq!(env["LC_ALL"], "C.UTF-8");
         assert!(!env.contains_key("CARGO_MANIFEST_DIR"));
     }

@@ -8,7 +8,7 @@ use host::HostFacts;
 use host::process::LogText;
 use host::telemetry::TelemetrySample;
 use load::drivers::password::PasswordSource;
-use workload::{ConfigurationError, OperationCount, StartedServer};
+use workload::{ConfigurationError, OperationCount, StartedServer, Verification};
 
 use super::servers::failed;
 use super::work::Agent;
@@ -20,7 +20,7 @@ use crate::protocol::servers::{
     OpenKernelSettings, PrepareServer, ReadAvailableMemory, ReadConfiguration, ReadCount, ReadCpuUsed,
     ReadFacts, ReadLogs, ReadRoom, ReadRunningCpu, ReadSamples, ReadServerFacts, ReadStart, RecordingBegan,
     RecordingHead, RemoveData, ServerStart, SetKernelSettings, StartPassword, StartServer, StopServer,
-    TakeWorkload, TryKernelSettings,
+    TakeWorkload, TryKernelSettings, VerifyServer,
 };
 use crate::protocol::{Answers, CallError};
 
@@ -142,6 +142,12 @@ impl Answers<ReadStart> for Agent {
 impl Answers<ReadCount> for Agent {
     fn answer(&self, call: ReadCount) -> Result<Option<OperationCount>, CallError> {
         Ok(locked(self.servers.server(call.trial)?.as_ref()).count()?)
+    }
+}
+
+impl Answers<VerifyServer> for Agent {
+    fn answer(&self, call: VerifyServer) -> Result<Option<Verification>, CallError> {
+        Ok(locked(self.servers.server(call.trial)?.as_ref()).verify()?)
     }
 }
 

@@ -8,7 +8,7 @@ use host::process::{CpuUsed, LogText};
 use load::clock::Nanos;
 use load::spec::LoadSpec;
 use serde::{Deserialize, Serialize};
-use workload::{ObservedValue, OperationCount};
+use workload::{ObservedValue, OperationCount, Verification};
 
 use crate::errors::machine::MachineError;
 
@@ -22,6 +22,11 @@ pub trait SystemUnderTest: Send {
 
     /// Operations that the server has counted since its start; none where it keeps no count.
     fn count(&mut self) -> Result<Option<OperationCount>, MachineError>;
+
+    /// What the workload's `verify` says of its work, when its load has ended; none where the workload has no such command.
+    fn verify(&mut self) -> Result<Option<Verification>, MachineError> {
+        Ok(None)
+    }
 
     /// Its facts for the fairness audit; the trial adds the configuration files.
     fn facts(&self) -> Result<VariantFacts, MachineError>;

@@ -8,7 +8,7 @@ use host::{CpuSet, Host};
 use load::clock::Nanos;
 use load::engine::RunContext;
 use load::spec::LoadSpec;
-use workload::{Instances, ObservedValue, Observers, OperationCount};
+use workload::{Instances, ObservedValue, Observers, OperationCount, Verification};
 
 use super::variant_facts::variant_facts;
 use crate::errors::local::LocalError;
@@ -45,6 +45,10 @@ impl SystemUnderTest for RunningServer {
 
     fn load_spec(&self) -> Result<LoadSpec, MachineError> {
         Ok(self.instances.load_spec(self.on_op.as_deref()).map_err(LocalError::from)?)
+    }
+
+    fn verify(&mut self) -> Result<Option<Verification>, MachineError> {
+        Ok(self.instances.verify().map_err(LocalError::from)?)
     }
 
     fn count(&mut self) -> Result<Option<OperationCount>, MachineError> {

@@ -61,6 +61,8 @@ of_server! {
     ReadStart,
     /// Asks for a server's count of operations.
     ReadCount,
+    /// Checks the work of a server with the workload's `verify`.
+    VerifyServer,
     /// Asks for the facts of a server.
     ReadServerFacts,
     /// Asks for the configuration files of a server.

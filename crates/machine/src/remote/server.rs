@@ -7,7 +7,7 @@ use std::time::Duration;
 use archive::model::VariantFacts;
 use host::process::LogText;
 use load::spec::LoadSpec;
-use workload::OperationCount;
+use workload::{OperationCount, Verification};
 
 use super::agent_client::{AgentClient, LONGEST_ANSWER, LONGEST_SERVER_STEP};
 use super::limits::MOST_CPU_TIME;
@@ -16,7 +16,7 @@ use crate::errors::machine::MachineError;
 use crate::interface::system_under_test::{CpuMeter, CpuReading, ServerCpuUsed, SystemUnderTest};
 use crate::protocol::servers::{
     CheckServer, PrepareServer, ReadConfiguration, ReadCount, ReadCpuUsed, ReadLogs, ReadRunningCpu,
-    ReadServerFacts, ReadStart, StopServer,
+    ReadServerFacts, ReadStart, StopServer, VerifyServer,
 };
 
 /// A server on another machine. Dropping it stops it.
@@ -41,6 +41,10 @@ impl SystemUnderTest for RemoteServer {
     fn load_spec(&self) -> Result<LoadSpec, MachineError> {
         let start = self.agent.call(ReadStart { trial: self.trial }, LONGEST_ANSWER)?;
         self.ordered.load_spec(&self.agent.host, &start)
+    }
+
+    fn verify(&mut self) -> Result<Option<Verification>, MachineError> {
+        self.agent.call(VerifyServer { trial: self.trial }, LONGEST_SERVER_STEP)
     }
 
     fn count(&mut self) -> Result<Option<OperationCount>, MachineError> {

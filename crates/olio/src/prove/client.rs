@@ -1,6 +1,7 @@
 //! A browser without eyes: requests with the cookie and the token of a session, and replies as they came.
 
 use std::fmt::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, Result, ensure};
 use ureq::Agent;
@@ -12,7 +13,8 @@ const BOUNDARY: &str = "olio-boundary-7f3a";
 /// One visitor of one site.
 #[derive(Clone)]
 pub struct Client {
-    pub port: u16,
+    /// Where the site listens.
+    pub address: SocketAddr,
     agent: Agent,
     cookie: Option<String>,
     /// The token of the session's forms; empty if nobody is logged in.
@@ -62,13 +64,19 @@ impl Ask {
 }
 
 impl Client {
+    /// A visitor of a site on the loopback address.
     pub fn new(port: u16) -> Self {
+        Self::of((Ipv4Addr::LOCALHOST, port).into())
+    }
+
+    /// A visitor of the site at this address.
+    pub fn of(address: SocketAddr) -> Self {
         let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).proxy(None).build();
-        Self { port, agent: config.into(), cookie: None, token: String::new() }
+        Self { address, agent: config.into(), cookie: None, token: String::new() }
     }
 
     pub fn send(&mut self, ask: &Ask) -> Result<Reply> {
-        let url = format!("http://127.0.0.1:{}{}", self.port, ask.path);
+        let url = format!("http://{}{}", self.address, ask.path);
         let builder = Request::builder().uri(&url).header("Cookie", self.cookie.clone().unwrap_or_default());
         let sent = match &ask.body {
             Body::None => self.agent.run(builder.method("GET").body(())?),

@@ -10,6 +10,7 @@
 //! | `requests.rs` | every route for every kind of visitor, and the proof that replies are equal |
 //! | `changes.rs` | changes by a seed |
 //! | `state.rs`, `effort.rs`, `staleness.rs` | the other proofs |
+//! | `verify.rs` | pages of a running site that has been under load, and those of the reference on its tables |
 //! | `cheats.rs` | implementations that only seem to work, to prove the proofs |
 
 mod changes;
@@ -22,6 +23,7 @@ mod staleness;
 mod state;
 mod subject;
 mod tables;
+mod verify;
 
 use std::time::Instant;
 
@@ -33,6 +35,7 @@ use cheats::Cheat;
 use client::Client;
 pub use subject::Request;
 use subject::{Proof, Site};
+pub use verify::Request as VerifyRequest;
 
 /// Finds differences between the reference and a candidate.
 type Prove = fn(&mut Site, &mut Site, &Request) -> Result<Proof>;

@@ -66,6 +66,6 @@ impl Site {
 
     /// A client without cookies for the same site.
     pub fn new_client(&self) -> Client {
-        Client::new(self.client.port)
+        Client::of(self.client.address)
     }
 }

@@ -25,6 +25,7 @@ mod tags;
 mod upload;
 mod visitor;
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,12 +33,11 @@ use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
-use mysql_async::Pool;
-use tokio::net::UnixListener;
+use tokio::net::{TcpListener, UnixListener};
 
-use memcached::Memcached;
 use replies::Problem;
-use shared::{Settings, Site};
+pub use shared::Settings;
+use shared::Site;
 
 /// The most that a form with its files may have, as nginx has it.
 const MOST_BODY_BYTES: usize = 8 << 20;
@@ -47,11 +47,7 @@ pub fn serve(socket: &Path, workers: usize) -> Result<()> {
     let settings = Settings::from_environment()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let site = Arc::new(Site {
-            database: Pool::new(settings.database(workers)),
-            cache: Memcached::new(settings.cache.clone()),
-            settings,
-        });
+        let site = Arc::new(Site::new(settings, workers));
         // A socket that an earlier process left is in the way.
         let _ = std::fs::remove_file(socket);
         let listener = UnixListener::bind(socket)
@@ -59,6 +55,21 @@ pub fn serve(socket: &Path, workers: usize) -> Result<()> {
         open_to_the_web_server(socket)?;
         Ok(axum::serve(listener, routes(site)).await?)
     })
+}
+
+/// Serves on a free port of the loopback address until the process ends, without a web server before it: to be compared with others.
+/// Returns the port.
+pub fn serve_beside(settings: Settings) -> Result<u16> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
+    let port = listener.local_addr()?.port();
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            let site = Arc::new(Site::new(settings, 2));
+            axum::serve(listener, routes(site)).await
+        })
+    });
+    Ok(port)
 }
 
 /// nginx may run as another user; the directory says who may come in.

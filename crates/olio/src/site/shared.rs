@@ -1,5 +1,6 @@
 //! What all requests share: the settings that all implementations read from the environment (`contract.md`), and connections.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use mysql_async::{Conn, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts};
 
 use super::memcached::Memcached;
 use super::replies::Problem;
+use crate::data::NOW;
 
 /// Everything that a start decides.
 pub struct Settings {
@@ -37,6 +39,18 @@ impl Settings {
             uploads: PathBuf::from(variable("OLIO_UPLOADS")?),
             now: variable("OLIO_NOW")?,
         })
+    }
+
+    /// Those of a site that is read and not changed: it stores no file, and asks for no place.
+    pub fn to_read(database: SocketAddr, password: &str, cache: SocketAddr) -> Self {
+        Self {
+            database: (database.ip().to_string(), database.port()),
+            password: password.to_owned(),
+            cache: cache.to_string(),
+            geocoder: String::new(),
+            uploads: PathBuf::new(),
+            now: NOW.to_owned(),
+        }
     }
 
     /// One connection a worker, as all implementations have.
@@ -73,6 +87,14 @@ pub struct Site {
 pub type Shared = State<Arc<Site>>;
 
 impl Site {
+    pub fn new(settings: Settings, workers: usize) -> Self {
+        Self {
+            database: Pool::new(settings.database(workers)),
+            cache: Memcached::new(settings.cache.clone()),
+            settings,
+        }
+    }
+
     /// A connection to the database, when one is free.
     pub async fn connection(&self) -> Result<Conn, Problem> {
         Ok(self.database.get_conn().await?)

@@ -20,6 +20,8 @@ use super::layout::units::{count, plural, quantity, rate};
 use super::resume::when_resumed;
 use crate::color;
 
+/// Per cent: what can only tell larger differences apart tells nothing, as the first blocks of an interrupted run.
+const MOST_PERCENT: f64 = 1_000.0;
 /// The most reasons for invalid trials that the terminal shows.
 const MOST_REASONS: usize = 6;
 /// The most trials that are named for one of them.
@@ -83,8 +85,11 @@ pub fn answer(
     for comparison in several {
         let _ = writeln!(out, "  {}", comparison.sentence);
     }
-    for comparison in verdict.comparisons.iter().filter(|c| c.smallest_difference.is_some()) {
-        let percent = comparison.smallest_difference.unwrap_or_default() * 100.0;
+    for comparison in &verdict.comparisons {
+        let Some(percent) = comparison.smallest_difference.map(|share| share * 100.0) else { continue };
+        if percent > MOST_PERCENT {
+            continue;
+        }
         let _ = writeln!(
             out,
             "  {} and {}{}: smallest detectable difference {percent:.1} % (power 80 %)",
@@ -94,7 +99,8 @@ pub fn answer(
         );
     }
     for comparison in &verdict.comparisons {
-        if let Some(ratios) = comparison.ratios() {
+        let is_known = comparison.smallest_difference.is_none_or(|share| share * 100.0 <= MOST_PERCENT);
+        if is_known && let Some(ratios) = comparison.ratios() {
             let (a, b) = (&comparison.a, &comparison.b);
             let _ = writeln!(out, "  {a} and {b}{}: {ratios}", at(&comparison.point));
         }

@@ -24,6 +24,8 @@ mod templates;
 mod values;
 mod whole_server;
 
+use std::path::PathBuf;
+
 use ::load::drivers::mix::OperationMix;
 use ::load::inputs::slo::Slo;
 
@@ -51,7 +53,7 @@ pub use self::values::knob_type::{InvalidValue, KnobType, RangeError, TypedValue
 pub use self::values::text_form::{PatternError, TextForm, TextRule};
 
 use crate::data::DataFile;
-use crate::folder::Folder;
+use crate::folder::{Folder, Unpacked};
 use crate::names::UnknownName;
 
 /// A workload: servers that can run the same operations, and the load.
@@ -75,6 +77,8 @@ pub struct Workload {
     pub folder: Folder,
     /// The folder of its servers' files: its own, or that of the workload in `servers_of`.
     pub server_folder: Folder,
+    /// Its files on disk, while a load sends them.
+    pub(crate) unpacked: Unpacked,
     file: String,
     text: String,
 }
@@ -112,6 +116,15 @@ impl Workload {
     /// The name of its definition in its folder.
     pub(crate) fn definition_file(&self) -> &str {
         &self.file
+    }
+
+    /// The directory in which the load finds the files that it sends. A built-in workload without users sends none.
+    pub(crate) fn load_folder(&self) -> Option<PathBuf> {
+        match self.folder.directory() {
+            Some(directory) => Some(directory.to_owned()),
+            None if self.load.users.is_some() => self.unpacked.directory(&self.folder),
+            None => None,
+        }
     }
 
     /// The SLO that a capacity must meet; none for a runner, whose load has no capacity.

@@ -38,7 +38,7 @@ impl Need {
     ) -> Result<Self, DefinitionError> {
         let span = raw.span();
         let refuse = |what: String| source.error(&span, format!("needs: {what}"));
-        let RawNeed { program, library, path, packages, only_with } = raw.into_inner();
+        let RawNeed { program, library, path, packages, remedy, only_with } = raw.into_inner();
         let (kind, name) = match (program, library, path) {
             (Some(name), None, None) => (DependencyKind::Program, name),
             (None, Some(name), None) => (DependencyKind::Library, name),
@@ -69,7 +69,7 @@ impl Need {
             Ok((name, NeededValue { value, is_default }))
         });
         let only_with = needed.collect::<Result<_, DefinitionError>>()?;
-        Ok(Self { dependency: Dependency { kind, name, packages }, only_with })
+        Ok(Self { dependency: Dependency { kind, name, packages, remedy }, only_with })
     }
 
     /// Whether it is needed where these knobs are set; the others have their defaults.

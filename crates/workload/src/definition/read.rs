@@ -15,7 +15,7 @@ use super::source::raw::{RawData, RawProtocolOnly, RawServer, RawWorkload};
 use super::source::source_text::SourceText;
 use super::{DefinitionError, LoadDefinition, Metrics, ServerDefinition, Workload};
 use crate::data::DataFile;
-use crate::folder::Folder;
+use crate::folder::{Folder, Unpacked};
 use crate::names::available;
 
 impl Workload {
@@ -86,6 +86,7 @@ impl Workload {
             load,
             folder: folder.clone(),
             server_folder,
+            unpacked: Unpacked::default(),
             file: file.to_owned(),
             text: source.text.to_owned(),
         })

@@ -71,6 +71,8 @@ pub struct ServerDefinition {
     pub statistics: Option<StatisticsQuery>,
     /// What it says of itself, for an explanation.
     pub observe: Vec<Observation>,
+    /// The command that checks its work when its load has ended, a template.
+    pub verify: Option<Vec<String>>,
     /// The settings that a variant may change.
     pub knobs: Vec<Knob>,
     /// Values of some of them for very many connections.
@@ -166,6 +168,9 @@ impl ServerDefinition {
         if let Some(build) = &raw.build {
             templates.argv(build)?;
         }
+        if let Some(verify) = &raw.verify {
+            templates.argv(verify)?;
+        }
         let statistics = raw.statistics.map(|raw| statistics::check(raw, source, templates)).transpose()?;
         let observe: Result<Vec<Observation>, DefinitionError> =
             raw.observe.into_iter().map(|raw| Observation::check(raw, source, templates)).collect();
@@ -195,6 +200,7 @@ impl ServerDefinition {
             build: raw.build.map(Spanned::into_inner),
             statistics,
             observe,
+            verify: raw.verify.map(Spanned::into_inner),
             knobs: Vec::new(),
             concurrency: ConcurrencyKnobs::default(),
             part: String::new(),

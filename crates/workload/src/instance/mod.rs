@@ -31,7 +31,7 @@ pub use self::layout::StartLayout;
 pub use self::options::StartOptions;
 pub use self::replies::exposition;
 pub use self::replies::query::ServerQueryError;
-pub use self::running::{EffectiveConfigFile, Instance};
+pub use self::running::{EffectiveConfigFile, Instance, Verification};
 pub(crate) use self::running::{SERVER_LOG, companion_prefix};
 pub(crate) use self::starting::start::COMMAND;
 pub use self::statistics::observer::{ObservedChange, ObservedValue, Observer, over, sum};

@@ -6,14 +6,15 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use host::process::{LogTail, LogText, PipeEnds, Pipes, ProcessTree};
+use host::process::{LogTail, LogText, PipeEnds, Pipes, ProcessExit, ProcessTree};
 use host::{Readiness, ServerProcess, Stopped};
 use load::connecting::{Endpoint, UnixSocket};
 use load::drivers::ProtocolSpec;
 use load::spec::LoadSpec;
 use load::tls::TlsSpec;
+use serde::{Deserialize, Serialize};
 
-use super::error::InstanceError;
+use super::error::{ConfigurationError, InstanceError};
 use super::options::StartOptions;
 use super::private::credentials::ServerCredentials;
 use super::private::directories::StartDirectories;
@@ -70,6 +71,16 @@ pub struct Instance {
     pub(super) http_queries: u64,
     /// What was counted in its log, if its statistics come from there.
     pub(super) log_counter: LogCounter,
+}
+
+/// What the workload's `verify` says of a server's work, in the last line of its output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verification {
+    /// Nothing is wrong.
+    Passed(String),
+    /// What is wrong.
+    Failed(String),
 }
 
 /// What the names of a companion's directory and files begin with.
@@ -252,6 +263,20 @@ impl Instance {
     /// How connections to it are secured; none for plain TCP.
     pub(super) fn tls(&self) -> Option<TlsSpec> {
         self.credentials.certificate.as_ref().map(|certificate| certificate.client())
+    }
+
+    /// Runs the workload's `verify` on it; none where there is no such command.
+    pub fn verify(&self) -> Result<Option<Verification>, InstanceError> {
+        let Some(words) = &self.server.verify else { return Ok(None) };
+        let argv = self.variables.render_argv(words);
+        let argv = argv.map_err(|error| ConfigurationError::Template(error).of(&self.server.name))?;
+        let output = self.tools.run(&argv, tool::VERIFY_TIMEOUT)?;
+        let last_line = output.last_line();
+        Ok(Some(match output.ending {
+            ProcessExit::Code(0) => Verification::Passed(last_line),
+            _ if last_line.is_empty() => Verification::Failed(output.ending.to_string()),
+            _ => Verification::Failed(last_line),
+        }))
     }
 
     /// Runs a program of the workload until it ends, as the server's user.

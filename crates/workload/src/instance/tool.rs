@@ -12,6 +12,9 @@ use host::{Host, Readiness, ServerCommand};
 /// The timeout; printing a version takes less.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The timeout of a command that checks the server's work: some hundred pages on a busy machine.
+pub const VERIFY_TIMEOUT: Duration = Duration::from_mins(2);
+
 /// The environment variable with the directory for temporary files.
 pub const TMPDIR: &str = "TMPDIR";
 
@@ -42,6 +45,14 @@ pub struct ToolOutput {
     pub ending: ProcessExit,
     /// Whether that was for lack of memory.
     pub shortage: Option<Box<MemoryShortage>>,
+}
+
+impl ToolOutput {
+    /// The last line that is not empty.
+    pub fn last_line(&self) -> String {
+        let mut lines = self.text.lines().rev().map(str::trim);
+        lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+    }
 }
 
 impl Tools {

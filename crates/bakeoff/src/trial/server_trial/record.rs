@@ -67,6 +67,7 @@ impl ServerTrial<'_> {
             network: &network_use(setup.machines, self.machine, &result, &server),
             machines: &[&server].into_iter().chain(&clients).collect::<Vec<_>>(),
             exposure: Exposure::of(setup.plan, self.trial.turns.as_ref()),
+            verification: end.verified?,
             died: end.alive.err().map(|error| error.to_string()),
         });
         self.trial.saturated = Some(bottleneck::find(&ResourceReadings {

@@ -8,5 +8,6 @@ mod download;
 mod instances;
 mod kv;
 mod mail;
+mod olio;
 mod servers;
 mod tls;

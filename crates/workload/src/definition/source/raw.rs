@@ -82,6 +82,9 @@ macro_rules! process_tables {
             pub statistics: Option<Spanned<RawStatistics>>,
             #[serde(default)]
             pub observe: Vec<Spanned<RawObservation>>,
+            /// The command that checks the server's work at the end of a trial.
+            #[serde(default)]
+            pub verify: Option<Spanned<Vec<String>>>,
             #[serde(default)]
             pub concurrency: BTreeMap<String, Spanned<String>>,
             #[serde(default)]
@@ -110,6 +113,7 @@ macro_rules! process_tables {
                     $($key: self.$key,)*
                     statistics: None,
                     observe: self.observe,
+                    verify: None,
                     concurrency: BTreeMap::new(),
                     knobs: BTreeMap::new(),
                     part: None,
@@ -171,6 +175,9 @@ pub struct RawNeed {
     pub path: Option<String>,
     #[serde(default)]
     pub packages: BTreeMap<String, PackageName>,
+    /// What to do where no package has it.
+    #[serde(default)]
+    pub remedy: Option<String>,
     /// Knobs with the values without which it is not needed.
     #[serde(default)]
     pub only_with: BTreeMap<String, String>,

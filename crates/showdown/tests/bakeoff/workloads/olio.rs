@@ -1,0 +1,100 @@
+//! Olio from end to end, and the check of a server's work after its load: the comparison of two implementations in a small form, and a
+//! server that answers wrongly.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::home::{SHORT, TestHome, json, only_run, skip, text, trials};
+
+const PARTS: [&str; 5] = ["database", "cache", "geocoder", "application", "web"];
+
+fn gate<'t>(record: &'t Value, id: &str) -> &'t Value {
+    let gates = record["gates"].as_array().unwrap_or_else(|| panic!("no gates: {record}"));
+    gates.iter().find(|gate| gate["id"] == id).unwrap_or_else(|| panic!("no gate {id}: {record}"))
+}
+
+/// The implementations that can be compared here: without PHP, the reference is compared with itself.
+fn variants() -> Option<[&'static str; 2]> {
+    let needed = ["/usr/sbin/nginx", "/usr/sbin/mariadbd", "/usr/bin/memcached"];
+    if let Some(missing) = needed.iter().find(|program| !Path::new(program).exists()) {
+        skip(&format!("olio needs {missing}"));
+        return None;
+    }
+    let has_php = ["/usr/sbin/php-fpm8.2", "/usr/lib/php/20220829/memcached.so"]
+        .iter()
+        .all(|path| Path::new(path).exists());
+    Some(if has_php { ["olio-rust", "olio-php"] } else { ["olio-rust", "again=olio-rust"] })
+}
+
+#[test]
+fn two_implementations_are_compared_and_their_pages_are_those_of_the_reference() {
+    let olio = Path::new(env!("CARGO_BIN_EXE_showdown")).with_file_name("olio");
+    if !olio.exists() {
+        skip("olio is not built: cargo build -p olio");
+        return;
+    }
+    let Some(variants) = variants() else { return };
+    // A start has a minute for its data, which are made once for all starts.
+    let data = Command::new(&olio).arg("data").output().expect("olio runs");
+    assert!(data.status.success(), "{}", text(&data.stderr));
+    let home = TestHome::new();
+    let arguments = ["compare", variants[0], variants[1], "--users", "24", "--blocks", "3", "--seed", "7"];
+    let output = home.run(&["run", &home.plan(&arguments, "600ms")]);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+    home.assert_nothing_runs();
+    let trials = trials(&only_run(&home));
+    assert_eq!(trials.len(), 6, "{said}");
+    for trial in trials {
+        let record = json(&trial.join("trial.json"));
+        assert_ne!(record["status"], "failed", "{record}");
+        let verify = gate(&record, "verify");
+        assert_eq!(verify["outcome"], "passed", "{verify}");
+        let message = verify["message"].as_str().expect("a message");
+        assert!(message.starts_with("100 pages are those of the reference"), "{message}");
+        let parts = record["server"]["parts"].as_array().expect("parts");
+        let names: Vec<&str> = parts.iter().filter_map(|part| part["part"].as_str()).collect();
+        assert_eq!(names, PARTS, "{record}");
+        assert_eq!(record["users"]["count"], 24, "{record}");
+    }
+}
+
+#[test]
+fn a_server_that_answers_wrongly_after_its_load_makes_its_trial_invalid_with_the_reason() {
+    let home = TestHome::new();
+    let output = home.run(&["workloads", "new", "shop", "--protocol", "http"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let file = home.path("workloads/shop/workload.toml");
+    let definition = fs::read_to_string(&file).expect("the workload");
+    // One of the two variants is wrong, and says on which page. The check reaches the server, which still runs.
+    let check = "import sys, urllib.request\n\
+                 urllib.request.urlopen(f'http://127.0.0.1:{sys.argv[1]}/health').read()\n\
+                 print('all is well' if sys.argv[2] == 'off' else 'GET /items: a stale list')\n\
+                 sys.exit(sys.argv[2] != 'off')\n";
+    fs::write(home.path("workloads/shop/check.py"), check).expect("the check");
+    let ready = "ready = { http = \"/health\", within = \"10s\" }\n";
+    let verify = "verify = [\"python3\", \"check.py\", \"{{ port }}\", \"{{ 'on' if cache else 'off' }}\"]\n";
+    assert!(definition.contains(ready));
+    fs::write(&file, definition.replace(ready, &format!("{ready}{verify}"))).expect("the workload");
+
+    let arguments =
+        ["compare", "shop:cache=off", "shop:cache=on", "--blocks", "3", "--measure", "throughput"];
+    let output = home.run(&["run", &home.plan(&arguments, SHORT)]);
+    let answer = text(&output.stdout);
+    home.assert_nothing_runs();
+    for trial in trials(&only_run(&home)) {
+        let record = json(&trial.join("trial.json"));
+        let verify = gate(&record, "verify");
+        if record["variant"] == "shop:cache=off" {
+            assert_eq!((&verify["outcome"], &verify["message"]), (&"passed".into(), &"all is well".into()));
+            continue;
+        }
+        assert_eq!(verify["outcome"], "failed", "{verify}");
+        assert_eq!(record["status"], "invalid", "{record}");
+        assert!(record["reasons"].to_string().contains("verify: GET /items: a stale list"), "{record}");
+    }
+    assert!(answer.contains("GET /items: a stale list"), "{answer}");
+}
