@@ -26,6 +26,7 @@ IN_ROOT = """
 set -e
 mount -t proc proc "$0/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm"
+mount -t devpts devpts "$0/dev/pts"
 mount -t sysfs -o ro sysfs "$0/sys"
 exec chroot "$0" "$@"
 """
