@@ -28,7 +28,7 @@ demo-machines: packages-machines ## Start three machines on this one (network na
 demo-machines-down: ## Remove the machines of `make demo-machines`
 	scripts/machines-lab down
 
-release: packages-release ## Build the program that any Linux of the last ten years runs: static and stripped, with its SHA-256
+release: packages-release ## Build the static program, which needs no C library of the host: stripped, with its SHA-256
 	scripts/build-release $(abspath $(target))
 
 dist: packages-dist ## Make the packages that people get, in target/dist: tar, .deb, Python wheel (DIST_OPTIONS='--architecture aarch64')
