@@ -12,7 +12,7 @@ BINARY  ?=
 checks := PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m checks --target $(target)
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release dist dist-check docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release dist dist-check dist-try examples docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,7 +28,7 @@ demo-machines: packages-machines ## Start three machines on this one (network na
 demo-machines-down: ## Remove the machines of `make demo-machines`
 	scripts/machines-lab down
 
-release: packages-release ## Build the program that any Linux of the last ten years runs: static and stripped, with its SHA-256
+release: packages-release ## Build the static program, which needs no C library of the host: stripped, with its SHA-256
 	scripts/build-release $(abspath $(target))
 
 dist: packages-dist ## Make the packages that people get, in target/dist: tar, .deb, Python wheel (DIST_OPTIONS='--architecture aarch64')
@@ -36,6 +36,13 @@ dist: packages-dist ## Make the packages that people get, in target/dist: tar, .
 
 dist-check: packages-dist ## Check that two builds of the packages in two directories are equal (DIST_OPTIONS='--profile quick' compiles without optimisation)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m dist.twice --scratch $(abspath $(target))/twice $(DIST_OPTIONS)
+
+dist-try: packages-dist-try ## Install the .deb of `make dist` in bare roots of Debian 12 and 13, compare there, remove it (as root; PACKAGE=FILE)
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m dist.roots --package $(or $(PACKAGE),$(abspath $(target))/dist) --scratch $(abspath $(target))/roots $(DIST_OPTIONS)
+
+examples: packages-demo ## Measure the examples of README and START anew, with their pictures (EXAMPLES_OPTIONS=--text measures nothing)
+	cargo build --profile demo --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m pages.examples $(target)/demo/showdown $(EXAMPLES_OPTIONS)
 
 docs: packages-docs ## Make a site with search of all documents, in target/docs, and check their links
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m pages $(abspath $(target))/docs

@@ -6,6 +6,7 @@ sbom          these crates as a list of contents (CycloneDX)
 tarball       a tar that unpacks into any prefix
 debian        a .deb
 wheel         a Python wheel that carries the program
+roots         the .deb in bare roots of Debian: `make dist-try`
 twice         two builds in two directories, compared: `make dist-check`
 
 The same program and commit make the same bytes: names are sorted, and every time is that of the commit.

@@ -24,12 +24,14 @@ QUICK = {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "0", "CARGO_PROFILE_RELEASE_LTO": "o
 def main() -> int:
     """Builds twice; returns the exit code."""
     parser = argparse.ArgumentParser(prog="dist.twice", description="Check that two builds of the packages in two directories are equal.")
-    parser.add_argument("--scratch", type=Path, required=True, help="a directory for both builds; it is emptied before, and after equal builds")
+    parser.add_argument("--scratch", type=Path, required=True, help="a directory for both builds; it is emptied before, and after equal builds it has the packages in dist")
     parser.add_argument("--profile", choices=("release", "quick"), default="release")
     options = parser.parse_args()
     environment = {**os.environ, **(QUICK if options.profile == "quick" else {})}
     shutil.rmtree(options.scratch, ignore_errors=True)
-    built = [build(options.scratch / place, environment) for place in PLACES]
+    # What is committed meanwhile is in neither.
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    built = [build(options.scratch / place, commit, environment) for place in PLACES]
     differing = sorted(name for name in built[0].keys() | built[1].keys() if built[0].get(name) != built[1].get(name))
     for name in differing:
         print(f"dist-check: {name} differs: see {' and '.join(str(options.scratch / place / 'target/dist' / name) for place in PLACES)}", file=sys.stderr)
@@ -37,13 +39,16 @@ def main() -> int:
         return 1
     for name, digest in sorted(built[0].items()):
         print(f"{digest}  {name}")
-    shutil.rmtree(options.scratch)
+    (options.scratch / PLACES[0] / "target/dist").rename(options.scratch / "dist")
+    for place in PLACES:
+        shutil.rmtree(options.scratch / place)
     return 0
 
 
-def build(place: Path, environment: dict[str, str]) -> dict[str, str]:
+def build(place: Path, commit: str, environment: dict[str, str]) -> dict[str, str]:
     """Clones the commit, makes the packages there, and returns the digest of each."""
     subprocess.run(["git", "clone", "--quiet", ROOT, place], check=True)
+    subprocess.run(["git", "checkout", "--quiet", "--detach", commit], cwd=place, check=True)
     command = [sys.executable, "-m", "dist", "--target", place / "target"]
     inside = {**environment, "PYTHONPATH": str(place / "scripts"), "CARGO_TARGET_DIR": str(place / "target")}
     subprocess.run(command, cwd=place, env=inside, check=True, stdout=subprocess.DEVNULL)

@@ -3,5 +3,6 @@
 drawing   shapes and texts of an SVG, in light and dark
 pictures  the four pictures of docs/pictures
 pages     the pages of the site, staged from the repository, and llms.txt
+examples  the outputs and pictures of README and START, from real runs: `make examples`
 links     dead links and anchors in Markdown
 """

@@ -57,5 +57,5 @@ pub use run::of_plan::{RunPermissions, resume_run, run_plan};
 pub use study::server as study_server;
 pub use study::slice as study_slice;
 pub use trial::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
-pub use verdict::caveats::ONE_KERNEL;
+pub use verdict::caveats::{DELAYED_ACK, ONE_KERNEL};
 pub use verdict::company::mean_share;

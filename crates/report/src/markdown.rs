@@ -136,7 +136,11 @@ fn values(out: &mut String, verdict: &Verdict) {
     line!(out, "|---|{rule}--:|:-:|--:|");
     for variant in verdict.variants.iter().take(MAX_ROWS) {
         let VariantSummary { name, median, interval, valid, invalid, .. } = variant;
-        let median = median.map_or_else(|| "–".to_owned(), |median| words::quantity(median, &verdict.unit));
+        let median = match (median, variant.invalid_median()) {
+            (Some(median), _) => words::quantity(*median, &verdict.unit),
+            (None, Some(median)) => format!("({}, not valid)", words::quantity(median, &verdict.unit)),
+            (None, None) => "–".to_owned(),
+        };
         let interval = interval.map_or_else(
             || "–".to_owned(),
             |interval| format!("{} – {}", words::amount(interval.low), words::amount(interval.high)),

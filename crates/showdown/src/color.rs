@@ -14,6 +14,7 @@ const HEADING: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
+const GREY: Style = Style::new().dimmed();
 
 /// The value of `--color`. It is read before the command line is parsed, because help and parse errors follow it.
 /// A value that clap refuses counts as `auto`.
@@ -46,7 +47,8 @@ fn stderr_has_color() -> bool {
 }
 
 /// The escape sequences that the styles below consist of.
-const SEQUENCES: [&str; 5] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m"];
+const SEQUENCES: [&str; 6] =
+    ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m"];
 
 /// The text with no escape sequence but this program's own. Any other came from a server, a log or somebody else's run:
 /// it becomes visible.
@@ -90,6 +92,11 @@ pub fn bad(text: impl fmt::Display) -> String {
     styled(BAD, text)
 }
 
+/// A value that does not count.
+pub fn grey(text: impl fmt::Display) -> String {
+    styled(GREY, text)
+}
+
 /// A style has no other within it.
 fn styled(style: Style, text: impl fmt::Display) -> String {
     format!("{style}{}{style:#}", one_line(&text.to_string()))
@@ -118,7 +125,7 @@ mod tests {
 
     #[test]
     fn only_own_escape_sequences_reach_the_terminal() {
-        for text in [heading("x"), good("x"), caution("x"), bad("x")] {
+        for text in [heading("x"), good("x"), caution("x"), bad("x"), grey("x")] {
             assert_eq!(without_foreign_sequences(&text), text);
         }
         let text = format!("a\u{1b}]0;t\u{7} {} \u{1b}[2J\u{9b}\n", bad("b\u{1b}[1m"));

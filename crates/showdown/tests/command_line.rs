@@ -260,3 +260,83 @@ fn an_assistant_lists_the_tools_and_asks_for_a_plan() {
     let plan = of(5)["result"]["content"][0]["text"].as_str().expect("a text");
     assert!(plan.contains("kind = \"compare\"") && plan.contains("(exit code 0)"), "{plan}");
 }
+
+/// The block of a page below the mark of an example, without the command.
+fn example(page: &str, name: &str) -> String {
+    let text = fs::read_to_string(root().join(page)).expect("a page");
+    let mark = format!("<!-- example: {name} -->\n```console\n$ ");
+    let (_, rest) = text.split_once(&mark).unwrap_or_else(|| panic!("{page} has no example {name}"));
+    let (block, _) = rest.split_once("```\n").expect("the end of the block");
+    let (_, printed) = block.split_once('\n').expect("a line with the command");
+    printed.to_owned()
+}
+
+fn root() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_example_of_readme_and_start_is_what_the_program_prints_of_its_run() {
+    let folder = root().join("docs/examples/compare").canonicalize().expect("the folder of the example");
+    let runs: Vec<String> = fs::read_dir(&folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("a run").file_name().to_string_lossy().into_owned())
+        .collect();
+    let [run] = &runs[..] else { panic!("not one run: {runs:?}") };
+    let folder = folder.to_str().expect("a path of text");
+    let shown = stdout(&showdown(&["show", run, "--runs", folder, "--color", "never"], &[]));
+    // `show` ends with how to repeat the run; the command that was run, with where its files are.
+    let (answer, _) = shown.split_once("\nrun  ").expect("where the run is");
+    // It names a run by its path if the run is not in ./runs.
+    let answer = answer.replace(&format!("{folder}/"), "");
+    let expected = format!("{answer}\nrun     runs/{run}\nreport  runs/{run}/report.html\n");
+    for page in ["README.md", "docs/START.md"] {
+        assert_eq!(example(page, "compare"), expected, "{page}: run  make examples EXAMPLES_OPTIONS=--text");
+    }
+}
+
+#[test]
+fn what_start_explains_is_in_its_example() {
+    let page = fs::read_to_string(root().join("docs/START.md")).expect("a page");
+    let example = example("docs/START.md", "compare");
+    let (_, rest) = page.split_once("## 3. Read the answer").expect("a section");
+    let (section, _) = rest.split_once("\n## ").expect("the next section");
+    let mut explained = 0;
+    for line in section.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let (part, _) = line.split_once("` |").expect("the end of a part");
+        assert!(example.contains(part), "START explains `{part}`, which is not in its example");
+        explained += 1;
+    }
+    assert!(explained >= 8, "{explained} parts are explained");
+}
+
+#[test]
+fn the_example_of_doctor_has_the_form_and_the_checks_of_this_program() {
+    /// The level and the name of a finding's first line.
+    fn finding(line: &str) -> Option<(&str, &str)> {
+        let (head, _) = line.split_once(": ")?;
+        let (level, name) = head.split_once(' ')?;
+        ["WARN", "note", "ok"].contains(&level).then_some((level, name.trim_start()))
+    }
+
+    let example = example("docs/START.md", "doctor");
+    let mut lines = example.lines();
+    let verdict = lines.next().expect("a first line");
+    assert!(
+        verdict.starts_with("This host is fit") || verdict.starts_with("This host is unfit"),
+        "{verdict}"
+    );
+    let now = showdown(&["doctor", "--color", "never"], &[]);
+    let now = String::from_utf8(now.stdout).expect("text");
+    let known: Vec<&str> = now.lines().filter_map(finding).map(|(_, name)| name).collect();
+    let mut found = 0;
+    for line in lines.filter(|line| !line.is_empty()) {
+        match finding(line) {
+            Some((_, name)) if known.contains(&name) => found += 1,
+            // What only some hosts have.
+            Some((level, _)) => assert_eq!(level, "note", "no check of this program: {line}"),
+            None => assert!(line.starts_with("      "), "neither a check nor its explanation: {line}"),
+        }
+    }
+    assert!(found >= 8, "{found} checks of {known:?} in\n{example}");
+}

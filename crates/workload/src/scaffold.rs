@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use load::drivers::RegisteredProtocol;
+
 use crate::folder::DEFINITION;
 use crate::names::available;
 
@@ -146,7 +148,12 @@ impl FromStr for ScaffoldProtocol {
     type Err = ScaffoldError;
 
     fn from_str(text: &str) -> Result<Self, ScaffoldError> {
-        let found = Self::ALL.into_iter().find(|protocol| protocol.name() == text);
+        let by_url = RegisteredProtocol::by_name(text);
+        let is_meant = |protocol: &Self| {
+            protocol.name() == text
+                || (by_url.is_some() && RegisteredProtocol::by_name(protocol.name()) == by_url)
+        };
+        let found = Self::ALL.into_iter().find(is_meant);
         found.ok_or_else(|| ScaffoldError::Protocol {
             name: text.to_owned(),
             available: available(text, &Self::ALL.map(Self::name)),
@@ -285,6 +292,9 @@ mod tests {
     fn an_unknown_protocol_is_refused_with_the_known_ones() {
         let error = "mysq".parse::<ScaffoldProtocol>().expect_err("there is no such protocol").to_string();
         assert!(error.contains("did you mean \"mysql\"? available: http, redis, memcached"), "{error}");
+        let names = ["memcache", "memcached"]
+            .map(|name| name.parse::<ScaffoldProtocol>().map(ScaffoldProtocol::name).ok());
+        assert_eq!(names, [Some("memcached"); 2], "a workload's file has the first name");
     }
 
     #[test]

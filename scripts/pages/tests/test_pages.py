@@ -19,6 +19,11 @@ class Pictures(unittest.TestCase):
         for name, draw in pictures.PICTURES.items():
             self.assertEqual((pictures.FOLDER / f"{name}.svg").read_text(), draw().svg(), f"{name}.svg is old: run  make docs")
 
+    def test_each_helps_a_reader_of_a_page(self) -> None:
+        pages = "".join(page.read_text() for page in links.documents(ROOT))
+        for picture in sorted(pictures.FOLDER.iterdir()):
+            self.assertIn(f"pictures/{picture.name})", pages, f"{picture.name} is on no page")
+
     def test_each_has_a_title_and_a_description(self) -> None:
         for name, draw in pictures.PICTURES.items():
             root = xml.etree.ElementTree.fromstring(draw().svg())

@@ -102,7 +102,7 @@ const REFUSED: Record<Refusal["when"], string> = {
   never: "noted: it meets all servers of the block alike, and the interval has the scatter",
 };
 
-/** What is still refused in this run, and what is only noted. */
+/** What makes a trial of this run invalid, and what is only noted. */
 function refusals(rows: readonly Refusal[]): Child {
   if (rows.length === 0) return null;
   const cells = rows.map(({ gate, limit, why, when }) => [gate, limit, REFUSED[when] ?? when, why]);

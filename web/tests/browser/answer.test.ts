@@ -25,6 +25,9 @@ test("a run without an answer begins with why, and has no empty section", async 
     assert.equal(await count(page, ".nothing"), 0);
     assert.match(await page.locator(".glance").innerText(), /How sure\s+nothing is claimed[^]*Validity/);
     assert.match(await page.locator(".failures").innerText(), /all trials/);
+    const grey = await page.locator("#trials .never").allInnerTexts();
+    assert.equal(grey.length, 2);
+    assert.match(grey[0] ?? "", /^nginx: [0-9,]+\/s, not valid \([0-9]+ trials, and none counts\)/);
   });
 });
 

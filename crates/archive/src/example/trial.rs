@@ -70,6 +70,7 @@ impl<'a> TrialBuilder<'a> {
             response_time_curve_us: if keep_curve { self.server.curve(rate) } else { Vec::new() },
             operations: Vec::new(),
             counters: BTreeMap::new(),
+            delayed_ack: None,
             client: ClientHealth {
                 utilisation: 0.34 + 0.3 * rate / 200_000.0,
                 delay_p99_us: 31,

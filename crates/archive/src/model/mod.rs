@@ -65,11 +65,11 @@ pub use statistics::{
 };
 pub use stats::times::Times;
 pub use trial::{
-    CarriedLoad, ClientHealth, CountCheck, CpuTimePerOperation, Gate, GateOutcome, Handshakes, InstanceLoads,
-    LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, OutsideOperation, PartCpuTime,
-    PartUsage, PhaseKind, PhaseSlices, PowerLevel, Refusal, RefusedWhen, ResourceUse, SaturatedResource,
-    ServerUsage, SpentBound, SpentBudget, SweepPoint, Tick, Trial, TrialFiles, TrialMeter, TrialPhase,
-    TrialPower, TrialStatus, TrialTurns, UserWalk, WalkedOperation, WarmUpOutcome,
+    CarriedLoad, ClientHealth, CountCheck, CpuTimePerOperation, DelayedAck, Gate, GateOutcome, Handshakes,
+    InstanceLoads, LevelWatts, MeasuredValue, NeighbourEffect, Neighbours, OperationTimes, OutsideOperation,
+    PartCpuTime, PartUsage, PhaseKind, PhaseSlices, PowerLevel, Refusal, RefusedWhen, ResourceUse,
+    SaturatedResource, ServerUsage, SpentBound, SpentBudget, SweepPoint, Tick, Trial, TrialFiles, TrialMeter,
+    TrialPhase, TrialPower, TrialStatus, TrialTurns, UserWalk, WalkedOperation, WarmUpOutcome,
 };
 pub use tuning::{
     BeforeAfter, MechanismOutcome, TakeHome, TriedTuning, TuningOutcome, TuningRecord, TuningStep,

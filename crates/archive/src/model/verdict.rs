@@ -5,6 +5,7 @@ use super::{
     QuantileCurve, RatioDrift, RatioEstimate, RatioOfMeans, Refusal, Scalability, SweepPoint, UserWalk,
 };
 use serde::{Deserialize, Serialize};
+use stats::describe::Sample;
 use std::collections::BTreeMap;
 
 /// The content of `verdict.json`.
@@ -145,6 +146,17 @@ pub struct VariantSummary {
     /// `None` where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gave_up_from_us: Option<u64>,
+}
+
+impl VariantSummary {
+    /// The median of the values that do not count, where no value counts. It is shown as not valid, and is in no ratio.
+    pub fn invalid_median(&self) -> Option<f64> {
+        if self.median.is_some() {
+            return None;
+        }
+        let values: Vec<f64> = self.values.iter().map(|value| value.value).collect();
+        Sample::new(&values).ok().as_ref().map(Sample::median)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -23,14 +23,14 @@ pub fn network(paths: &[NetworkUse]) -> Gate {
         return not_applicable(NETWORK, "nothing was measured over a network whose capacity is known");
     };
     let used = share(&direction);
-    let mbit = |bytes_per_s: f64| bytes_per_s * 8.0 / 1e6;
+    let megabytes = |bytes_per_s: f64| bytes_per_s / 1e6;
     let lost = worst.retransmits.filter(|share| *share > MAX_RETRANSMITS);
     let message = if used > MAX_USE {
         format!(
-            "the network between {} was the limit: {:.0} of {:.0} Mbit/s {way}: use a faster one, or operations that move fewer bytes",
+            "the network between {} was the limit: {:.0} of {:.0} MB/s {way}: use a faster one, or operations that move fewer bytes",
             worst.between,
-            mbit(direction.moved_bytes_per_s),
-            mbit(direction.capacity_bytes_per_s)
+            megabytes(direction.moved_bytes_per_s),
+            megabytes(direction.capacity_bytes_per_s)
         )
     } else if let Some(share) = lost {
         format!(
@@ -74,15 +74,14 @@ mod tests {
         let (full, message) = outcome(&[path(1e7, None), path(1.2e8, None)]);
         assert_eq!(full, GateOutcome::Failed);
         assert!(
-            message.starts_with(
-                "the network between c1 and old was the limit: 960 of 1000 Mbit/s from the server"
-            ),
+            message
+                .starts_with("the network between c1 and old was the limit: 120 of 125 MB/s from the server"),
             "{message}"
         );
         let uploads = NetworkUse { to_server: path(1.2e8, None).to_clients, ..path(1e6, None) };
         let (full, message) = outcome(&[path(1e7, None), uploads]);
         assert_eq!(full, GateOutcome::Failed);
-        assert!(message.contains("960 of 1000 Mbit/s to the server"), "{message}");
+        assert!(message.contains("120 of 125 MB/s to the server"), "{message}");
         let (lossy, message) = outcome(&[path(1e7, Some(0.03))]);
         assert_eq!(lossy, GateOutcome::Failed);
         assert!(message.contains("3.00 % were sent again"), "{message}");

@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn the_page_on_method_has_the_same_table() {
         let page = include_str!("../../../../docs/METHODOLOGY.md");
-        let (_, section) = page.split_once("### What is still refused, and why\n").expect("the section");
+        let (_, section) = page.split_once("### What makes a trial invalid, and why\n").expect("the section");
         let (section, _) = section.split_once("\n#").expect("a section after it");
         let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
         let row = |refusal: Refusal| {

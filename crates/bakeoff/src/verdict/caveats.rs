@@ -1,7 +1,7 @@
 //! The caveats of a run: what can still mislead, from its facts and plan. Each has an entry in `docs/BIAS.md`, whose
 //! heading is the caveat's id.
 
-use archive::model::{Caveat, Facts, Measure, Plan, Variant};
+use archive::model::{Caveat, DelayedAck, Facts, Measure, Plan, Variant};
 use workload::{BINARY, is_kernel_setting};
 
 use crate::machines::shared_cpus::client_and_server_share_cpus;
@@ -160,6 +160,33 @@ const RULES: &[CaveatRule] = &[
 /// Heading of the entry in `docs/BIAS.md` about hosts that are one machine, whose names are in the caveat.
 pub const ONE_KERNEL: &str = "one-kernel";
 
+/// Heading of the entry in `docs/BIAS.md` about replies that wait for an acknowledgement.
+pub const DELAYED_ACK: &str = "delayed-ack";
+
+/// The caveat of servers whose small replies end one delayed acknowledgement after their first byte, with the variants that do so; none
+/// where none does.
+fn delayed_ack(plan: &Plan, trials: &FinishedTrials) -> Option<Caveat> {
+    let mut found: Option<&DelayedAck> = None;
+    let mut names = Vec::new();
+    for variant in &plan.variants {
+        let of_variant = trials.all().filter(|trial| trial.variant == variant.name);
+        let seen = of_variant.flat_map(|trial| &trial.phases).find_map(|phase| phase.delayed_ack.as_ref());
+        if let Some(seen) = seen {
+            names.push(variant.name.as_str());
+            found.get_or_insert(seen);
+        }
+    }
+    let DelayedAck { operation, gap_us } = found?;
+    let text = format!(
+        "Replies of {} to {operation} end {:.0} ms after their first byte. A server that writes a reply in two parts waits for the \
+         client's delayed acknowledgement (Nagle's algorithm): let it set TCP_NODELAY, or write the reply at once. Otherwise this wait \
+         is what is compared.",
+        names.join(" and "),
+        *gap_us as f64 / 1e3
+    );
+    Some(Caveat { id: DELAYED_ACK.to_owned(), text })
+}
+
 /// The caveats that apply to a run.
 pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Caveat> {
     let one_kernel = shared_kernel::sentences(plan, facts).into_iter();
@@ -167,21 +194,26 @@ pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Cavea
     let stolen_time = stolen_time::caveat(plan, facts, trials);
     let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts, trials));
     let applying = applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() });
-    one_kernel.chain(applying).chain(stolen_time).collect()
+    one_kernel.chain(delayed_ack(plan, trials)).chain(applying).chain(stolen_time).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use archive::model::KnobValue;
+    use archive::model::{KnobValue, SweepPoint, Trial};
 
     use super::*;
+    use crate::plan::trial_order::ScheduledTrial;
+    use crate::plan::variant_point::VariantPoint;
+    use crate::run::first_block::tests::closed_loop;
+    use crate::trial::blank;
 
     #[test]
     fn every_caveat_has_a_heading_in_the_bias_page() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BIAS.md");
         let page = std::fs::read_to_string(page).expect("the page of biases");
         let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-        for id in RULES.iter().map(|rule| rule.id).chain([ONE_KERNEL, stolen_time::STOLEN_TIME]) {
+        for id in RULES.iter().map(|rule| rule.id).chain([ONE_KERNEL, DELAYED_ACK, stolen_time::STOLEN_TIME])
+        {
             assert!(headings.contains(&id), "docs/BIAS.md has no heading \"## {id}\"");
         }
     }
@@ -200,5 +232,32 @@ mod tests {
         let mut many = plan;
         many.cpus.server = "0-7".to_owned();
         assert!(!ids(&many).contains(&"few-cpus".to_owned()));
+    }
+    #[test]
+    fn replies_that_wait_for_an_acknowledgement_are_named_with_their_server() {
+        let plan: Plan = crate::testing::plan::PLAN.parse().expect("a plan");
+        let text_of = |delayed_ack: Option<DelayedAck>| {
+            let mut trials = FinishedTrials::default();
+            for variant in 0..2 {
+                let scheduled = ScheduledTrial {
+                    number: 1,
+                    block: 1,
+                    position: variant as u32 + 1,
+                    variant_point: variant,
+                };
+                let trial = blank(&plan, &scheduled, &VariantPoint { variant, point: SweepPoint::new() });
+                let mut phase = closed_loop(86.0, 0.1);
+                phase.delayed_ack = if variant == 1 { delayed_ack.clone() } else { None };
+                trials.push(variant, Trial { phases: vec![phase], ..trial });
+            }
+            let caveats = caveats(&plan, &Facts::default(), &trials);
+            caveats.into_iter().find(|caveat| caveat.id == DELAYED_ACK).map(|caveat| caveat.text)
+        };
+        let text =
+            text_of(Some(DelayedAck { operation: "GET /".to_owned(), gap_us: 43_900 })).expect("a caveat");
+        let begin =
+            format!("Replies of {} to GET / end 44 ms after their first byte.", plan.variants[1].name);
+        assert!(text.starts_with(&begin) && text.contains("TCP_NODELAY"), "{text}");
+        assert_eq!(text_of(None), None);
     }
 }

@@ -253,9 +253,12 @@ impl<P: Protocol> Registration for Entry<P> {
 pub struct RegisteredProtocol(&'static dyn Registration);
 
 impl RegisteredProtocol {
-    /// The protocol of this name.
+    /// The protocol of this name, or of another one that its URLs may have: `memcached`, `mariadb`.
     pub fn by_name(name: &str) -> Option<Self> {
-        PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied()
+        let named = PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied();
+        named.or_else(|| {
+            Self::by_scheme(name).filter(|(_, scheme)| !scheme.is_tls).map(|(protocol, _)| protocol)
+        })
     }
 
     /// The protocol that a scheme of a URL leads to.

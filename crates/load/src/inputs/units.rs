@@ -124,6 +124,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         .ok_or_else(|| UnitError::new(text, "a time above 0 and up to 7 days, with its unit: 10s, 500us, 2m"))
 }
 
+/// A length of load, as [`parse_duration`] reads it; a number alone is seconds, as with other load generators.
+pub fn parse_load_length(text: &str) -> Result<Duration, UnitError> {
+    match text.trim().parse::<u32>() {
+        Ok(seconds) => parse_duration(&format!("{seconds}s")),
+        Err(_) => parse_duration(text),
+    }
+}
+
 /// A span of time that may be zero: a warm-up, a think time.
 pub fn parse_duration_or_zero(text: &str) -> Result<Duration, UnitError> {
     let is_zero = text.trim() == "0" || humantime::parse_duration(text).is_ok_and(|d| d.is_zero());
@@ -152,6 +160,8 @@ mod tests {
         );
         assert!(["0%", "101%", "-1%", "%", "NaN%"].iter().all(|text| parse_share(text).is_err()));
         assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(["5", " 5s "].map(parse_load_length), [const { Ok(Duration::from_secs(5)) }; 2]);
+        assert!(["0", "-5", "5x"].iter().all(|text| parse_load_length(text).is_err()));
         assert_eq!(["0", "0s", "0us"].map(parse_duration_or_zero), [const { Ok(Duration::ZERO) }; 3]);
     }
 

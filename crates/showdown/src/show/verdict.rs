@@ -10,12 +10,12 @@ use archive::model::{
     CpuTimeModes, DifferenceClass, PartSummary, Sessions, SweepPoint, VariantSummary, Verdict,
 };
 use archive::printable::one_line;
-use bakeoff::ONE_KERNEL;
+use bakeoff::{DELAYED_ACK, ONE_KERNEL};
 use cost::metered::MeteredReport;
 use cost::pricing::CostReport;
 use runs::name_of;
 
-use super::layout::table::table;
+use super::layout::table::table_with_grey;
 use super::layout::units::{count, plural, quantity, rate};
 use super::resume::when_resumed;
 use crate::color;
@@ -51,7 +51,8 @@ pub fn answer(
     if verdict.variants.iter().any(|variant| variant.users_per_core.is_some() && !variant.point.is_empty()) {
         add_users_a_core(&mut rows, &verdict.variants);
     }
-    out.push_str(&table(&rows));
+    let is_grey = |number: usize| number > 0 && verdict.variants[number - 1].invalid_median().is_some();
+    out.push_str(&table_with_grey(&rows, is_grey));
     out.push('\n');
     // A sweep has many points; its report lists their counters and CPU times.
     let has_counters =
@@ -111,7 +112,11 @@ pub fn answer(
     for line in run.sessions.iter().flat_map(Sessions::lines) {
         let _ = writeln!(out, "  {}", one_line(&line));
     }
-    for caveat in verdict.caveats.iter().filter(|caveat| caveat.id == ONE_KERNEL) {
+    for caveat in &verdict.caveats {
+        // The report has the others.
+        if ![ONE_KERNEL, DELAYED_ACK].contains(&caveat.id.as_str()) {
+            continue;
+        }
         let _ = writeln!(out, "  {}", one_line(&caveat.text));
     }
     out.push_str(&invalid_trials(run));
@@ -253,11 +258,18 @@ fn add_users_a_core(rows: &mut [Vec<String>], variants: &[VariantSummary]) {
 
 fn row(variant: &VariantSummary, unit: &str) -> Vec<String> {
     let all = variant.valid + variant.invalid;
+    let invalid = variant.invalid_median();
+    let value = variant.median.or(invalid);
+    let remark = match variant.modes.len() {
+        _ if invalid.is_some() => "not valid",
+        0 | 1 => "",
+        _ => "two modes",
+    };
     vec![
         format!("{}{}", variant.name, at(&variant.point)),
-        variant.median.map_or_else(|| "–".to_owned(), |median| quantity(median, unit)),
+        value.map_or_else(|| "–".to_owned(), |value| quantity(value, unit)),
         variant.interval.map_or_else(|| "–".to_owned(), |i| format!("{}–{}", rate(i.low), rate(i.high))),
         format!("{} of {all}", variant.valid),
-        if variant.modes.len() > 1 { "two modes".to_owned() } else { String::new() },
+        remark.to_owned(),
     ]
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use archive::model::{
-    CarriedLoad, ClientHealth, ConfigFile, CountCheck, CpuTimePerOperation, FORMAT, FactChange, Facts, Gate,
-    GateOutcome, Handshakes, InstanceLoads, KnobValue, LevelWatts, MeasuredValue, Neighbours, NetworkFacts,
-    OperationTimes, OutsideOperation, PartCpuTime, PartUsage, PhaseKind, PhaseSlices, PowerLevel,
-    ResourceUse, Resumption, SaturatedResource, ServerUsage, SharedNetworkFacts, SpentBound, SpentBudget,
-    SteadyState, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower, TrialStatus,
-    TrialTurns, UnsteadyReason, UserWalk, VariantFacts, WalkedOperation, WarmUpOutcome,
+    CarriedLoad, ClientHealth, ConfigFile, CountCheck, CpuTimePerOperation, DelayedAck, FORMAT, FactChange,
+    Facts, Gate, GateOutcome, Handshakes, InstanceLoads, KnobValue, LevelWatts, MeasuredValue, Neighbours,
+    NetworkFacts, OperationTimes, OutsideOperation, PartCpuTime, PartUsage, PhaseKind, PhaseSlices,
+    PowerLevel, ResourceUse, Resumption, SaturatedResource, ServerUsage, SharedNetworkFacts, SpentBound,
+    SpentBudget, SteadyState, SweepPoint, Tick, Times, Trial, TrialFiles, TrialMeter, TrialPhase, TrialPower,
+    TrialStatus, TrialTurns, UnsteadyReason, UserWalk, VariantFacts, WalkedOperation, WarmUpOutcome,
 };
 use archive::telemetry::ColumnInfo;
 use archive::{Problem, RunState};
@@ -286,6 +286,7 @@ fn phase(kind: PhaseKind) -> TrialPhase {
         }],
         tls: Some(Handshakes { handshakes: 1, resumed: 0, handshake_us: Times::default() }),
         counters: map(1),
+        delayed_ack: Some(DelayedAck { operation: text(), gap_us: 44_000 }),
         client: ClientHealth {
             utilisation: 0.5,
             delay_p99_us: 1,

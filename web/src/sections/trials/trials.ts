@@ -3,8 +3,8 @@
 import { trialsChart } from "../../charts/trials";
 import { el, type Child } from "../../dom";
 import { hasBound } from "../../derive/bound";
-import type { Cell } from "../../derive/cells";
-import { list, quantity } from "../../derive/format";
+import { median, type Cell } from "../../derive/cells";
+import { counted as numberOf, list, quantity } from "../../derive/format";
 import { spaced } from "../../derive/slo";
 import type { SeriesStyle } from "../../derive/palette";
 import type { Report } from "../../model";
@@ -26,6 +26,7 @@ export function trialsSection(report: Report, cells: Cell[], group: (cell: Cell)
     short: "Trials",
     body: [
       first ? trialsChart(cells, group, style, measure, unit, source, hasBound(report.verdict)) : nothing("No trial has a value."),
+      ...notValid(cells, unit),
       ...modes(cells, unit),
       cpuTime(cells),
       parts(cells),
@@ -42,6 +43,15 @@ function modes(cells: readonly Cell[], unit: string): Child[] {
     const levels = (cell.summary?.modes ?? []).map((mode) => `${quantity(mode.centre, unit)} (trials ${list(mode.trials.map(String))})`);
     return el("div", { class: "notice", role: "note" }, el("p", {}, el("strong", {}, `${cell.label} has ${levels.length} `, ...terms`[[modes]]`), `: its trials gather at ${list(levels)}. A median between them describes neither. Find out what differs between starts of the server.`));
   });
+}
+
+/** The medians of variants of which no trial counts, in grey. */
+function notValid(cells: readonly Cell[], unit: string): Child[] {
+  const rows = cells.flatMap(({ label, summary }) => {
+    const middle = summary && summary.median === null ? median(summary.values.map(({ value }) => value)) : null;
+    return middle === null ? [] : [`${label}: ${quantity(middle, unit)}, not valid (${numberOf(summary?.values.length ?? 0, "trial")}, and none counts)`];
+  });
+  return rows.map((row) => el("p", { class: "note never" }, row));
 }
 
 function withoutValue({ trials }: Report): Child[] {

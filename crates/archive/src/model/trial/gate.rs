@@ -63,8 +63,8 @@ impl RefusedWhen {
     /// As a table has it.
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::Always => "refused",
-            Self::UnlessDisturbed => "refused, unless other programs or the hypervisor disturb the machine",
+            Self::Always => "invalid",
+            Self::UnlessDisturbed => "invalid, unless other programs or the hypervisor disturb the machine",
             Self::Never => "noted: it meets all servers of the block alike, and the interval has the scatter",
         }
     }

@@ -25,7 +25,8 @@ use std::collections::BTreeMap;
 pub use gate::{Gate, GateOutcome, Refusal, RefusedWhen};
 pub use neighbours::{CarriedLoad, InstanceLoads, NeighbourEffect, Neighbours};
 pub use phase::{
-    ClientHealth, Handshakes, OperationTimes, PhaseKind, PhaseSlices, SpentBound, SpentBudget, TrialPhase,
+    ClientHealth, DelayedAck, Handshakes, OperationTimes, PhaseKind, PhaseSlices, SpentBound, SpentBudget,
+    TrialPhase,
 };
 pub use power::{LevelWatts, PowerLevel, TrialMeter, TrialPower};
 pub use usage::{

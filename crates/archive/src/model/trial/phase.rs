@@ -60,6 +60,9 @@ pub struct TrialPhase {
     /// Counters of the driver: messages, refusals by code, deadlocks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+    /// Small replies that ended one delayed acknowledgement after their first byte, where there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<DelayedAck>,
     /// The state of the client.
     pub client: ClientHealth,
     /// Whether the phase met the objective; `None` without one.
@@ -72,6 +75,15 @@ pub struct TrialPhase {
     pub valid: bool,
     /// Why it is not, one line each.
     pub reasons: Vec<String>,
+}
+
+/// Small replies of one operation whose end waited for the client's acknowledgement: Nagle's algorithm in the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelayedAck {
+    /// The operation's name.
+    pub operation: String,
+    /// The median time from the first byte of a reply to its end, microseconds.
+    pub gap_us: u64,
 }
 
 /// What a load at one rate spent of the error budget of an objective.

@@ -44,6 +44,7 @@ pub fn closed_loop(throughput_per_s: f64, utilisation: f64) -> TrialPhase {
         operations: Vec::new(),
         tls: None,
         counters: BTreeMap::new(),
+        delayed_ack: None,
         client: ClientHealth { utilisation, ..ClientHealth::default() },
         meets_slo: None,
         spent: None,

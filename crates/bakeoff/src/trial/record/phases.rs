@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use archive::model::{
-    ClientHealth, Handshakes, OperationTimes, OutsideOperation, PhaseKind, QuantileCurve, SpentBound,
-    SpentBudget, Tick, TrialPhase, UserWalk, WalkedOperation,
+    ClientHealth, DelayedAck, Handshakes, OperationTimes, OutsideOperation, PhaseKind, QuantileCurve,
+    SpentBound, SpentBudget, Tick, TrialPhase, UserWalk, WalkedOperation,
 };
 use load::TimedInterval;
 use load::capacity::RatedSlices;
@@ -15,6 +15,7 @@ use load::record::{CompactInterval, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
 use load::user_summary::UserSummary;
+use load::validity::delayed_ack;
 
 /// Points of a percentile line for each halving of the distance to 100 %.
 const CURVE_STEPS: u32 = 5;
@@ -106,6 +107,8 @@ pub fn phase(
             .filter(|(_, number)| **number > 0)
             .map(|(name, number)| (name.clone(), *number))
             .collect(),
+        delayed_ack: delayed_ack::find(outcome)
+            .map(|found| DelayedAck { operation: found.operation, gap_us: found.gap_us }),
         client: ClientHealth {
             utilisation: summary.client.utilisation,
             delay_p99_us: summary.client.delay_us.p99,

@@ -65,6 +65,10 @@ fn every_protocol_is_complete() {
             let found = RegisteredProtocol::by_scheme(scheme.name());
             assert_eq!(found, Some((*protocol, scheme)), "{name}");
         }
+        let plain = protocol.schemes().iter().filter(|scheme| !scheme.is_tls);
+        for other in plain.flat_map(|scheme| scheme.names) {
+            assert_eq!(RegisteredProtocol::by_name(other), Some(*protocol), "{other}");
+        }
         assert!(protocol.makes_own_load() || !protocol.schemes().is_empty(), "{name} has no URL scheme");
         let spec = protocol.spec(&mix_of(*protocol), &access()).expect("its own mix");
         assert_eq!(spec.protocol(), *protocol);

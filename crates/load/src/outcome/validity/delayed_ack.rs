@@ -3,6 +3,7 @@
 //! and a client acknowledges after 40 ms if it has nothing to send (RFC 1122; `TCP_DELACK_MIN` of Linux). It is a note: the
 //! server's users wait for it, too.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::outcome::LoadOutcome;
@@ -15,15 +16,32 @@ const MAX_REPLY_BYTES: u64 = 64 * 1024;
 /// The first replies of a connection are acknowledged at once. Fewer operations tell nothing.
 const MIN_OPERATIONS: u64 = 20;
 
-/// A note that names the first operation that looks like it.
-pub(super) fn note(outcome: &LoadOutcome) -> Option<String> {
+/// Small replies of one operation whose end waited for an acknowledgement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// The operation's name.
+    pub operation: String,
+    /// The median time from the first byte of a reply to its end, microseconds.
+    pub gap_us: u64,
+}
+
+impl fmt::Display for DelayedAck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "replies to {} end {:.0} ms after their first byte: a server that writes a reply in two parts waits for the \
+             client's delayed acknowledgement (Nagle's algorithm): let it set TCP_NODELAY, or write the reply at once",
+            self.operation,
+            self.gap_us as f64 / 1e3
+        )
+    }
+}
+
+/// The first operation that looks like it; none of a load without one.
+pub fn find(outcome: &LoadOutcome) -> Option<DelayedAck> {
     for (name, operation) in outcome.operations.iter().zip(&outcome.total.operations) {
         if let Some(gap_us) = gap_us(operation) {
-            return Some(format!(
-                "replies to {name} end {:.0} ms after their first byte: a server that writes a reply in two parts waits for the \
-                 client's delayed acknowledgement (Nagle's algorithm): let it set TCP_NODELAY, or write the reply at once",
-                gap_us as f64 / 1e3
-            ));
+            return Some(DelayedAck { operation: name.clone(), gap_us });
         }
     }
     None
@@ -59,7 +77,7 @@ mod tests {
             }
         }
         operation.bytes_received = 100 * reply_bytes;
-        note(&outcome)
+        find(&outcome).map(|found| found.to_string())
     }
 
     #[test]

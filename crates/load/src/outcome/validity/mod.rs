@@ -22,7 +22,7 @@
 //! Starvation measured: quiet clients 0.0 to 1.2 %; closed loops beside one busy program 28 to 46 %.
 
 mod clients;
-mod delayed_ack;
+pub mod delayed_ack;
 mod limits;
 mod replies;
 mod rule;
@@ -137,7 +137,7 @@ fn check_as_one(outcome: &LoadOutcome) -> Validity {
         ));
     }
     validity.notes.extend(replies::notes(outcome));
-    validity.notes.extend(delayed_ack::note(outcome));
+    validity.notes.extend(delayed_ack::find(outcome).map(|found| found.to_string()));
     validity.notes.extend(used_up_note(outcome));
     validity.notes.extend(late_sends_note(&response, &total.merged(|op| &op.server_time)));
     validity.notes.extend(client_loop_note(outcome, &response));

@@ -9,6 +9,11 @@ use crate::color;
 
 /// Lays out rows of equal length, of which the first is the head. Each line is indented by two blanks.
 pub fn table(rows: &[Vec<String>]) -> String {
+    table_with_grey(rows, |_| false)
+}
+
+/// The same, with some rows in grey: their figures do not count. Rows are numbered from 0, the head.
+pub fn table_with_grey(rows: &[Vec<String>], is_grey: impl Fn(usize) -> bool) -> String {
     // A cell with a line break would look like several rows.
     let rows: Vec<Vec<Cow<'_, str>>> =
         rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
@@ -29,7 +34,11 @@ pub fn table(rows: &[Vec<String>]) -> String {
         }
         let line = line.trim_end();
         out.push_str("  ");
-        out.push_str(&if number == 0 { color::heading(line) } else { line.to_owned() });
+        out.push_str(&match number {
+            0 => color::heading(line),
+            _ if is_grey(number) => color::grey(line),
+            _ => line.to_owned(),
+        });
         out.push('\n');
     }
     out
@@ -107,5 +116,14 @@ mod tests {
         let rows = [vec![String::new(), "p50".to_owned()], vec!["response".to_owned(), "7 µs".to_owned()]];
         let plain = anstream::adapter::strip_str(&table(&rows)).to_string();
         assert_eq!(plain, "             p50\n  response  7 µs\n");
+    }
+
+    #[test]
+    fn a_row_that_does_not_count_is_grey() {
+        let rows =
+            [["", "value"], ["nginx", "–"], ["apache", "7/s"]].map(|row| row.map(str::to_owned).to_vec());
+        let text = table_with_grey(&rows, |number| number == 2);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1..], ["  nginx       –", "  \u{1b}[2mapache    7/s\u{1b}[0m"], "{text:?}");
     }
 }

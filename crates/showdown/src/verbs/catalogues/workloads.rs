@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use host::Host;
 use workload::definition::KnobType;
 use workload::scaffold::ScaffoldProtocol;
@@ -57,7 +57,7 @@ Examples:
         #[arg(
             long,
             default_value_t,
-            value_parser = PossibleValuesParser::new(ScaffoldProtocol::ALL.map(ScaffoldProtocol::name))
+            value_parser = PossibleValuesParser::new(ScaffoldProtocol::ALL.map(possible))
                 .try_map(|name| name.parse::<ScaffoldProtocol>())
         )]
         protocol: ScaffoldProtocol,
@@ -68,6 +68,15 @@ Examples:
         #[arg(long, conflicts_with_all = ["protocol", "scenario"])]
         companions: bool,
     },
+}
+
+/// A protocol by its name. A workload's file and a URL have the other one.
+fn possible(protocol: ScaffoldProtocol) -> PossibleValue {
+    let value = PossibleValue::new(protocol.name());
+    match protocol.name() {
+        "memcached" => value.alias("memcache"),
+        _ => value,
+    }
 }
 
 /// Runs the verb.

@@ -97,7 +97,7 @@ pub struct ComparisonArgs {
     pub blocks: Option<u32>,
 
     /// Run for about this long, such as 10m, instead of the preset's number of blocks
-    #[arg(long = "for", value_parser = parse_duration, value_name = "TIME", conflicts_with = "blocks")]
+    #[arg(long = "for", alias = "duration", value_parser = parse_duration, value_name = "TIME", conflicts_with = "blocks")]
     pub time: Option<Duration>,
 
     /// Stop when the ratio is known this precisely, such as 2%, instead of with the first verdict
@@ -127,7 +127,7 @@ fn help_of_blocks() -> String {
         [RunLength::Quick, RunLength::Default, RunLength::Thorough].map(Preset::of);
     let sweep = Preset::of_sweep(RunLength::Default).blocks;
     format!(
-        "Run this number of blocks, each with one trial of every variant [default: {}; {} with --quick, and as many more \
+        "Run this number of blocks, each with one trial of every variant; a verdict needs 3 or more [default: {}; {} with --quick, and as many more \
          if they settle nothing; {} with --thorough; {sweep} in a sweep]",
         default.blocks, quick.blocks, thorough.blocks
     )

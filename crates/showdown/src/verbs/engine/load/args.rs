@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use load::inputs::rate::RateProfile;
 use load::inputs::slo::Slo;
 use load::inputs::units::{
-    parse_connections, parse_count, parse_duration, parse_duration_or_zero, parse_threads,
+    parse_connections, parse_count, parse_duration, parse_duration_or_zero, parse_load_length, parse_threads,
 };
 use load::spec::Arrivals;
 
@@ -59,7 +59,7 @@ pub struct LoadArgs {
     pub threads: u32,
 
     /// Measure for this long [default: 10s, or until --requests are done, or as long as --rate lasts]
-    #[arg(short, long, value_parser = parse_duration, help_heading = "Load")]
+    #[arg(short, long, value_parser = parse_load_length, help_heading = "Load")]
     pub duration: Option<Duration>,
 
     /// Stop after this number of operations
@@ -69,7 +69,7 @@ pub struct LoadArgs {
     /// Offer this rate in an open loop: operations per second (50k), a ramp (10k..100k/60s) or steps
     /// (10k,20k,40k/10s). Response time then counts from the intended start, which avoids coordinated omission.
     /// Without this option the loop is closed: each connection waits for its reply before it sends again
-    #[arg(short, long, conflicts_with_all = ["think", "find_capacity"], help_heading = "Load")]
+    #[arg(short, long, alias = "rps", conflicts_with_all = ["think", "find_capacity"], help_heading = "Load")]
     pub rate: Option<RateProfile>,
 
     /// Choose the gaps between operations of the open loop [default: poisson]
