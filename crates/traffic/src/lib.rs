@@ -1,0 +1,16 @@
+//! Live traffic: a candidate behind a real load balancer, step by step, and back at the first breach.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`observation`] | what one second looks like, and what is asked of a balancer: the interface of the parts that observe and act and the parts that decide |
+//!
+//! **Goals.** Users are never worse off than before: no data is a breach, a rollback only lowers weights, and a change by somebody else
+//! stops the run. The deciding part is pure: seconds in, actions and an answer out, without a clock and without input or output.
+//! **Not goals.** Copies of requests (`showdown load` repeats traffic), and balancers that cannot set a weight while they run.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
+)]
+
+pub mod observation;
