@@ -3,6 +3,10 @@
 //! | module | content |
 //! |---|---|
 //! | [`observation`] | what one second looks like, and what is asked of a balancer: the interface of the parts that observe and act and the parts that decide |
+//! | [`guard`] | what ends every run: changes by others, missing data, hard limits |
+//! | [`rollout`] | a canary against a fresh control |
+//! | [`ramp`] | multiples of one old server's share, until the candidate breaches |
+//! | [`weights`] | which weights a run has set, and the only ways to change them |
 //!
 //! **Goals.** Users are never worse off than before: no data is a breach, a rollback only lowers weights, and a change by somebody else
 //! stops the run. The deciding part is pure: seconds in, actions and an answer out, without a clock and without input or output.
@@ -13,4 +17,8 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+pub mod guard;
 pub mod observation;
+pub mod ramp;
+pub mod rollout;
+pub mod weights;
