@@ -5,6 +5,7 @@
 //! | [`observation`] | what one second looks like, and what is asked of a balancer: the interface of the parts that observe and act and the parts that decide |
 //! | [`guard`] | what ends every run: changes by others, missing data, hard limits |
 //! | [`rollout`] | a canary against a fresh control |
+//! | [`plan`] | the file that says where the balancer is, which servers take part, and what ends a step |
 //! | [`ramp`] | multiples of one old server's share, until the candidate breaches |
 //! | [`weights`] | which weights a run has set, and the only ways to change them |
 //!
@@ -19,6 +20,7 @@
 
 pub mod guard;
 pub mod observation;
+pub mod plan;
 pub mod ramp;
 pub mod rollout;
 pub mod weights;
