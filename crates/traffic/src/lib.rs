@@ -2,6 +2,11 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`balancer`] | HAProxy by its admin socket, its log, and what somebody else changes at it |
+//! | [`lease`] | a health check that dies with the run: the balancer alone stops sending |
+//! | [`journal`], [`recovery`] | what is changed at a balancer is on disk before, and undone after |
+//! | [`control`] | `--status` and `--abort`, by anybody who may |
+//! | [`live`] | all of these for one run: what the deciding part calls |
 //! | [`observation`] | what one second looks like, and what is asked of a balancer: the interface of the parts that observe and act and the parts that decide |
 //!
 //! **Goals.** Users are never worse off than before: no data is a breach, a rollback only lowers weights, and a change by somebody else
@@ -13,4 +18,10 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+pub mod balancer;
+pub mod control;
+pub mod journal;
+pub mod lease;
+pub mod live;
 pub mod observation;
+pub mod recovery;
