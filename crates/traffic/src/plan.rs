@@ -68,6 +68,7 @@ struct RawBalancer {
     backend: String,
     log: String,
     configuration: Option<PathBuf>,
+    lease: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -121,6 +122,8 @@ pub struct PlannedBalancer {
     pub log: String,
     /// The balancer's configuration file, if it may be read.
     pub configuration: Option<PathBuf>,
+    /// How long the lease is valid without a renewal.
+    pub lease: Duration,
 }
 
 /// A server that joins the backend for the run. It runs already.
@@ -205,6 +208,7 @@ impl ShiftPlan {
                 backend: raw.balancer.backend,
                 log: raw.balancer.log,
                 configuration: raw.balancer.configuration,
+                lease: time("[balancer] lease", raw.balancer.lease.as_deref(), "2s", parse_duration)?,
             },
             old: raw.old.servers,
             candidate: server(raw.candidate, "[candidate] address")?,

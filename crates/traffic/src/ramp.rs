@@ -256,12 +256,10 @@ impl Ramp {
         self.weights.roll_back()
     }
 
-    /// Ends the ramp because a person says so.
-    pub fn abort(&mut self, by: &str) -> Vec<Action> {
+    /// Ends the ramp for a reason that is in no window.
+    pub fn stop(&mut self, reason: Stop) -> Vec<Action> {
         match self.phase {
-            RampPhase::Step(step) => {
-                self.end(step, Some(RampEnd::Reason(Stop::Aborted(by.to_owned()).into())))
-            }
+            RampPhase::Step(step) => self.end(step, Some(RampEnd::Reason(reason.into()))),
             RampPhase::Draining | RampPhase::Ended => Vec::new(),
         }
     }

@@ -38,11 +38,16 @@ impl Guard {
 
     /// Why the run must end, if it must.
     pub fn check(&mut self, window: &Window, weights: &Weights) -> Option<Reason> {
-        if let Some(alarm) = window.alarms.first() {
-            return Some(Stop::Alarm(alarm.clone()).into());
-        }
         let changed = self.changes.check(window, weights);
         let limits = self.limits.check(window, weights.participants());
+        if let Some(alarm) = window.alarms.first() {
+            // The lease asks the servers itself: where the candidate does not answer it, the candidate is to blame.
+            let candidate = format!("{} does not work: ", weights.participants().candidate);
+            return Some(match alarm.strip_prefix(&candidate) {
+                Some(reason) => Breach::DoesNotWork(reason.to_owned()).into(),
+                None => Stop::Alarm(alarm.clone()).into(),
+            });
+        }
         changed.map(Reason::from).or(limits)
     }
 

@@ -29,6 +29,9 @@ pub enum Breach {
         /// The limit as a share.
         limit: f64,
     },
+    /// The probe of the lease fails.
+    #[error("the candidate does not work: {0}")]
+    DoesNotWork(String),
     /// Requests were sent and none was answered, three windows in succession.
     #[error("none of {requests} requests was answered within three seconds")]
     NoAnswers {

@@ -131,10 +131,10 @@ impl Canary {
         vec![Action::Done]
     }
 
-    /// Ends the run because a person says so.
-    pub fn abort(&mut self, by: &str) -> Vec<Action> {
+    /// Ends the run for a reason that is in no window: a person says so, or a weight cannot be raised.
+    pub fn stop(&mut self, stop: Stop) -> Vec<Action> {
         match self.phase {
-            Phase::Step(_) => self.end(Stop::Aborted(by.to_owned()).into()),
+            Phase::Step(_) => self.end(stop.into()),
             Phase::Draining | Phase::Ended => Vec::new(),
         }
     }

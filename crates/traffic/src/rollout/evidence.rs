@@ -135,7 +135,8 @@ impl Evidences {
         }
     }
 
-    fn harm_log(&self, metric: Metric) -> f64 {
+    /// ln E against "the candidate does no harm".
+    pub fn harm_log(&self, metric: Metric) -> f64 {
         match metric {
             Metric::Late => self.bets.evidence().log(),
             // The margin is in the null hypothesis, so that much traffic makes no small difference a breach.

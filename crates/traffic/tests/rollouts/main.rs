@@ -1,6 +1,8 @@
 //! Whole rollouts in simulated seconds: equal servers reach the last step, harm of each planted kind is rolled back, and whatever is
 //! done by somebody else stops the run. No test has a clock.
 
+#![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
+
 mod simulated;
 
 use simulated::{Backend, Behaviour, OBJECTIVE_MS, Planted, participants};
@@ -57,7 +59,7 @@ impl Rollout {
     }
 
     /// Until the canary has ended; checks that weights only rise by steps.
-    fn to_the_end(mut self) -> (Answer, Backend) {
+    fn finish(mut self) -> (Answer, Backend) {
         while self.canary.phase() != Phase::Ended {
             self.second_with(|_| {});
         }
@@ -89,7 +91,7 @@ fn equal_servers_with_stalls_are_seldom_rolled_back() {
     let rolled_back = (0..200)
         .filter(|seed| {
             let backend = Backend::new(200.0, LATE_AND_STALLS, always(LATE_AND_STALLS), *seed);
-            let (answer, backend) = Rollout::start(one_step(900), backend).to_the_end();
+            let (answer, backend) = Rollout::start(one_step(900), backend).finish();
             assert_as_before(&backend);
             matches!(answer, Answer::RolledBack { .. })
         })
@@ -101,7 +103,7 @@ fn equal_servers_with_stalls_are_seldom_rolled_back() {
 fn a_good_candidate_reaches_the_last_step_with_a_bound_for_each_metric() {
     let good = Behaviour { late: 0.01, ..Behaviour::default() };
     let backend = Backend::new(2000.0, good, always(good), 1);
-    let (answer, backend) = Rollout::start(rules(), backend).to_the_end();
+    let (answer, backend) = Rollout::start(rules(), backend).finish();
     assert_as_before(&backend);
     let Answer::NoWorse { bounds, share, requests, .. } = &answer else { panic!("{answer}") };
     assert!(matches!(bounds[0].1, Bound::Ratio(ratio) if ratio <= 1.25), "{answer}");
@@ -117,7 +119,7 @@ fn twice_as_late_is_found_within_150_seconds_in_the_median() {
         .map(|seed| {
             let worse = Behaviour { late: 0.02, ..LATE_AND_STALLS };
             let backend = Backend::new(200.0, LATE_AND_STALLS, always(worse), seed);
-            match Rollout::start(one_step(3600), backend).to_the_end().0 {
+            match Rollout::start(one_step(3600), backend).finish().0 {
                 Answer::RolledBack {
                     second, breach: Breach::Evidence { metric: "were late", .. }, ..
                 } => second,
@@ -134,7 +136,7 @@ fn five_percent_of_errors_are_rolled_back_at_the_first_steps() {
     for seed in 0..20 {
         let bad = Behaviour { errors: 0.05, ..Behaviour::default() };
         let backend = Backend::new(2000.0, Behaviour::default(), always(bad), seed);
-        let (answer, backend) = Rollout::start(rules(), backend).to_the_end();
+        let (answer, backend) = Rollout::start(rules(), backend).finish();
         assert_as_before(&backend);
         let Answer::RolledBack { breach, share, .. } = &answer else { panic!("{answer}") };
         assert!(matches!(breach, Breach::HardFailures { .. } | Breach::Evidence { metric: "failed", .. }));
@@ -167,7 +169,7 @@ fn a_leak_is_rolled_back_before_its_rollout_ends() {
         let leak: Planted =
             Box::new(|second| Behaviour { late: 0.01 + 0.04 * second as f64 / 3600.0, ..LATE_AND_STALLS });
         let backend = Backend::new(200.0, LATE_AND_STALLS, leak, seed);
-        let (answer, _) = Rollout::start(one_step(3600), backend).to_the_end();
+        let (answer, _) = Rollout::start(one_step(3600), backend).finish();
         assert!(matches!(answer, Answer::RolledBack { second, .. } if second < 3000), "{answer}");
     }
 }
@@ -282,9 +284,9 @@ fn an_alarm_of_the_observing_part_and_a_person_stop_the_run() {
 
     let backend = Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
     let mut rollout = Rollout::start(rules(), backend);
-    let actions = rollout.canary.abort("an operator");
+    let actions = rollout.canary.stop(Stop::Aborted("an operator".to_owned()));
     assert!(matches!(&actions[0], Action::SetWeight { weight: 0, server } if server == "candidate"));
-    assert!(rollout.canary.abort("an operator").is_empty(), "it is stopped already");
+    assert!(rollout.canary.stop(Stop::Aborted("an operator".to_owned())).is_empty(), "it is stopped already");
     assert_eq!(rollout.stop().to_string(), "stopped by an operator");
 }
 
@@ -314,7 +316,7 @@ fn a_step_that_shows_too_little_ends_without_an_answer() {
     let few = Behaviour { late: 0.01, ..Behaviour::default() };
     let backend = Backend::new(20.0, few, always(few), 3);
     let rules = CanaryRules { longest_s: 60, dwell_s: 10, ..rules() };
-    let (answer, backend) = Rollout::start(rules, backend).to_the_end();
+    let (answer, backend) = Rollout::start(rules, backend).finish();
     assert!(matches!(answer, Answer::NotShown { .. }), "{answer}");
     assert_as_before(&backend);
 }
@@ -323,7 +325,7 @@ fn a_step_that_shows_too_little_ends_without_an_answer() {
 fn sessions_are_waited_for_after_a_rollback() {
     let backend = Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
     let mut rollout = Rollout::start(rules(), backend);
-    let actions = rollout.canary.abort("a test");
+    let actions = rollout.canary.stop(Stop::Aborted("a test".to_owned()));
     rollout.backend.apply(&actions);
     for _ in 0..5 {
         let actions = rollout.second_with(|window| window.servers[3].in_progress = 1);

@@ -106,9 +106,10 @@ impl Backend {
             } else {
                 behaviour.late
             };
-            let failed = Binomial::new(requests, behaviour.errors).unwrap().sample(&mut self.rng);
+            let failed =
+                Binomial::new(requests, behaviour.errors).expect("a probability").sample(&mut self.rng);
             let answered = requests - failed;
-            let late = Binomial::new(answered, late).unwrap().sample(&mut self.rng);
+            let late = Binomial::new(answered, late).expect("a probability").sample(&mut self.rng);
             let in_progress = self.in_progress.entry(name.clone()).or_default();
             *in_progress = match weight {
                 0 => 0,
