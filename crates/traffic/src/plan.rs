@@ -1,6 +1,7 @@
 //! The plan of a run on live traffic: a TOML file, parsed once into numbers and addresses. docs/LIVE-TRAFFIC.md has every key.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -167,11 +168,8 @@ pub struct ShiftPlan {
 impl ShiftPlan {
     /// Reads and checks a plan.
     pub fn read(file: &Path, overrides: Overrides) -> Result<Self, PlanError> {
-        let unreadable = |source| PlanError::Unreadable { file: file.to_owned(), source };
-        if std::fs::metadata(file).map_err(unreadable)?.len() > MOST_BYTES {
-            return Err(unreadable(std::io::Error::other("it is larger than 1 MiB")));
-        }
-        let text = std::fs::read_to_string(file).map_err(unreadable)?;
+        let text =
+            read_text(file).map_err(|source| PlanError::Unreadable { file: file.to_owned(), source })?;
         Self::parse(text, overrides).map_err(|error| match error {
             PlanError::Text { reason, .. } => PlanError::Text { file: file.to_owned(), reason },
             other => other,
@@ -301,6 +299,15 @@ impl ShiftPlan {
             hard: self.hard,
         })
     }
+}
+
+fn read_text(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(std::io::Error::other("it is larger than 1 MiB"));
+    }
+    Ok(text)
 }
 
 /// One percentile and its limit in whole ms.

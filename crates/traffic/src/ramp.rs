@@ -143,7 +143,6 @@ impl StepSeen {
         if third == 0 {
             return false;
         }
-        let mean = |windows: &[u64]| windows.iter().sum::<u64>() as f64 / windows.len() as f64;
         let (middle, last) =
             (mean(&self.in_progress[third..2 * third]), mean(&self.in_progress[2 * third..]));
         last <= 1.5 * middle + 2.0
@@ -291,6 +290,10 @@ impl Ramp {
             RampPhase::Ended => "ended".to_owned(),
         }
     }
+}
+
+fn mean(windows: &[u64]) -> f64 {
+    windows.iter().sum::<u64>() as f64 / windows.len() as f64
 }
 
 fn weight(multiple: f64) -> u32 {

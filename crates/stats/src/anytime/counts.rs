@@ -65,8 +65,12 @@ pub fn share(first: u64, second: u64, theta: f64) -> Evidence {
 /// All shares that [`share`] does not reject: a confidence interval that is valid at all times together.
 pub fn share_interval(first: u64, second: u64, alpha: f64) -> ConfidenceInterval {
     let estimate = first as f64 / (first + second).max(1) as f64;
-    let bound = |outside: f64| {
-        let (mut outside, mut inside) = (outside, estimate);
+    let mut bounds = [0.0, 1.0];
+    for (bound, events) in bounds.iter_mut().zip([first, second]) {
+        if events == 0 {
+            continue;
+        }
+        let (mut outside, mut inside) = (*bound, estimate);
         for _ in 0..100 {
             let middle = f64::midpoint(outside, inside);
             if share(first, second, middle).rejects(alpha) {
@@ -75,12 +79,9 @@ pub fn share_interval(first: u64, second: u64, alpha: f64) -> ConfidenceInterval
                 inside = middle;
             }
         }
-        inside
-    };
-    ConfidenceInterval {
-        low: if first == 0 { 0.0 } else { bound(0.0) },
-        high: if second == 0 { 1.0 } else { bound(1.0) },
+        *bound = inside;
     }
+    ConfidenceInterval { low: bounds[0], high: bounds[1] }
 }
 
 /// Evidence against "the candidate's rate is at most `base` times the control's", if it is `alternative` × `base` times.
@@ -124,10 +125,14 @@ fn log_ratio_above(counts: TwoCounts, base: f64, alternative: f64) -> f64 {
     if share <= 0.0 || share >= 1.0 {
         return 0.0; // Each event is of the only side that has operations, which says nothing of their ratio.
     }
-    let of_events = |ratio: f64| ratio * share / (ratio * share + 1.0 - share);
-    let (null, other) = (of_events(base), of_events(base * alternative));
+    let (null, other) = (share_of_events(base, share), share_of_events(base * alternative, share));
     let (n1, n2) = (counts.candidate as f64, counts.control as f64);
     n1 * (other / null).ln() + n2 * ((1.0 - other) / (1.0 - null)).ln()
+}
+
+/// The candidate's share of the events, if its rate is `ratio` times the control's.
+fn share_of_events(ratio: f64, share_of_operations: f64) -> f64 {
+    ratio * share_of_operations / (ratio * share_of_operations + 1.0 - share_of_operations)
 }
 
 /// n × ln x, which is 0 for no event of a share of 0.

@@ -78,9 +78,11 @@ pub(super) fn check(participants: &Participants, first: &Window) -> Result<Balan
         let weights: Vec<String> = old_weights.iter().map(u32::to_string).collect();
         return Err(StartError::UnequalOld(weights.join(", ")));
     }
-    let takes_part = |name: &str| participants.all().any(|known| known == name);
-    match first.servers.iter().find(|other| other.weight.unwrap_or(0) > 0 && !takes_part(&other.server)) {
-        Some(unknown) => Err(StartError::Unknown(unknown.server.clone())),
-        None => Ok(identity),
+    for other in &first.servers {
+        let takes_part = participants.all().any(|known| *known == other.server);
+        if other.weight.unwrap_or(0) > 0 && !takes_part {
+            return Err(StartError::Unknown(other.server.clone()));
+        }
     }
+    Ok(identity)
 }

@@ -107,11 +107,7 @@ impl Evidences {
 
     /// Takes a window of both sides.
     pub fn record(&mut self, candidate: &ServerWindow, control: &ServerWindow, objective_ms: u32) {
-        let answered = |server: &ServerWindow| SideWindow {
-            late: server.late(objective_ms),
-            operations: server.response_ms.len() as u64,
-        };
-        let (a, b) = (answered(candidate), answered(control));
+        let (a, b) = (answered(candidate, objective_ms), answered(control, objective_ms));
         self.bets.record(a, b);
         self.late.record(TwoCounts {
             candidate: a.late,
@@ -209,6 +205,10 @@ impl Evidences {
                 || self.highest_rate(*metric) < self.negligible * margin / self.margin
         })
     }
+}
+
+fn answered(server: &ServerWindow, objective_ms: u32) -> SideWindow {
+    SideWindow { late: server.late(objective_ms), operations: server.response_ms.len() as u64 }
 }
 
 fn share(events: u64, operations: u64) -> f64 {

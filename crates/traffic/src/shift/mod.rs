@@ -7,6 +7,5 @@ mod record;
 mod run;
 
 pub use decider::{Decider, Ending, Question};
-pub use page::page;
 pub use record::{AnswerRecord, Record, RecordError, ServerRecord, StepRecord, WindowRecord};
 pub use run::{Acting, RunError, Second, run};

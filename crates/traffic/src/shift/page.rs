@@ -26,7 +26,7 @@ struct Line {
 }
 
 /// The page of a run.
-pub fn page(answer: &AnswerRecord, windows: &[WindowRecord], participants: &Participants) -> String {
+pub(super) fn page(answer: &AnswerRecord, windows: &[WindowRecord], participants: &Participants) -> String {
     let candidate = participants.candidate.as_str();
     let control = participants.control.as_deref();
     let mut html = String::new();
@@ -163,8 +163,10 @@ fn thinned(values: &[Option<f64>]) -> Vec<(f64, f64)> {
 
 fn chart(title: &str, lines: &[Line]) -> String {
     let thinned: Vec<Vec<(f64, f64)>> = lines.iter().map(|line| thinned(&line.values)).collect();
-    let all = || thinned.iter().flatten().map(|(_, value)| *value);
-    let (low, high) = (all().fold(0.0, f64::min), all().fold(f64::MIN_POSITIVE, f64::max));
+    let (mut low, mut high) = (0.0_f64, f64::MIN_POSITIVE);
+    for (_, value) in thinned.iter().flatten() {
+        (low, high) = (low.min(*value), high.max(*value));
+    }
     let seconds = lines.iter().map(|line| line.values.len()).max().unwrap_or(0).max(2) as f64 - 1.0;
     let mut html = format!("<h2>{}</h2><p>", escape(title));
     for line in lines {

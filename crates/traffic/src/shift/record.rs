@@ -8,7 +8,6 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::decider::{Decider, Question};
-use super::page::page;
 use crate::observation::{ServerState, ServerWindow, Window};
 
 /// A file of the run cannot be written.
@@ -44,10 +43,6 @@ impl ServerRecord {
     fn of(server: &ServerWindow, objective_ms: u32) -> Self {
         let mut times = server.response_ms.clone();
         times.sort_unstable();
-        let percentile = |share: f64| {
-            let rank = (share * times.len() as f64).ceil() as usize;
-            times.get(rank.saturating_sub(1)).copied()
-        };
         Self {
             server: server.server.clone(),
             weight: server.weight,
@@ -60,8 +55,8 @@ impl ServerRecord {
             redispatched: server.failed.redispatched,
             answered: server.response_ms.len() as u64,
             late: server.late(objective_ms),
-            p50_ms: percentile(0.5),
-            p99_ms: percentile(0.99),
+            p50_ms: percentile(&times, 0.5),
+            p99_ms: percentile(&times, 0.99),
             counters_arrived: server.counters_arrived,
             log_arrived: server.log_arrived,
         }
@@ -71,6 +66,12 @@ impl ServerRecord {
     pub fn failed(&self) -> u64 {
         self.refused + self.reset + self.status_5xx + self.redispatched
     }
+}
+
+/// A percentile of sorted times; the share is 0 to 1.
+fn percentile(times: &[u32], share: f64) -> Option<u32> {
+    let rank = (share * times.len() as f64).ceil() as usize;
+    times.get(rank.saturating_sub(1)).copied()
 }
 
 /// A second.
@@ -173,7 +174,7 @@ impl Record {
         Ok(&self.windows[self.windows.len() - 1])
     }
 
-    /// Writes the answer and the page.
+    /// Writes the answer.
     pub fn end(&self, question: &Question, decider: &Decider) -> Result<Option<AnswerRecord>, RecordError> {
         let Some((answer, ending, carried, requests)) = decider.answer() else { return Ok(None) };
         let record = AnswerRecord {
@@ -189,9 +190,18 @@ impl Record {
         let file = self.directory.join("answer.json");
         let text = serde_json::to_string_pretty(&record).map_err(io::Error::from).map_err(failed(&file))?;
         fs::write(&file, text + "\n").map_err(failed(&file))?;
-        let file = self.directory.join("report.html");
-        fs::write(&file, page(&record, &self.windows, question.participants())).map_err(failed(&file))?;
         Ok(Some(record))
+    }
+
+    /// The seconds so far.
+    pub fn windows(&self) -> &[WindowRecord] {
+        &self.windows
+    }
+
+    /// Writes the page.
+    pub fn page(&self, html: &str) -> Result<(), RecordError> {
+        let file = self.directory.join("report.html");
+        fs::write(&file, html).map_err(failed(&file))
     }
 }
 

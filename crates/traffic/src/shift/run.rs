@@ -8,6 +8,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::decider::{Decider, Question};
+use super::page::page;
 use super::record::{AnswerRecord, Record, RecordError, WindowRecord};
 use crate::guard::{StartError, Stop};
 use crate::live::{LiveBalancer, LiveError};
@@ -128,7 +129,11 @@ pub fn run(
         if pending.is_empty() {
             seconds_pending = 0;
             if asks_for_the_end {
-                return Ok(record.end(question, &decider)?);
+                let answer = record.end(question, &decider)?;
+                if let Some(answer) = &answer {
+                    record.page(&page(answer, record.windows(), question.participants()))?;
+                }
+                return Ok(answer);
             }
             continue;
         }
@@ -185,8 +190,12 @@ fn wait_until_up(
 
 /// A server that was added and is not up.
 fn not_up(question: &Question, window: &Window) -> Option<String> {
-    let is_up = |name: &str| window.server(name).and_then(|server| server.state) == Some(ServerState::Up);
-    question.participants().added().find(|name| !is_up(name)).cloned()
+    for name in question.participants().added() {
+        if window.server(name).and_then(|server| server.state) != Some(ServerState::Up) {
+            return Some(name.clone());
+        }
+    }
+    None
 }
 
 /// Waits, and renews the lease meanwhile.
