@@ -8,6 +8,12 @@
 //! | [`control`] | `--status` and `--abort`, by anybody who may |
 //! | [`live`] | all of these for one run: what the deciding part calls |
 //! | [`observation`] | what one second looks like, and what is asked of a balancer: the interface of the parts that observe and act and the parts that decide |
+//! | [`guard`] | what ends every run: changes by others, missing data, hard limits |
+//! | [`rollout`] | a canary against a fresh control |
+//! | [`plan`] | the file that says where the balancer is, which servers take part, and what ends a step |
+//! | [`ramp`] | multiples of one old server's share, until the candidate breaches |
+//! | [`shift`] | a whole run: from second to second, with its record and its page |
+//! | [`weights`] | which weights a run has set, and the only ways to change them |
 //!
 //! **Goals.** Users are never worse off than before: no data is a breach, a rollback only lowers weights, and a change by somebody else
 //! stops the run. The deciding part is pure: seconds in, actions and an answer out, without a clock and without input or output.
@@ -20,8 +26,14 @@
 
 pub mod balancer;
 pub mod control;
+pub mod guard;
 pub mod journal;
 pub mod lease;
 pub mod live;
 pub mod observation;
+pub mod plan;
+pub mod ramp;
 pub mod recovery;
+pub mod rollout;
+pub mod shift;
+pub mod weights;
