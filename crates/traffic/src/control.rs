@@ -69,15 +69,14 @@ impl Control {
         let (sender, requests) = channel();
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&is_over);
-        let run = move || {
+        let thread = thread::Builder::new().name("sd-control".to_owned()).spawn(move || {
             while !ends.load(Ordering::Relaxed) {
                 match listener.accept() {
                     Ok((stream, _)) => drop(answer(stream, &sender)),
                     Err(_) => thread::sleep(POLL_INTERVAL),
                 }
             }
-        };
-        let thread = thread::Builder::new().name("sd-control".to_owned()).spawn(run)?;
+        })?;
         Ok(Self { requests, path, is_over, thread: Some(thread) })
     }
 

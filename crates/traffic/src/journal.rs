@@ -209,17 +209,21 @@ impl ShiftJournal {
 /// What the journal in this directory says, whoever has it locked. None if there is no journal.
 pub fn read(directory: &Path) -> Result<Option<JournalState>, JournalError> {
     let journal = directory.join(JOURNAL_NAME);
-    let failed = |reason: String| JournalError::Failed { journal: journal.clone(), reason };
-    match File::open(&journal) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(error.to_string())),
-        Ok(file) => {
-            host::ownership::check(&journal).map_err(|error| failed(error.to_string()))?;
-            let mut text = String::new();
-            file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
-            Ok(Some(JournalState::of(&text)))
-        }
+    if matches!(journal.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+        return Ok(None);
     }
+    match read_text(&journal) {
+        Ok(text) => Ok(Some(JournalState::of(&text))),
+        Err(reason) => Err(JournalError::Failed { journal, reason }),
+    }
+}
+
+fn read_text(journal: &Path) -> Result<String, String> {
+    host::ownership::check(journal).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    let file = File::open(journal).map_err(|error| error.to_string())?;
+    file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    Ok(text)
 }
 
 /// Seconds since 1970, for people who read the journal. No decision depends on it.

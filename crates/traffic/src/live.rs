@@ -243,28 +243,40 @@ impl LiveBalancer {
         }
         for reading in self.balancer.read()? {
             if joining.iter().any(|server| server.name.as_str() == reading.name) {
-                self.observer.watch().expect_server(&reading);
+                self.observer.add(&reading);
             }
         }
         Ok(())
     }
 
-    /// Renews the lease. The loop of the run calls this several times a second, and no other thread does.
+    /// Renews the lease. The loop of the run calls this several times a second, and no other thread does. A server that does not work gets
+    /// weight 0 at once, and after the loss of the lease all that were added: the next window says why.
     pub fn renew(&mut self) {
-        if let Some(lease) = &mut self.lease {
-            lease.renew();
+        let Some(lease) = &mut self.lease else { return };
+        lease.renew();
+        let news = lease.news();
+        if news.is_empty() {
+            return;
+        }
+        let is_lost = lease.lost().is_some();
+        let mut lowered = if is_lost { self.added.clone() } else { lease.unhealthy().to_vec() };
+        self.only_lowers.get_or_insert_with(|| news[0].clone());
+        self.alarms.extend(news);
+        lowered.retain(|server| self.weights.get(server).is_some_and(|weight| *weight > 0));
+        for server in lowered {
+            if let Err(error) = self.set_weight(&server, 0) {
+                self.alarms.push(error.to_string());
+            }
         }
     }
 
     /// What happened since the last call: called once a second. After an alarm no weight of an added server is raised.
     pub fn observe(&mut self) -> Window {
-        self.renew();
         let (mut window, changes) = self.observer.observe(&mut self.balancer, &self.log);
+        // After the balancer was read: what the process of the lease has changed there, it has said before.
+        self.renew();
         let mut alarms = std::mem::take(&mut self.alarms);
         alarms.extend(self.control.abort_request());
-        if let Some(lease) = &mut self.lease {
-            alarms.extend(lease.news());
-        }
         for change in changes {
             // After the loss of the lease its process takes them out: this is no stranger.
             let is_of_lease = self.has_lost_lease()

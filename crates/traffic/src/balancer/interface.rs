@@ -44,8 +44,8 @@ impl TryFrom<String> for Name {
     type Error = BadName;
 
     fn try_from(text: String) -> Result<Self, BadName> {
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
-        let is_name = !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_allowed);
+        let is_word = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c));
+        let is_name = is_word && !text.is_empty() && text.len() <= LONGEST_NAME;
         if is_name { Ok(Self(text)) } else { Err(BadName(text.chars().take(LONGEST_NAME).collect())) }
     }
 }

@@ -53,22 +53,25 @@ pub struct BalancerLock {
 impl BalancerLock {
     /// Takes the lock of the balancer with this admin socket. A run is also refused while the lease of an earlier run cleans up.
     pub fn take(socket: &Path, role: LockRole) -> Result<Self, BalancerLockError> {
-        let failed = |source| BalancerLockError::Failed { socket: socket.to_owned(), source };
-        let real = socket.canonicalize().map_err(failed)?;
+        let real = socket.canonicalize().map_err(|source| failed(socket, source))?;
         if role == LockRole::Run
             && let Some(owner) = owner(&real, LockRole::Lease)
         {
             return Err(BalancerLockError::Taken { socket: real, owner });
         }
-        match UnixListener::bind_addr(&address(&real, role).map_err(failed)?) {
+        match UnixListener::bind_addr(&address(&real, role).map_err(|source| failed(socket, source))?) {
             Ok(listener) => Ok(Self { _listener: listener }),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 let owner = owner(&real, role).unwrap_or_else(|| "another process".to_owned());
                 Err(BalancerLockError::Taken { socket: real, owner })
             }
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(failed(socket, error)),
         }
     }
+}
+
+fn failed(socket: &Path, source: io::Error) -> BalancerLockError {
+    BalancerLockError::Failed { socket: socket.to_owned(), source }
 }
 
 fn address(socket: &Path, role: LockRole) -> io::Result<SocketAddr> {

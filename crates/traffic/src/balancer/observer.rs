@@ -99,9 +99,17 @@ impl Observer {
         Ok(observer)
     }
 
-    /// What is expected of the balancer: its own changes are told to it.
+    /// What is expected of the balancer: this run's own changes are not reported.
     pub fn watch(&mut self) -> &mut Watch {
         &mut self.watch
+    }
+
+    /// This run has added a server, which looks so now.
+    pub fn add(&mut self, reading: &ServerReading) {
+        self.watch.expect_server(reading);
+        if !self.known.contains(&reading.name) {
+            self.known.push(reading.name.clone());
+        }
     }
 
     /// The process that answered last.

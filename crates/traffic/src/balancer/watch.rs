@@ -67,8 +67,9 @@ impl Change {
             Self::Reloaded { .. } | Self::Restarted { .. } | Self::Algorithm { .. } => None,
             Self::Weight { server, .. }
             | Self::Administration { server, .. }
-            | Self::Address { server, .. } => Some(server),
-            Self::Added(server) | Self::Removed(server) => Some(server),
+            | Self::Address { server, .. }
+            | Self::Added(server)
+            | Self::Removed(server) => Some(server),
         }
     }
 }

@@ -34,7 +34,8 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         directory: directory.into(),
         configuration: None,
         program: std::env::current_exe()?,
-        lease_valid: Duration::from_secs(2),
+        // A busy machine stands still for a second or two.
+        lease_valid: Duration::from_secs(4),
         drain_limit: Duration::from_secs(5),
     })?;
     let mut joining = Vec::new();

@@ -12,11 +12,10 @@ use socket2::{Domain, Socket, Type};
 
 use super::protocol::Probe;
 
-/// Connections that wait to be accepted. With none, a process that is stopped accepts one more connection in all: the checks after it
-/// fail, though the kernel still listens.
-const BACKLOG: i32 = 0;
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 8;
 
-/// How often a server is asked.
+/// How often a server that works is asked. After a failure it is asked again at once.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long a server may take to accept a connection.
@@ -153,7 +152,10 @@ pub fn watch(server: SocketAddr, probe: &Probe, beacon: &Beacon) -> Option<Strin
     let mut failures = 0;
     while !beacon.is_closed() {
         match ask(server, probe) {
-            Ok(()) => failures = 0,
+            Ok(()) => {
+                failures = 0;
+                thread::sleep(PROBE_INTERVAL);
+            }
             Err(error) => {
                 failures += 1;
                 if failures >= MOST_FAILURES || error.kind() == io::ErrorKind::ConnectionRefused {
@@ -162,7 +164,6 @@ pub fn watch(server: SocketAddr, probe: &Probe, beacon: &Beacon) -> Option<Strin
                 }
             }
         }
-        thread::sleep(PROBE_INTERVAL);
     }
     None
 }

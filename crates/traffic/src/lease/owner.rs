@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::protocol::{LeaseEvent, LeaseOrder, PROCESS_NAME, Renewal, VERB};
+use crate::balancer::Name;
 
 /// How long the process may take to listen, or to end.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -50,12 +51,13 @@ pub struct Lease {
     lost: Option<String>,
     /// News that were heard and not asked for yet.
     pending: Vec<String>,
+    /// Servers that do not work.
+    unhealthy: Vec<Name>,
 }
 
 impl Lease {
     /// Starts the process: `program` is one that calls [`super::lease_main`] first.
     pub fn start(program: &Path, order: &LeaseOrder) -> Result<Self, LeaseError> {
-        let failed = |source| LeaseError::Start { program: program.to_owned(), source };
         let mut child = Command::new(program)
             .arg0(PROCESS_NAME)
             .arg(VERB)
@@ -63,20 +65,20 @@ impl Lease {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(failed)?;
+            .map_err(|source| start_error(program, source))?;
         let (Some(mut renewals), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed(io::ErrorKind::BrokenPipe.into()));
+            return Err(start_error(program, io::ErrorKind::BrokenPipe.into()));
         };
         let (sender, events) = channel();
         thread::spawn(move || receive(output, &sender));
-        send(&mut renewals, order).map_err(failed)?;
+        send(&mut renewals, order).map_err(|source| start_error(program, source))?;
         let beacons = match events.recv_timeout(START_LIMIT) {
             Ok(LeaseEvent::Listening(beacons)) if beacons.len() == order.members.len() => beacons,
             Ok(LeaseEvent::Refused(reason)) => return Err(LeaseError::Refused(reason)),
             Ok(other) => return Err(LeaseError::Refused(format!("the process says {other:?}"))),
             Err(_) => {
                 let reason = "the process does not answer: does its main call traffic::lease::lease_main?";
-                return Err(failed(io::Error::other(reason)));
+                return Err(start_error(program, io::Error::other(reason)));
             }
         };
         Ok(Self {
@@ -90,6 +92,7 @@ impl Lease {
             unanswered_since: None,
             lost: None,
             pending: Vec::new(),
+            unhealthy: Vec::new(),
         })
     }
 
@@ -143,6 +146,7 @@ impl Lease {
             }
             LeaseEvent::Unhealthy { server, reason } => {
                 self.pending.push(format!("{server} does not work: {reason}"));
+                self.unhealthy.push(server);
             }
             LeaseEvent::Lost(reason) => self.lose(reason),
             LeaseEvent::TakenOut(what) => self.pending.extend(what),
@@ -161,7 +165,7 @@ impl Lease {
                 Err(_) => self.lose("the process of the lease does not answer".to_owned()),
             }
         }
-        self.lost.is_none() && self.pending.is_empty()
+        self.lost.is_none() && self.unhealthy.is_empty()
     }
 
     fn lose(&mut self, reason: String) {
@@ -171,6 +175,11 @@ impl Lease {
             // The process takes the servers out, if it can.
             self.renewals = None;
         }
+    }
+
+    /// Servers whose beacon is closed, because they do not work.
+    pub fn unhealthy(&self) -> &[Name] {
+        &self.unhealthy
     }
 
     /// Why the lease is lost, if it is.
@@ -194,6 +203,10 @@ impl Lease {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn start_error(program: &Path, source: io::Error) -> LeaseError {
+    LeaseError::Start { program: program.to_owned(), source }
 }
 
 fn send(to: &mut ChildStdin, line: &impl serde::Serialize) -> io::Result<()> {

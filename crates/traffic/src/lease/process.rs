@@ -9,6 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{SigEvent, SigevNotify, Signal};
+use nix::sys::time::TimeSpec;
+use nix::sys::timer::{Expiration, Timer, TimerSetTimeFlags};
+use nix::time::ClockId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
@@ -69,6 +73,10 @@ fn run() -> io::Result<()> {
             }
         }
     }
+    let mut timer = match KillTimer::start(Duration::from_millis(order.valid_ms)) {
+        Ok(timer) => timer,
+        Err(error) => return send(&LeaseEvent::Refused(format!("the kernel gives no timer: {error}"))),
+    };
     // What is written to a run that has died is lost, and the loss of the lease is seen at the other pipe.
     let _ = send(&LeaseEvent::Listening(beacons.iter().map(Beacon::address).collect()));
     for (member, beacon) in order.members.iter().cloned().zip(beacons.iter().cloned()) {
@@ -78,11 +86,13 @@ fn run() -> io::Result<()> {
             }
         })?;
     }
-    let lost = serve(&mut input, Duration::from_millis(order.valid_ms));
+    let lost = serve(&mut input, Duration::from_millis(order.valid_ms), &mut timer);
     // First of all, and whatever comes after: the balancer alone stops sending.
     for beacon in &beacons {
         beacon.close();
     }
+    // What follows may take longer.
+    drop(timer);
     if let Some(lost) = lost {
         let _ = send(&LeaseEvent::Lost(lost.clone()));
         take_over(&order, lost);
@@ -91,24 +101,52 @@ fn run() -> io::Result<()> {
     Ok(())
 }
 
+/// A timer of the kernel that kills this process if it is not set again in time. For most checks the kernel alone answers at a beacon, also
+/// while the process is stopped (`SIGSTOP`, a debugger, a frozen control group) or its thread hangs. A process that is killed has no beacon.
+struct KillTimer {
+    timer: Timer,
+    limit: Duration,
+}
+
+impl KillTimer {
+    /// The process may be late by half the time that its lease is valid.
+    fn start(valid: Duration) -> io::Result<Self> {
+        let kill = SigevNotify::SigevSignal { signal: Signal::SIGKILL, si_value: 0 };
+        let timer = Timer::new(ClockId::CLOCK_MONOTONIC, SigEvent::new(kill))?;
+        let mut started = Self { timer, limit: valid + valid / 2 };
+        started.set_again()?;
+        Ok(started)
+    }
+
+    fn set_again(&mut self) -> io::Result<()> {
+        let expiration = Expiration::OneShot(TimeSpec::from_duration(self.limit));
+        Ok(self.timer.set(expiration, TimerSetTimeFlags::empty())?)
+    }
+}
+
 /// Answers renewals until the lease is given back (None) or lost (why).
-fn serve(input: &mut Input, valid: Duration) -> Option<String> {
+fn serve(input: &mut Input, valid: Duration, timer: &mut KillTimer) -> Option<String> {
     let mut until = Instant::now() + valid;
     loop {
-        match input.next(Some(until)) {
-            Ok(Some(line)) => match serde_json::from_str(&line) {
-                Ok(Renewal::Renew(number)) => {
-                    until = Instant::now() + valid;
-                    let _ = send(&LeaseEvent::Renewed(number));
-                }
-                Ok(Renewal::Release) => return None,
-                Err(error) => return Some(format!("a line of the run cannot be read: {error}")),
-            },
+        if let Err(error) = timer.set_again() {
+            return Some(format!("the kernel does not set its timer: {error}"));
+        }
+        let line = match input.next(Some(until.min(Instant::now() + valid / 8))) {
+            Ok(Some(line)) => line,
             Ok(None) => return Some("the run has ended".to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut && Instant::now() < until => continue,
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 return Some(format!("the run has not renewed its lease for {} s", valid.as_secs_f64()));
             }
             Err(error) => return Some(format!("the run cannot be read: {error}")),
+        };
+        match serde_json::from_str(&line) {
+            Ok(Renewal::Renew(number)) => {
+                until = Instant::now() + valid;
+                let _ = send(&LeaseEvent::Renewed(number));
+            }
+            Ok(Renewal::Release) => return None,
+            Err(error) => return Some(format!("a line of the run cannot be read: {error}")),
         }
     }
 }

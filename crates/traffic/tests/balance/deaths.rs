@@ -100,6 +100,8 @@ fn a_killed_lease_is_noticed_by_the_run_and_by_the_balancer() {
 fn without_run_and_lease_the_balancer_alone_stops_sending_until_somebody_undoes_the_rest() {
     for stops in [Signal::KILL, Signal::STOP] {
         let (lab, run) = started();
+        // So that none of them sees the other's end.
+        signal(run.pid(), Signal::STOP);
         signal(run.lease, stops);
         signal(run.pid(), stops);
         eventually("the balancer alone stops sending", || {

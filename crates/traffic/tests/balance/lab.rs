@@ -146,6 +146,8 @@ impl Lab {
         fs::write(&file, text).expect("a file");
         let web = self.web;
         self.run("haproxy", &["haproxy", "-W", "-f", &file.display().to_string()], web);
+        let operator = self.path().join("operator.sock");
+        eventually("HAProxy has its sockets", || self.socket.exists() && operator.exists());
     }
 
     /// The process that answers at the admin socket.

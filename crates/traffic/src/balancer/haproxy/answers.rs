@@ -85,22 +85,29 @@ pub fn info(answer: &str) -> Result<Info, AnswerError> {
             fields.entry(name.trim()).or_insert(value.trim());
         }
     }
-    let text = |name: &'static str| fields.get(name).copied().ok_or(AnswerError::NoField(name));
-    let Ok(name) = text("Name") else { return Err(AnswerError::Other(in_one_line(answer))) };
-    let started_s = match text("Start_time_sec") {
+    let Ok(name) = field(&fields, "Name") else { return Err(AnswerError::Other(in_one_line(answer))) };
+    let started_s = match field(&fields, "Start_time_sec") {
         Ok(started) => Some(number(started, "Start_time_sec")?),
         Err(_) => None,
     };
+    let processes = match field(&fields, "Nbproc") {
+        Ok(count) => number(count, "Nbproc")?,
+        Err(_) => 1,
+    };
     Ok(Info {
         name: in_one_line(name),
-        version: in_one_line(text("Version")?),
-        pid: number(text("Pid")?, "Pid")?,
-        processes: text("Nbproc").map_or(Ok(1), |count| number(count, "Nbproc"))?,
+        version: in_one_line(field(&fields, "Version")?),
+        pid: number(field(&fields, "Pid")?, "Pid")?,
+        processes,
         started_s,
-        uptime_s: number(text("Uptime_sec")?, "Uptime_sec")?,
-        is_stopping: text("Stopping")? != "0",
-        dropped_log_lines: number(text("DroppedLogs")?, "DroppedLogs")?,
+        uptime_s: number(field(&fields, "Uptime_sec")?, "Uptime_sec")?,
+        is_stopping: field(&fields, "Stopping")? != "0",
+        dropped_log_lines: number(field(&fields, "DroppedLogs")?, "DroppedLogs")?,
     })
+}
+
+fn field<'a>(fields: &HashMap<&str, &'a str>, name: &'static str) -> Result<&'a str, AnswerError> {
+    fields.get(name).copied().ok_or(AnswerError::NoField(name))
 }
 
 /// What `show stat` says of a backend.
@@ -239,30 +246,42 @@ pub fn servers(answer: &str, backend: &str) -> Result<Vec<ServerReading>, Answer
     let mut servers = Vec::new();
     for line in lines {
         let values: Vec<&str> = line.split_whitespace().collect();
-        let text = |name: &'static str| {
-            let at = columns.get(name).ok_or(AnswerError::NoField(name))?;
-            values.get(*at).copied().ok_or(AnswerError::NoField(name))
-        };
-        if text("be_name")? != backend {
+        let row = StateRow { columns: &columns, values: &values };
+        if row.text("be_name")? != backend {
             continue;
         }
         if servers.len() == MOST_ROWS {
             return Err(AnswerError::TooLong);
         }
-        let administration = number(text("srv_admin_state")?, "srv_admin_state")?;
-        let operation: u32 = number(text("srv_op_state")?, "srv_op_state")?;
-        let agent: u32 = number(text("srv_agent_state")?, "srv_agent_state")?;
+        let administration = row.number("srv_admin_state")?;
         servers.push(ServerReading {
-            name: text("srv_name")?.to_owned(),
-            address: with_port(text("srv_addr")?, text("srv_port")?),
-            weight: number(text("srv_uweight")?, "srv_uweight")?,
-            initial_weight: number(text("srv_iweight")?, "srv_iweight")?,
-            state: state(operation, administration),
+            name: row.text("srv_name")?.to_owned(),
+            address: with_port(row.text("srv_addr")?, row.text("srv_port")?),
+            weight: row.number("srv_uweight")?,
+            initial_weight: row.number("srv_iweight")?,
+            state: state(row.number("srv_op_state")?, administration),
             administration,
-            has_agent: agent & CONFIGURED != 0,
+            has_agent: row.number("srv_agent_state")? & CONFIGURED != 0,
         });
     }
     Ok(servers)
+}
+
+/// A row of `show servers state`.
+struct StateRow<'a> {
+    columns: &'a HashMap<&'a str, usize>,
+    values: &'a [&'a str],
+}
+
+impl<'a> StateRow<'a> {
+    fn text(&self, name: &'static str) -> Result<&'a str, AnswerError> {
+        let at = self.columns.get(name).ok_or(AnswerError::NoField(name))?;
+        self.values.get(*at).copied().ok_or(AnswerError::NoField(name))
+    }
+
+    fn number(&self, name: &'static str) -> Result<u32, AnswerError> {
+        number(self.text(name)?, name)
+    }
 }
 
 fn with_port(address: &str, port: &str) -> String {

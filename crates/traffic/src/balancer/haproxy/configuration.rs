@@ -126,21 +126,24 @@ fn from(words: &[String]) -> Option<&str> {
 }
 
 fn effects(first: &str, rest: &[String]) -> Vec<Effect> {
-    let has = |word: &str| rest.iter().any(|other| other == word);
     match first {
-        "load-server-state-from-file" => vec![(Obstacle::StateFile, !has("none"))],
+        "load-server-state-from-file" => vec![(Obstacle::StateFile, !has(rest, "none"))],
         "cookie" | "dynamic-cookie-key" => vec![(Obstacle::Cookie, true)],
         "stick" => vec![(Obstacle::StickTable, true)],
         "use-server" => vec![(Obstacle::UseServer, true)],
-        "option" if has("prefer-last-server") => vec![(Obstacle::PrefersLastServer, true)],
-        "no" if has("prefer-last-server") => vec![(Obstacle::PrefersLastServer, false)],
+        "option" if has(rest, "prefer-last-server") => vec![(Obstacle::PrefersLastServer, true)],
+        "no" if has(rest, "prefer-last-server") => vec![(Obstacle::PrefersLastServer, false)],
         "server" | "default-server" | "server-template" => {
-            let slow = has("slowstart").then_some((Obstacle::SlowStart, true));
-            let agent = has("agent-check").then_some((Obstacle::AgentCheck, true));
+            let slow = has(rest, "slowstart").then_some((Obstacle::SlowStart, true));
+            let agent = has(rest, "agent-check").then_some((Obstacle::AgentCheck, true));
             slow.into_iter().chain(agent).collect()
         }
         _ => Vec::new(),
     }
+}
+
+fn has(words: &[String], wanted: &str) -> bool {
+    words.iter().any(|word| word == wanted)
 }
 
 fn apply(effects: &[Effect], line: usize, settings: &mut Settings) {

@@ -286,7 +286,7 @@ fn files_of(balancer: &Haproxy, pid: u32) -> Vec<PathBuf> {
     // Who has opened the socket is the master process, which is in no chroot. In a container, `pid` is a number of the container.
     let processes = [balancer.socket().listener(), Some(pid)];
     for pid in processes.into_iter().flatten().filter(|pid| is_haproxy(*pid)) {
-        let found = files.split(';').filter(|file| !file.is_empty()).flat_map(|file| seen_by(pid, file));
+        let found = files.split(';').filter(|file| !file.is_empty()).filter_map(|file| seen_by(pid, file));
         let found: Vec<PathBuf> = found.flat_map(|path| files_below(&path)).collect();
         if !found.is_empty() {
             return found;

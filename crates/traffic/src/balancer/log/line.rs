@@ -34,13 +34,13 @@ pub fn parse(line: &str) -> Option<LogLine<'_>> {
     if line.len() > MOST_LINE_BYTES {
         return None;
     }
-    let mut words = line.trim_end().rsplit(' ');
-    let mut last = || words.next().filter(|word| !word.is_empty());
-    let retries = last()?;
-    let (total, response, connect, queue) = (time(last()?)?, time(last()?)?, time(last()?)?, time(last()?)?);
-    let termination = <[u8; 2]>::try_from(last()?.as_bytes()).ok()?;
-    let status: i32 = last()?.parse().ok()?;
-    let name = last()?;
+    let words: Vec<&str> = line.trim_end().rsplit(' ').take(8).collect();
+    let [retries, total, response, connect, queue, termination, status, name] = words[..] else {
+        return None;
+    };
+    let (total, response, connect, queue) = (time(total)?, time(response)?, time(connect)?, time(queue)?);
+    let termination = <[u8; 2]>::try_from(termination.as_bytes()).ok()?;
+    let status: i32 = status.parse().ok()?;
     let is_termination = termination.iter().all(|c| c.is_ascii_alphabetic() || *c == b'-');
     if !is_termination || !(-1..=999).contains(&status) || connect < -1 || queue < -1 {
         return None;

@@ -186,10 +186,12 @@ fn remove_stale(path: &Path) {
 impl LogReceiver {
     /// Receives the log of a backend at this address.
     pub fn start(address: &LogAddress, backend: &str) -> Result<Self, LogError> {
-        let failed = |source| LogError { address: address.clone(), source };
-        let socket = LogSocket::bind(address).map_err(failed)?;
+        let socket =
+            LogSocket::bind(address).map_err(|source| LogError { address: address.clone(), source })?;
         let bound = match &socket {
-            LogSocket::Udp(socket) => LogAddress::Udp(socket.local_addr().map_err(failed)?),
+            LogSocket::Udp(socket) => LogAddress::Udp(
+                socket.local_addr().map_err(|source| LogError { address: address.clone(), source })?,
+            ),
             LogSocket::Unix(_) => address.clone(),
         };
         let mut receiver = Self {
@@ -201,12 +203,12 @@ impl LogReceiver {
         };
         let (lines, has_failed) = (Arc::clone(&receiver.received), Arc::clone(&receiver.has_failed));
         let (is_over, backend) = (Arc::clone(&receiver.is_over), backend.to_owned());
-        let run = move || {
+        let started = thread::Builder::new().name("sd-log".to_owned()).spawn(move || {
             if receive_all(&socket, &lines, &is_over, &backend).is_err() {
                 has_failed.store(true, Ordering::Relaxed);
             }
-        };
-        receiver.thread = Some(thread::Builder::new().name("sd-log".to_owned()).spawn(run).map_err(failed)?);
+        });
+        receiver.thread = Some(started.map_err(|source| LogError { address: address.clone(), source })?);
         Ok(receiver)
     }
 
