@@ -15,6 +15,7 @@
 //! - [`facts`]: a machine and a server's process as data, and the differences of two of them.
 //! - [`telemetry`]: samples of the activity of a machine and of a server's processes.
 //! - [`knobs`]: kernel settings, journalled before a change, and always restored.
+//! - [`journal_file`]: lines that are on disk before what they say is done.
 //! - [`lock`]: one measurement at a time on a machine.
 //! - [`scratch`]: directories that are removed, also after their process was killed.
 //! - [`regular_file`]: files that another user may replace by a link.
@@ -96,7 +97,7 @@ pub mod telemetry;
 pub use affinity::CpuSet;
 pub use control_groups::cgroup;
 pub use facts::{HostFacts, ProcessFacts};
-pub use files::{ownership, regular_file, scratch};
+pub use files::{journal_file, ownership, regular_file, scratch};
 pub use host::Host;
 pub use locks::{lock, lock_owner};
 pub use process::{Readiness, ServerCommand};

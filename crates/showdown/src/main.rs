@@ -55,6 +55,8 @@ enum Verb {
     Undo(verbs::machines::undo::UndoArgs),
     /// Find how many downloads a server has in progress at once before it breaks, and how long it takes to recover
     Concurrency(Box<verbs::runs::concurrency::ConcurrencyArgs>),
+    /// Shift live traffic behind a load balancer to a candidate, step by step, and back at the first breach
+    Shift(verbs::runs::shift::ShiftArgs),
     /// Run a saved plan
     Run(verbs::runs::bakeoff::PlanFileArgs),
     /// Measure the plan of a run again in another session, and combine both answers
@@ -136,6 +138,10 @@ fn main() -> ExitCode {
     if let Some(code) = host::supervisor_main(std::env::args_os()) {
         return code;
     }
+    // So is the process of a lease on a balancer.
+    if let Some(code) = traffic::lease::lease_main(std::env::args_os()) {
+        return code;
+    }
     color::apply(color::requested(std::env::args_os()));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -149,6 +155,7 @@ fn main() -> ExitCode {
         Verb::Tunings(args) => verbs::catalogues::tunings::run(&args),
         Verb::Undo(args) => verbs::machines::undo::run(&args),
         Verb::Concurrency(args) => verbs::runs::concurrency::run(&args),
+        Verb::Shift(args) => verbs::runs::shift::run(&args),
         Verb::Run(args) => verbs::runs::bakeoff::run(&args),
         Verb::Confirm(args) => verbs::runs::confirm::run(&args),
         Verb::Resume(args) => verbs::runs::resume::run(&args),
@@ -199,8 +206,8 @@ mod tests {
         "Connect", "Create", "Derive", "Do", "Download", "Explain", "Fail", "Find", "Give", "Go", "Keep",
         "List", "Load", "Maintain", "Make", "Mark", "Measure", "Offer", "Open", "Pack", "Pause", "Print",
         "Put", "Query", "Read", "Rebuild", "Remove", "Replace", "Restore", "Run", "Save", "Search", "Send",
-        "Set", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Try", "Tune", "Unpack", "Use",
-        "Vary", "Wait", "Write",
+        "Set", "Shift", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Try", "Tune", "Unpack",
+        "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.

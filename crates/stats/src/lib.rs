@@ -45,6 +45,7 @@
 //! | is a mean above a bound, and which of several claims are true together? | [`one_sided`], [`holm`] |
 //! | do the means of two independent sides differ? | [`welch`], many at once with [`false_discovery`] |
 //! | what is the variance of each of many alike quantities with few values? | [`moderated`] |
+//! | may a difference be looked at all the time, and the run end at any time? | [`anytime`] |
 //! | which difference can a number of blocks detect? | [`power`] |
 //! | do restarts fall into two modes? | [`modes`] |
 //! | where does throughput peak over load? | [`usl`] |
@@ -75,6 +76,7 @@
     allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests: a panic is a failure with a line")
 )]
 
+pub mod anytime;
 mod comparison;
 pub mod confidence;
 pub mod cost;

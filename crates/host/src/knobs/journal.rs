@@ -1,21 +1,16 @@
-//! The journal: a file of JSON lines with old values, locked by its owner, and on disk before a setting changes.
+//! The journal of kernel settings: old values that are on disk before a setting changes. Its file and lock are a
+//! [`JournalFile`].
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Knob};
-use crate::files::ownership;
+use crate::files::journal_file::{JournalFile, JournalFileError, lines};
 use crate::process::ProcessId;
 
 const NAME: &str = "knobs.journal";
-
-/// A run changes some dozens of settings, each for each trial.
-const MOST_BYTES: u64 = 64 << 20;
 
 /// A setting that is about to be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,11 +35,8 @@ enum JournalLine {
 
 #[derive(Debug)]
 pub(super) struct Journal {
-    path: PathBuf,
-    file: File,
+    file: JournalFile,
     entries: Vec<JournalEntry>,
-    /// Whether the file ends within a line, because a write failed or its writer was killed.
-    is_torn: bool,
 }
 
 impl Journal {
@@ -52,34 +44,18 @@ impl Journal {
         dir.join(NAME).exists()
     }
 
-    /// Locks the journal of this directory and reads its entries. What it says is done with this user's rights, so root or this user
-    /// owns it, and nobody else may write to it. A link is not followed, and a pipe not waited for.
+    /// Locks the journal of this directory and reads its entries.
     pub(super) fn lock(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(NAME);
-        let failed = |source| Error::Journal { journal: path.clone(), source };
-        fs::create_dir_all(dir).map_err(failed)?;
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).custom_flags(flags);
-        ownership::check(dir)?;
-        let mut file = options.create(true).open(&path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
-            return Err(failed(io::Error::other("it is no plain file")));
-        }
-        if metadata.len() > MOST_BYTES {
-            return Err(failed(io::Error::other("it is larger than a journal can be")));
-        }
-        let locked = file.try_lock();
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(failed)?;
-        match locked {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::Busy { owner: owner(&text), journal: path }),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
-        }
-        let is_torn = !text.is_empty() && !text.ends_with('\n');
-        let mut journal = Self { path, file, entries: entries(&text), is_torn };
+        let (file, text) = match JournalFile::lock(dir, NAME) {
+            Ok(locked) => locked,
+            Err(JournalFileError::Untrusted(error)) => return Err(error.into()),
+            Err(JournalFileError::Busy(text)) => {
+                return Err(Error::Busy { owner: owner(&text), journal: path });
+            }
+            Err(JournalFileError::Io(source)) => return Err(Error::Journal { journal: path, source }),
+        };
+        let mut journal = Self { file, entries: entries(&text) };
         match journal.entries.as_slice() {
             [] => journal.clear()?,
             _ => journal.write_owner().map_err(|source| journal.failed(source))?,
@@ -111,44 +87,24 @@ impl Journal {
 
     fn clear(&mut self) -> Result<(), Error> {
         self.entries.clear();
-        let cleared = self.file.set_len(0);
-        self.is_torn = false;
+        let cleared = self.file.clear();
         cleared.and_then(|()| self.write_owner()).map_err(|source| self.failed(source))
     }
 
     fn write_owner(&mut self) -> io::Result<()> {
         match ProcessId::of(std::process::id()) {
             Some(owner) => self.write(&JournalLine::Owner(owner)),
-            None => self.file.sync_all(),
+            None => Ok(()),
         }
     }
 
     fn write(&mut self, line: &JournalLine) -> io::Result<()> {
-        let mut bytes = if self.is_torn { vec![b'\n'] } else { Vec::new() };
-        serde_json::to_writer(&mut bytes, line)?;
-        bytes.push(b'\n');
-        self.is_torn = true;
-        self.file.write_all(&bytes)?;
-        self.is_torn = false;
-        self.file.sync_all()
+        self.file.write(line)
     }
 
     fn failed(&self, source: io::Error) -> Error {
-        Error::Journal { journal: self.path.clone(), source }
+        Error::Journal { journal: self.file.path().to_owned(), source }
     }
-}
-
-impl Drop for Journal {
-    /// Releases the lock also for a process that another thread is just forking, which has a copy of the open file until
-    /// it becomes its program.
-    fn drop(&mut self) {
-        let _ = self.file.unlock();
-    }
-}
-
-fn lines(text: &str) -> impl DoubleEndedIterator<Item = JournalLine> {
-    // A truncated line: its writer was killed while writing it, before it changed the setting.
-    text.lines().filter_map(|line| serde_json::from_str(line).ok())
 }
 
 fn entries(text: &str) -> Vec<JournalEntry> {
@@ -173,6 +129,7 @@ fn owner(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -213,15 +170,5 @@ mod tests {
             std::os::unix::fs::chown(create(of_another.path()), Some(65_534), None).expect("root may");
             assert!(refused(of_another.path()).contains("belongs to user 65534"), "an owner");
         }
-    }
-
-    #[test]
-    fn the_lock_is_released_also_while_a_forked_process_has_a_copy_of_the_file() -> Result<(), Error> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let journal = Journal::lock(dir.path())?;
-        let _copy = journal.file.try_clone().expect("a copy");
-        assert!(matches!(Journal::lock(dir.path()), Err(Error::Busy { .. })));
-        drop(journal);
-        Journal::lock(dir.path()).map(drop)
     }
 }

@@ -6,4 +6,5 @@ pub mod concurrency;
 pub mod confirm;
 pub mod explain;
 pub mod resume;
+pub mod shift;
 pub mod tune;

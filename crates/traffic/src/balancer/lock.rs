@@ -1,0 +1,129 @@
+//! One run at a time at a balancer. The lock is an abstract socket whose name follows from the path of the admin socket: the kernel
+//! releases it when its process ends, it needs no file, and whoever meets it learns from the kernel which process has it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+
+use rustix::net::sockopt::socket_peercred;
+use sha2::{Digest, Sha256};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+/// Who locks a balancer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockRole {
+    /// The run that shifts weight.
+    Run,
+    /// The process that takes the weight back after the run's death.
+    Lease,
+}
+
+/// Why the lock could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum BalancerLockError {
+    /// Another run, or what cleans up after one, uses the balancer.
+    #[error(
+        "the balancer at {} is in use by {owner}: wait until it has ended, or stop it with `showdown shift --abort`", socket.display()
+    )]
+    Taken {
+        /// The admin socket.
+        socket: PathBuf,
+        /// The process, and its user.
+        owner: String,
+    },
+    /// The admin socket does not exist, or the kernel has no more sockets.
+    #[error("cannot lock the balancer at {}: {source}: check the path of its admin socket", socket.display())]
+    Failed {
+        /// The admin socket.
+        socket: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// The lock of a balancer.
+#[derive(Debug)]
+pub struct BalancerLock {
+    _listener: UnixListener,
+}
+
+impl BalancerLock {
+    /// Takes the lock of the balancer with this admin socket. A run is also refused while the lease of an earlier run cleans up.
+    pub fn take(socket: &Path, role: LockRole) -> Result<Self, BalancerLockError> {
+        let real = socket.canonicalize().map_err(|source| failed(socket, source))?;
+        if role == LockRole::Run
+            && let Some(owner) = owner(&real, LockRole::Lease)
+        {
+            return Err(BalancerLockError::Taken { socket: real, owner });
+        }
+        match UnixListener::bind_addr(&address(&real, role).map_err(|source| failed(socket, source))?) {
+            Ok(listener) => Ok(Self { _listener: listener }),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                let owner = owner(&real, role).unwrap_or_else(|| "another process".to_owned());
+                Err(BalancerLockError::Taken { socket: real, owner })
+            }
+            Err(error) => Err(failed(socket, error)),
+        }
+    }
+}
+
+fn failed(socket: &Path, source: io::Error) -> BalancerLockError {
+    BalancerLockError::Failed { socket: socket.to_owned(), source }
+}
+
+fn address(socket: &Path, role: LockRole) -> io::Result<SocketAddr> {
+    let digest = Sha256::digest(socket.as_os_str().as_encoded_bytes());
+    let mut first = [0; 16];
+    first.copy_from_slice(&digest[..16]);
+    let digest = u128::from_be_bytes(first);
+    let role = match role {
+        LockRole::Run => "run",
+        LockRole::Lease => "lease",
+    };
+    SocketAddr::from_abstract_name(format!("showdown-balancer-{digest:032x}-{role}"))
+}
+
+/// The process that has a lock: the kernel knows who listens. None if nobody does.
+fn owner(socket: &Path, role: LockRole) -> Option<String> {
+    let name = address(socket, role).ok()?;
+    let path = [b"\0", name.as_abstract_name()?].concat();
+    let stream = Socket::new(Domain::UNIX, Type::STREAM, None).ok()?;
+    // Nobody accepts: a queue that is full must not make this wait.
+    stream.set_nonblocking(true).ok()?;
+    match stream.connect(&SockAddr::unix(OsStr::from_bytes(&path)).ok()?) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some("another process".to_owned()),
+        Err(_) => return None,
+    }
+    let credentials = socket_peercred(&stream).ok()?;
+    Some(format!("pid {} of user ID {}", credentials.pid.as_raw_pid(), credentials.uid.as_raw()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_run_is_refused_and_told_who_uses_the_balancer() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("admin.sock");
+        let missing = BalancerLock::take(&socket, LockRole::Run).unwrap_err().to_string();
+        assert!(missing.contains("check the path"), "{missing}");
+        std::fs::write(&socket, "").unwrap();
+        let lease = BalancerLock::take(&socket, LockRole::Lease).unwrap();
+        let this = format!("pid {} of user", std::process::id());
+        let refused = BalancerLock::take(&socket, LockRole::Run).unwrap_err().to_string();
+        assert!(refused.contains(&this), "{refused}");
+        drop(lease);
+        let run = BalancerLock::take(&socket, LockRole::Run).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&socket, &link).unwrap();
+        let refused = BalancerLock::take(&link, LockRole::Run).unwrap_err().to_string();
+        assert!(refused.contains(&this), "{refused}");
+        let _lease = BalancerLock::take(&socket, LockRole::Lease).unwrap();
+        drop(run);
+    }
+}

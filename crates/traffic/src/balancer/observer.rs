@@ -1,0 +1,291 @@
+//! One second of a balancer: its counters as differences, the lines of its log, and what somebody else has changed. What follows from it is
+//! decided elsewhere.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::interface::{BackendCounters, Balancer, BalancerError, ServerCounters, ServerReading};
+use super::log::line::FORMAT;
+use super::log::receiver::{LogReceiver, ReceivedLog, ServerLog};
+use super::watch::{Change, Watch};
+use crate::observation::{BalancerIdentity, Failures, ServerState, ServerWindow, Window};
+
+/// After how many windows in a row lines and counters that do not agree are an alarm.
+const WINDOWS_OF_DISAGREEMENT: u32 = 3;
+
+/// By how many requests they may always differ: what ends while both are read.
+const SLACK: u64 = 20;
+
+/// What the balancer said in one moment.
+struct Moment {
+    identity: BalancerIdentity,
+    servers: Vec<ServerReading>,
+    counters: BackendCounters,
+}
+
+fn ask(balancer: &mut dyn Balancer) -> Result<Moment, BalancerError> {
+    let identity = balancer.identity()?;
+    Ok(Moment { identity, servers: balancer.read()?, counters: balancer.counters()? })
+}
+
+/// Whether the log of a server has as many lines as the balancer has counted requests.
+#[derive(Debug, Clone, Default)]
+struct Agreement {
+    lines: u64,
+    /// Requests that may have a line by now.
+    most: u64,
+    /// Requests that were answered by another server in the end, whose line names that one.
+    elsewhere: u64,
+    in_progress_at_first: u64,
+    windows: u32,
+    is_reported: bool,
+}
+
+impl Agreement {
+    /// Adds a window. Returns what is wrong, once.
+    fn add(&mut self, window: &ServerWindow, retries: u64) -> Option<String> {
+        self.lines += window.log_lines;
+        self.most += window.requests;
+        self.elsewhere += window.failed.redispatched + retries;
+        let most = self.most + self.in_progress_at_first;
+        let least = self.most.saturating_sub(self.elsewhere + window.in_progress);
+        let slack = SLACK + 2 * window.requests;
+        let agrees = (least.saturating_sub(slack)..=most + slack).contains(&self.lines);
+        self.windows = if agrees { 0 } else { self.windows + 1 };
+        if self.windows < WINDOWS_OF_DISAGREEMENT || self.is_reported {
+            return None;
+        }
+        self.is_reported = true;
+        let (server, lines) = (&window.server, self.lines);
+        Some(if lines == 0 {
+            format!(
+                "no line of the log about {server} has arrived, and HAProxy has counted {} requests: its configuration needs a line \
+                 `log` with this run's address and `log-format \"{FORMAT}\"`",
+                self.most
+            )
+        } else {
+            format!(
+                "the log has {lines} lines about {server}, and HAProxy has counted {} requests: lines are lost, or somebody else sends \
+                 lines; is the address of the log used by one run alone?",
+                self.most
+            )
+        })
+    }
+}
+
+/// Looks at a balancer once a second.
+pub struct Observer {
+    watch: Watch,
+    /// Counters of the last window that was read, and whose they were.
+    before: (BalancerIdentity, BackendCounters),
+    agreements: HashMap<String, Agreement>,
+    /// All servers that were ever there, in the order of their appearance.
+    known: Vec<String>,
+    second: u64,
+}
+
+impl Observer {
+    /// Begins with everything as it is now.
+    pub fn start(balancer: &mut dyn Balancer) -> Result<Self, BalancerError> {
+        let Moment { identity, servers, counters } = ask(balancer)?;
+        let mut observer = Self {
+            watch: Watch::new(identity.clone(), &servers),
+            agreements: HashMap::new(),
+            known: servers.iter().map(|server| server.name.clone()).collect(),
+            before: (identity, BackendCounters::default()),
+            second: 0,
+        };
+        observer.begin_counting(counters);
+        Ok(observer)
+    }
+
+    /// What is expected of the balancer: this run's own changes are not reported.
+    pub fn watch(&mut self) -> &mut Watch {
+        &mut self.watch
+    }
+
+    /// This run has added a server, which looks so now.
+    pub fn add(&mut self, reading: &ServerReading) {
+        self.watch.expect_server(reading);
+        if !self.known.contains(&reading.name) {
+            self.known.push(reading.name.clone());
+        }
+    }
+
+    /// The process that answered last.
+    pub fn identity(&self) -> &BalancerIdentity {
+        &self.before.0
+    }
+
+    fn begin_counting(&mut self, counters: BackendCounters) {
+        self.agreements.clear();
+        for server in &counters.servers {
+            let agreement = Agreement { in_progress_at_first: server.in_progress, ..Agreement::default() };
+            self.agreements.insert(server.name.clone(), agreement);
+        }
+        self.before.1 = counters;
+    }
+
+    /// The window since the last call, and what somebody else has changed. It is never an error: what was not read is missing in it.
+    pub fn observe(&mut self, balancer: &mut dyn Balancer, log: &LogReceiver) -> (Window, Vec<Change>) {
+        let asked = ask(balancer);
+        let received = log.take();
+        let second = self.second;
+        self.second += 1;
+        let mut alarms = Vec::new();
+        if !log.is_open() {
+            alarms.push(format!("the log is no longer received at {}", log.address()));
+        }
+        let Ok(moment) = asked else {
+            let pid = self.before.0.pid;
+            if !is_alive(pid) {
+                alarms.push(format!("the balancer does not answer, and its process {pid} has ended"));
+            }
+            let servers = self.known.iter().map(|name| unanswered(name, &received)).collect();
+            return (Window { second, identity: None, servers, alarms }, Vec::new());
+        };
+        let Moment { identity, servers, counters } = moment;
+        let changes = self.watch.changes(&identity, &servers, is_alive);
+        let is_same_process =
+            (self.before.0.pid, self.before.0.started_s) == (identity.pid, identity.started_s);
+        let has_dropped = counters.dropped_log_lines != self.before.1.dropped_log_lines;
+        let mut windows = Vec::new();
+        for reading in &servers {
+            if !self.known.contains(&reading.name) {
+                self.known.push(reading.name.clone());
+            }
+            let now = of(&counters, &reading.name);
+            let before = of(&self.before.1, &reading.name);
+            let lines = received.servers.get(&reading.name).cloned().unwrap_or_default();
+            let log_arrived = log.is_open() && !has_dropped && !lines.has_overflowed;
+            let mut window = window(reading, lines, log_arrived);
+            // A server that was added has no counters before.
+            let before = if is_same_process { Some(before.cloned().unwrap_or_default()) } else { None };
+            if let Some((now, before)) = now.zip(before)
+                && let Some(retries) = fill(&mut window, now, &before)
+            {
+                let agreement = self.agreements.entry(reading.name.clone()).or_default();
+                alarms.extend(agreement.add(&window, retries));
+            }
+            windows.push(window);
+        }
+        for name in &self.known {
+            if !servers.iter().any(|server| server.name == *name) {
+                windows
+                    .push(ServerWindow { state: Some(ServerState::Absent), ..unanswered(name, &received) });
+            }
+        }
+        self.before.0 = identity.clone();
+        if is_same_process {
+            self.before.1 = counters;
+        } else {
+            self.begin_counting(counters);
+        }
+        (Window { second, identity: Some(identity), servers: windows, alarms }, changes)
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    Path::new("/proc").join(pid.to_string()).exists()
+}
+
+fn of<'a>(counters: &'a BackendCounters, name: &str) -> Option<&'a ServerCounters> {
+    counters.servers.iter().find(|server| server.name == name)
+}
+
+fn unanswered(name: &str, received: &ReceivedLog) -> ServerWindow {
+    let lines = received.servers.get(name).cloned().unwrap_or_default();
+    ServerWindow {
+        server: name.to_owned(),
+        address: String::new(),
+        weight: None,
+        state: None,
+        requests: 0,
+        failed: Failures::default(),
+        in_progress: 0,
+        log_lines: lines.lines,
+        response_ms: lines.response_ms,
+        counters_arrived: false,
+        log_arrived: false,
+    }
+}
+
+fn window(reading: &ServerReading, lines: ServerLog, log_arrived: bool) -> ServerWindow {
+    ServerWindow {
+        server: reading.name.clone(),
+        address: reading.address.clone(),
+        weight: Some(reading.weight),
+        state: Some(reading.state),
+        requests: 0,
+        failed: Failures::default(),
+        in_progress: 0,
+        log_lines: lines.lines,
+        response_ms: lines.response_ms,
+        counters_arrived: false,
+        log_arrived,
+    }
+}
+
+/// Fills in the differences of the counters, and returns that of the retries. None if a counter goes backwards: somebody has cleared them
+/// (`clear counters all`), and the next window begins anew.
+fn fill(window: &mut ServerWindow, now: &ServerCounters, before: &ServerCounters) -> Option<u64> {
+    let requests = now.requests.checked_sub(before.requests)?;
+    let failed = Failures {
+        refused: now.connection_errors.checked_sub(before.connection_errors)?,
+        reset: now.response_errors.checked_sub(before.response_errors)?,
+        status_5xx: now.status_5xx.checked_sub(before.status_5xx)?,
+        redispatched: now.redispatches.checked_sub(before.redispatches)?,
+    };
+    let retries = now.retries.checked_sub(before.retries)?;
+    window.requests = requests;
+    window.failed = failed;
+    window.in_progress = now.in_progress;
+    window.counters_arrived = true;
+    Some(retries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreement(windows: &[(u64, u64)]) -> Vec<String> {
+        let mut agreement = Agreement::default();
+        let mut found = Vec::new();
+        for (requests, lines) in windows {
+            let received = ReceivedLog::default();
+            let window =
+                ServerWindow { requests: *requests, log_lines: *lines, ..unanswered("new", &received) };
+            found.extend(agreement.add(&window, 0));
+        }
+        found
+    }
+
+    #[test]
+    fn lines_that_are_late_agree_and_lines_that_are_lost_do_not() {
+        assert_eq!(agreement(&[(50, 50); 20]), [""; 0]);
+        assert_eq!(agreement(&[(50, 0), (50, 50), (50, 100), (0, 0), (0, 0), (0, 0)]), [""; 0]);
+        let lost = agreement(&[(50, 40); 30]);
+        assert!(lost.len() == 1 && lost[0].contains("lines are lost"), "{lost:?}");
+        let none = agreement(&[(50, 0); 6]);
+        assert!(none.len() == 1 && none[0].contains("no line of the log about new"), "{none:?}");
+        let forged = agreement(&[(50, 90); 30]);
+        assert!(forged.len() == 1 && forged[0].contains("somebody else sends"), "{forged:?}");
+        assert_eq!(agreement(&[(0, 0); 10]), [""; 0], "no traffic needs no lines");
+    }
+
+    #[test]
+    fn counters_are_differences_and_those_that_go_backwards_are_none() {
+        let received = ReceivedLog::default();
+        let mut window = unanswered("new", &received);
+        let before =
+            ServerCounters { requests: 10, status_5xx: 1, redispatches: 2, ..ServerCounters::default() };
+        let now =
+            ServerCounters { requests: 15, status_5xx: 3, redispatches: 2, in_progress: 4, ..before.clone() };
+        assert_eq!(fill(&mut window, &now, &before), Some(0));
+        assert_eq!((window.requests, window.failed.status_5xx, window.in_progress), (5, 2, 4));
+        assert!(window.counters_arrived);
+        let mut cleared = unanswered("new", &received);
+        assert_eq!(fill(&mut cleared, &ServerCounters::default(), &before), None);
+        assert!(!cleared.counters_arrived);
+    }
+}

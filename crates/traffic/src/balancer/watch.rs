@@ -1,0 +1,282 @@
+//! What has changed at a balancer that this run has not changed: a reload, a restart, a weight or a server that somebody else has set.
+//! The balancer does not say who did it; what it says is named: the processes before and after, and the command that would do it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::interface::ServerReading;
+use crate::observation::{BalancerIdentity, ServerState};
+
+/// A change by somebody else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Another process answers, and the old one still runs: a reload.
+    Reloaded {
+        /// The process before.
+        before: u32,
+        /// The process now.
+        now: u32,
+    },
+    /// Another process answers, and the old one has ended.
+    Restarted {
+        /// The process before.
+        before: u32,
+        /// The process now.
+        now: u32,
+    },
+    /// The backend chooses servers by another algorithm.
+    Algorithm {
+        /// The algorithm now.
+        now: String,
+    },
+    /// A server has another weight.
+    Weight {
+        /// The server.
+        server: String,
+        /// The weight that it should have.
+        expected: u32,
+        /// The weight that it has.
+        now: u32,
+    },
+    /// A server was switched off, drained or switched on.
+    Administration {
+        /// The server.
+        server: String,
+        /// Its state now.
+        now: ServerState,
+    },
+    /// A server has another address.
+    Address {
+        /// The server.
+        server: String,
+        /// Its address before.
+        before: String,
+        /// Its address now.
+        now: String,
+    },
+    /// A server is new.
+    Added(String),
+    /// A server is gone.
+    Removed(String),
+}
+
+impl Change {
+    /// The server that was changed. None if it was the balancer.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            Self::Reloaded { .. } | Self::Restarted { .. } | Self::Algorithm { .. } => None,
+            Self::Weight { server, .. }
+            | Self::Administration { server, .. }
+            | Self::Address { server, .. }
+            | Self::Added(server)
+            | Self::Removed(server) => Some(server),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reloaded { before, now } => write!(
+                f,
+                "HAProxy was reloaded: pid {now} has taken over from pid {before}, which finishes its sessions; weights are those \
+                 of the configuration again"
+            ),
+            Self::Restarted { before, now } => write!(
+                f,
+                "HAProxy was restarted: pid {now} answers, and pid {before} has ended; weights are those of the configuration again"
+            ),
+            Self::Algorithm { now } => {
+                write!(f, "somebody else has changed the backend's algorithm to {now:?}")
+            }
+            Self::Weight { server, expected, now } => write!(
+                f,
+                "somebody else has set the weight of {server} from {expected} to {now} (`set server {server} weight {now}`)"
+            ),
+            Self::Administration { server, now } => {
+                write!(
+                    f,
+                    "somebody else has changed the state of {server} to {now:?} (`set server {server} state`)"
+                )
+            }
+            Self::Address { server, before, now } => {
+                write!(f, "somebody else has changed the address of {server} from {before} to {now}")
+            }
+            Self::Added(server) => write!(f, "somebody else has added the server {server}"),
+            Self::Removed(server) => write!(f, "somebody else has removed the server {server}"),
+        }
+    }
+}
+
+/// What a server should look like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Expected {
+    address: String,
+    weight: u32,
+    administration: u32,
+}
+
+/// What this run expects of a balancer. A change is reported once, and expected from then on.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    identity: BalancerIdentity,
+    servers: BTreeMap<String, Expected>,
+}
+
+impl Watch {
+    /// Everything as it is now.
+    pub fn new(identity: BalancerIdentity, servers: &[ServerReading]) -> Self {
+        let servers = servers.iter().map(|server| (server.name.clone(), Expected::from(server))).collect();
+        Self { identity, servers }
+    }
+
+    /// This run has given a server this weight.
+    pub fn expect_weight(&mut self, server: &str, weight: u32) {
+        if let Some(expected) = self.servers.get_mut(server) {
+            expected.weight = weight;
+        }
+    }
+
+    /// This run has added or withdrawn a server, which looks so now.
+    pub fn expect_server(&mut self, reading: &ServerReading) {
+        self.servers.insert(reading.name.clone(), reading.into());
+    }
+
+    /// This run has removed a server.
+    pub fn expect_no_server(&mut self, server: &str) {
+        self.servers.remove(server);
+    }
+
+    /// What has changed. `is_alive` says whether a process still runs.
+    pub fn changes(
+        &mut self,
+        identity: &BalancerIdentity,
+        servers: &[ServerReading],
+        is_alive: impl Fn(u32) -> bool,
+    ) -> Vec<Change> {
+        let (before, now) = (self.identity.pid, identity.pid);
+        if (before, self.identity.started_s) != (now, identity.started_s) {
+            // What is different about its servers follows from the configuration, and is nobody's change.
+            *self = Self::new(identity.clone(), servers);
+            let is_reload = before != now && is_alive(before);
+            return vec![if is_reload {
+                Change::Reloaded { before, now }
+            } else {
+                Change::Restarted { before, now }
+            }];
+        }
+        let mut changes = Vec::new();
+        if self.identity.algorithm != identity.algorithm {
+            changes.push(Change::Algorithm { now: identity.algorithm.clone() });
+        }
+        for server in servers {
+            match self.servers.get(&server.name) {
+                Some(expected) => expected.compare(server, &mut changes),
+                None => changes.push(Change::Added(server.name.clone())),
+            }
+        }
+        for name in self.servers.keys() {
+            if !servers.iter().any(|server| server.name == *name) {
+                changes.push(Change::Removed(name.clone()));
+            }
+        }
+        if !changes.is_empty() {
+            *self = Self::new(identity.clone(), servers);
+        }
+        changes
+    }
+}
+
+impl From<&ServerReading> for Expected {
+    fn from(reading: &ServerReading) -> Self {
+        let (address, weight) = (reading.address.clone(), reading.weight);
+        Self { address, weight, administration: reading.administration }
+    }
+}
+
+impl Expected {
+    fn compare(&self, now: &ServerReading, changes: &mut Vec<Change>) {
+        let server = now.name.clone();
+        if self.weight != now.weight {
+            changes.push(Change::Weight { server: server.clone(), expected: self.weight, now: now.weight });
+        }
+        if self.address != now.address {
+            let (before, now) = (self.address.clone(), now.address.clone());
+            changes.push(Change::Address { server: server.clone(), before, now });
+        }
+        if self.administration != now.administration {
+            changes.push(Change::Administration { server, now: now.state });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(pid: u32, started_s: u64) -> BalancerIdentity {
+        BalancerIdentity { pid, started_s, algorithm: "roundrobin".into(), version: "HAProxy 2.6".into() }
+    }
+
+    fn server(name: &str, weight: u32) -> ServerReading {
+        ServerReading {
+            name: name.to_owned(),
+            address: "127.0.0.1:80".to_owned(),
+            weight,
+            initial_weight: 0,
+            state: ServerState::Up,
+            administration: 0,
+            has_agent: false,
+        }
+    }
+
+    #[test]
+    fn a_change_by_somebody_else_is_reported_once_and_own_changes_never() {
+        let servers = [server("old", 64), server("new", 0)];
+        let mut watch = Watch::new(identity(1, 10), &servers);
+        assert_eq!(watch.changes(&identity(1, 10), &servers, |_| true), []);
+        watch.expect_weight("new", 4);
+        let raised = [server("old", 64), server("new", 4)];
+        assert_eq!(watch.changes(&identity(1, 10), &raised, |_| true), []);
+        let after = [server("old", 3), ServerReading { address: "10.0.0.1:80".into(), ..server("new", 4) }];
+        let changes = watch.changes(&identity(1, 10), &after, |_| true);
+        let (before, now) = ("127.0.0.1:80".to_owned(), "10.0.0.1:80".to_owned());
+        assert_eq!(
+            changes,
+            [
+                Change::Weight { server: "old".into(), expected: 64, now: 3 },
+                Change::Address { server: "new".into(), before, now }
+            ]
+        );
+        assert_eq!(watch.changes(&identity(1, 10), &after, |_| true), []);
+        let off = [ServerReading { administration: 1, state: ServerState::Maintenance, ..server("old", 3) }];
+        let changes = watch.changes(&identity(1, 10), &off, |_| true);
+        let now = ServerState::Maintenance;
+        assert_eq!(
+            changes,
+            [Change::Administration { server: "old".into(), now }, Change::Removed("new".into())]
+        );
+        watch.expect_no_server("old");
+        let changes = watch.changes(&identity(1, 10), &off, |_| true);
+        assert_eq!(changes, [Change::Added("old".into())]);
+    }
+
+    #[test]
+    fn a_reload_is_told_from_a_restart() {
+        let servers = [server("old", 64)];
+        let watch = Watch::new(identity(1, 10), &servers);
+        let now =
+            |pid, started, alive: bool| watch.clone().changes(&identity(pid, started), &servers, |_| alive);
+        assert_eq!(now(2, 20, true), [Change::Reloaded { before: 1, now: 2 }]);
+        assert_eq!(now(2, 20, false), [Change::Restarted { before: 1, now: 2 }]);
+        assert_eq!(
+            now(1, 20, true),
+            [Change::Restarted { before: 1, now: 1 }],
+            "in a container it is pid 1 again"
+        );
+        let other = BalancerIdentity { algorithm: "leastconn".into(), ..identity(1, 10) };
+        let changes = watch.clone().changes(&other, &servers, |_| true);
+        assert_eq!(changes, [Change::Algorithm { now: "leastconn".into() }]);
+        assert!(changes[0].to_string().contains("leastconn"));
+    }
+}

@@ -1,0 +1,245 @@
+//! A run from outside: how it stands, and its end by anybody who may. Who may is who can write to the socket of the run, or to its journal
+//! where the run is dead. An abort works also if the run hangs: the balancer is then asked directly.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::socket_peercred;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::journal::{self, JournalError, JournalState, ShiftJournal};
+use crate::lease::protocol::{LeaseRecord, RECORD_NAME};
+use crate::observation::Window;
+use crate::recovery::{self, Recovered};
+
+/// The socket of a run, in its directory.
+const CONTROL_NAME: &str = "control.sock";
+
+/// The last window of a run, in its directory.
+const WINDOW_NAME: &str = "window.json";
+
+/// The largest of these files that is read.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// What is sent to the socket to end a run. The answer is the same word.
+const ABORT: &[u8] = b"abort\n";
+
+/// How long somebody who connects may take, and how often the thread looks whether it shall end.
+const TALK_LIMIT: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How long a run that was asked to end may take until its servers are out. Then the balancer is asked directly.
+const ABORT_LIMIT: Duration = Duration::from_secs(5);
+
+/// The socket by which a run is ended. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Control {
+    requests: Receiver<String>,
+    path: PathBuf,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The path of a socket may have 107 bytes, that of a directory more: the kernel finds it by the open directory.
+fn socket_below(directory: &Path) -> io::Result<(File, PathBuf)> {
+    let open = File::open(directory)?;
+    let path = Path::new("/proc/self/fd").join(open.as_raw_fd().to_string()).join(CONTROL_NAME);
+    Ok((open, path))
+}
+
+impl Control {
+    /// Listens in the directory of a run. Its journal is locked by then, so that a socket there is of a dead run.
+    pub fn serve(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(CONTROL_NAME);
+        let _ = fs::remove_file(&path);
+        let (_open, short) = socket_below(directory)?;
+        let listener = UnixListener::bind(&short)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o660))?;
+        listener.set_nonblocking(true)?;
+        let (sender, requests) = channel();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let thread = thread::Builder::new().name("sd-control".to_owned()).spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                match listener.accept() {
+                    Ok((stream, _)) => drop(answer(stream, &sender)),
+                    Err(_) => thread::sleep(POLL_INTERVAL),
+                }
+            }
+        })?;
+        Ok(Self { requests, path, is_over, thread: Some(thread) })
+    }
+
+    /// Who wants the run to end, if anybody has asked since the last call.
+    pub fn abort_request(&self) -> Option<String> {
+        self.requests.try_recv().ok()
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn answer(mut stream: UnixStream, requests: &Sender<String>) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(TALK_LIMIT))?;
+    stream.set_write_timeout(Some(TALK_LIMIT))?;
+    let mut word = [0; ABORT.len()];
+    stream.read_exact(&mut word)?;
+    if word != *ABORT {
+        return Ok(());
+    }
+    let who = socket_peercred(&stream)?;
+    let who = format!("pid {} of user ID {}", who.pid.as_raw_pid(), who.uid.as_raw());
+    let _ = requests.send(format!("aborted by {who}"));
+    stream.write_all(ABORT)
+}
+
+/// Asks the run in this directory to end.
+fn ask_to_abort(directory: &Path) -> io::Result<()> {
+    let (_open, path) = socket_below(directory)?;
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(TALK_LIMIT))?;
+    stream.set_write_timeout(Some(TALK_LIMIT))?;
+    stream.write_all(ABORT)?;
+    let mut word = [0; ABORT.len()];
+    stream.read_exact(&mut word)
+}
+
+/// How a run stands.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// Whether its process runs.
+    pub is_running: bool,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// The balancer's admin socket. None if nothing has to be undone.
+    pub socket: Option<PathBuf>,
+    /// The backend.
+    pub backend: Option<String>,
+    /// When it has begun, in seconds since 1970.
+    pub since_s: Option<u64>,
+    /// Servers that it has added, with the last weight of each, and whether it is out of service.
+    pub added: Vec<(String, u32, bool)>,
+    /// The last window that the run has seen, without response times.
+    pub last_window: Option<Window>,
+    /// What the process of its lease has done, if the lease was lost.
+    pub lease: Option<LeaseRecord>,
+}
+
+/// How the run of this directory stands. None if there was none.
+pub fn status(directory: &Path) -> Result<Option<Status>, JournalError> {
+    let Some(state) = journal::read(directory)? else { return Ok(None) };
+    let opened = state.opened.as_ref();
+    Ok(Some(Status {
+        is_running: opened.is_some() && state.owner.is_some_and(host::process::ProcessId::is_alive),
+        pid: state.owner.map(|owner| owner.pid),
+        socket: opened.map(|opened| opened.socket.clone()),
+        backend: opened.map(|opened| opened.backend.to_string()),
+        since_s: opened.map(|opened| opened.at_s),
+        added: state
+            .added
+            .iter()
+            .map(|added| (added.server.name.to_string(), added.weight, added.is_withdrawn))
+            .collect(),
+        last_window: read_json(&directory.join(WINDOW_NAME)),
+        lease: read_json(&directory.join(RECORD_NAME)),
+    }))
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_reader(File::open(path).ok()?.take(MOST_BYTES)).ok()
+}
+
+/// Writes down the last window, for [`status`]. It is no record: nothing is lost if it cannot be written.
+pub fn write_window(directory: &Path, window: &Window) {
+    let mut window = window.clone();
+    for server in &mut window.servers {
+        server.response_ms = Vec::new();
+    }
+    let Ok(mut file) = tempfile::NamedTempFile::new_in(directory) else { return };
+    if serde_json::to_writer(&mut file, &window).is_ok() {
+        let _ = file.persist(directory.join(WINDOW_NAME));
+    }
+}
+
+/// Removes what an earlier run in this directory has left for [`status`].
+pub fn forget_earlier(directory: &Path) {
+    for name in [WINDOW_NAME, RECORD_NAME] {
+        let _ = fs::remove_file(directory.join(name));
+    }
+}
+
+/// Ends the run of a directory: its servers get weight 0 and go out of service. Where the run works, it does this itself; where it is dead,
+/// its journal says what has to be done; where it hangs, the balancer is asked past it.
+pub fn abort(directory: &Path) -> Result<Recovered, JournalError> {
+    let Some(before) = journal::read(directory)? else { return Ok(Recovered::default()) };
+    if before.opened.is_none() {
+        return Ok(Recovered::default());
+    }
+    if ask_to_abort(directory).is_ok() {
+        let start = Instant::now();
+        while start.elapsed() < ABORT_LIMIT {
+            let now = journal::read(directory)?.unwrap_or_default();
+            if is_out(&now) {
+                let done = "the run has taken its servers out".to_owned();
+                return Ok(Recovered { done: vec![done], left: Vec::new() });
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+    match ShiftJournal::lock(directory) {
+        Ok(mut journal) => recovery::recover(&mut journal),
+        Err(JournalError::Busy { .. }) => Ok(recovery::recover_unlocked(&before)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether no server that was added gets anything.
+fn is_out(state: &JournalState) -> bool {
+    state.opened.is_none() || state.added.iter().all(|added| added.is_withdrawn || added.weight == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_the_end_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("x".repeat(120));
+        fs::create_dir(&deep).unwrap();
+        assert!(ask_to_abort(&deep).is_err());
+        let control = Control::serve(&deep).unwrap();
+        assert_eq!(control.abort_request(), None);
+        ask_to_abort(&deep).unwrap();
+        let request = control.abort_request().unwrap();
+        assert!(request.contains(&format!("pid {} of user ID", std::process::id())), "{request}");
+        drop(control);
+        assert!(ask_to_abort(&deep).is_err());
+        assert!(!deep.join(CONTROL_NAME).exists());
+    }
+
+    #[test]
+    fn where_nothing_was_begun_nothing_is_undone() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(status(dir.path()).unwrap().is_none());
+        assert!(abort(dir.path()).unwrap().done.is_empty());
+    }
+}

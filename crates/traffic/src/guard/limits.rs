@@ -1,0 +1,140 @@
+//! Hard limits: what is so bad in two of three windows that no statistics is waited for, and data that is missing for three windows.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::reason::{Breach, Reason, Stop};
+use super::start::in_words;
+use crate::observation::{Failures, ServerState, ServerWindow, Window};
+use crate::weights::Participants;
+
+/// Windows that a limit looks at.
+const WINDOWS: usize = 3;
+/// Windows above the limit that are a breach.
+const ABOVE: usize = 2;
+/// Fewer events within the windows are no breach, whatever their share: a server with few requests has large shares by chance.
+const FEWEST_EVENTS: u64 = 5;
+
+/// The limits of a plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HardLimits {
+    /// The share of requests that may fail.
+    pub failed: f64,
+    /// The share of answers that may be late.
+    pub late: f64,
+    /// What is late, in ms.
+    pub objective_ms: u32,
+}
+
+/// What a limit needs of one window of a server.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    requests: u64,
+    failed: Failures,
+    late: u64,
+    answered: u64,
+    has_lines: bool,
+    has_counters: bool,
+    has_log: bool,
+}
+
+/// The last windows of each server that takes part.
+#[derive(Debug, Clone)]
+pub(super) struct Limits {
+    hard: HardLimits,
+    seen: BTreeMap<String, VecDeque<Seen>>,
+}
+
+impl Limits {
+    pub(super) fn new(hard: HardLimits) -> Self {
+        Self { hard, seen: BTreeMap::new() }
+    }
+
+    /// The control is looked at first: where both breach a limit, the candidate is not to blame.
+    pub(super) fn check(&mut self, window: &Window, participants: &Participants) -> Option<Reason> {
+        for name in participants.all() {
+            let seen = window.server(name).map_or_else(Seen::default, |server| self.see(server));
+            let last = self.seen.entry(name.clone()).or_default();
+            last.push_back(seen);
+            if last.len() > WINDOWS {
+                last.pop_front();
+            }
+        }
+        if let Some(control) = &participants.control
+            && let Some(breach) = self.breach(window, control)
+        {
+            return Some(match breach {
+                no_data @ Breach::NoData { .. } => no_data.into(),
+                breach => Stop::ControlFailed(Box::new(breach)).into(),
+            });
+        }
+        self.breach(window, &participants.candidate).map(Reason::from)
+    }
+
+    fn see(&self, server: &ServerWindow) -> Seen {
+        Seen {
+            requests: server.requests,
+            failed: server.failed,
+            late: server.late(self.hard.objective_ms),
+            answered: server.response_ms.len() as u64,
+            has_lines: server.log_lines > 0,
+            has_counters: server.counters_arrived,
+            has_log: server.log_arrived,
+        }
+    }
+
+    fn breach(&self, window: &Window, name: &str) -> Option<Breach> {
+        if let Some(state) = window.server(name).and_then(|server| server.state)
+            && state != ServerState::Up
+        {
+            return Some(Breach::NotUp { state: in_words(state) });
+        }
+        let seen = self.seen.get(name)?;
+        let is_full = seen.len() == WINDOWS;
+        for (what, is_missing) in [
+            ("counters", is_full && seen.iter().all(|seen| !seen.has_counters)),
+            ("log", is_full && seen.iter().all(|seen| !seen.has_log)),
+        ] {
+            if is_missing {
+                return Some(Breach::NoData { what, server: name.to_owned() });
+            }
+        }
+        let requests: u64 = seen.iter().map(|seen| seen.requests).sum();
+        let failed: u64 = seen.iter().map(|seen| seen.failed.total()).sum();
+        if is_above(seen.iter().map(|seen| (seen.failed.total(), seen.requests)), self.hard.failed) {
+            let kinds = kinds(seen.iter().map(|seen| seen.failed));
+            return Some(Breach::HardFailures { failed, requests, kinds, limit: self.hard.failed });
+        }
+        if is_above(seen.iter().map(|seen| (seen.late, seen.answered)), self.hard.late) {
+            let late = seen.iter().map(|seen| seen.late).sum();
+            let requests = seen.iter().map(|seen| seen.answered).sum();
+            return Some(Breach::HardLateness { late, requests, limit: self.hard.late });
+        }
+        let is_silent = is_full && seen.iter().all(|seen| seen.requests > 0 && !seen.has_lines);
+        (is_silent && requests >= FEWEST_EVENTS).then_some(Breach::NoAnswers { requests })
+    }
+}
+
+/// Whether the share of events is above the limit in two of three windows, and the events are no accident of few requests.
+fn is_above(windows: impl Iterator<Item = (u64, u64)>, limit: f64) -> bool {
+    let (mut above, mut events) = (0, 0);
+    for (of_window, requests) in windows {
+        events += of_window;
+        if of_window > 0 && of_window as f64 > limit * requests as f64 {
+            above += 1;
+        }
+    }
+    above >= ABOVE && events >= FEWEST_EVENTS
+}
+
+/// The kinds of failures in words: "3 × refused, 2 × status 5xx".
+fn kinds(failures: impl Iterator<Item = Failures>) -> String {
+    let mut sums = [("refused", 0), ("reset", 0), ("status 5xx", 0), ("sent to another server", 0)];
+    for failed in failures {
+        let counts = [failed.refused, failed.reset, failed.status_5xx, failed.redispatched];
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            sum.1 += count;
+        }
+    }
+    let present = sums.iter().filter(|(_, count)| *count > 0);
+    present.map(|(kind, count)| format!("{count} × {kind}")).collect::<Vec<_>>().join(", ")
+}

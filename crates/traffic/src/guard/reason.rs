@@ -1,0 +1,174 @@
+//! Why a run on live traffic ends early, each reason with its line for people.
+
+use thiserror::Error;
+
+use crate::observation::BalancerIdentity;
+
+/// The candidate is to blame, or cannot be watched.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Breach {
+    /// More failures than the hard limit in two of three windows.
+    #[error("{failed} of {requests} requests failed within three seconds ({kinds}), more than the hard limit of {}", percent(*.limit))]
+    HardFailures {
+        /// Failures of the three windows.
+        failed: u64,
+        /// Requests of the three windows.
+        requests: u64,
+        /// The kinds, as words.
+        kinds: String,
+        /// The limit as a share.
+        limit: f64,
+    },
+    /// More late answers than the hard limit in two of three windows.
+    #[error("{late} of {requests} answers were late within three seconds, more than the hard limit of {}", percent(*.limit))]
+    HardLateness {
+        /// Late answers of the three windows.
+        late: u64,
+        /// Answers of the three windows.
+        requests: u64,
+        /// The limit as a share.
+        limit: f64,
+    },
+    /// The probe of the lease fails.
+    #[error("the candidate does not work: {0}")]
+    DoesNotWork(String),
+    /// Requests were sent and none was answered, three windows in succession.
+    #[error("none of {requests} requests was answered within three seconds")]
+    NoAnswers {
+        /// Requests of the three windows.
+        requests: u64,
+    },
+    /// The balancer's health check fails, or somebody else than this run has switched the candidate off.
+    #[error("the balancer says that the candidate is {state}")]
+    NotUp {
+        /// The state in words.
+        state: &'static str,
+    },
+    /// Counters or log are missing three windows in succession.
+    #[error("no {what} of {server} for three seconds: without data nobody knows how users fare")]
+    NoData {
+        /// "counters" or "log".
+        what: &'static str,
+        /// The server.
+        server: String,
+    },
+    /// The anytime-valid process of a metric has reached 1/α.
+    #[error(
+        "{candidate} of the candidate's requests {metric}, {control} of the control's: more than {margin} × (E = {evidence:.0})"
+    )]
+    Evidence {
+        /// "were late" or "failed".
+        metric: &'static str,
+        /// The candidate's share in words.
+        candidate: String,
+        /// The control's share in words.
+        control: String,
+        /// The margin of the plan.
+        margin: f64,
+        /// E of the process.
+        evidence: f64,
+    },
+    /// A ramp: the candidate's own objective is missed.
+    #[error("p{quantile} {found_ms} ms, and the objective is {objective_ms} ms")]
+    Objective {
+        /// The percentile of the objective.
+        quantile: f64,
+        /// What was found in the step, in ms.
+        found_ms: u32,
+        /// The objective in ms.
+        objective_ms: u32,
+    },
+}
+
+/// The run cannot go on, and that says nothing of the candidate.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Stop {
+    /// What the observing part knows to be wrong.
+    #[error("{0}")]
+    Alarm(String),
+    /// Another process answers, so weights and counters are those of the configuration file again.
+    #[error("the balancer was reloaded or restarted (pid {} → {}): add the servers again and start anew", before.pid, after.pid)]
+    Reloaded {
+        /// At the start.
+        before: BalancerIdentity,
+        /// Now.
+        after: BalancerIdentity,
+    },
+    /// Somebody has changed how the backend chooses.
+    #[error("the backend's algorithm was changed from {before} to {after} by somebody else")]
+    AlgorithmChanged {
+        /// At the start.
+        before: String,
+        /// Now.
+        after: String,
+    },
+    /// Somebody else has set a weight.
+    #[error("the weight of {server} was set to {found} by somebody else: this run had set {expected}")]
+    WeightChanged {
+        /// The server.
+        server: String,
+        /// What this run had set.
+        expected: u32,
+        /// What was read back.
+        found: u32,
+    },
+    /// Servers were added, removed or moved.
+    #[error("the servers of the backend were changed by somebody else: {0}")]
+    ServersChanged(String),
+    /// An old server is not up, so its part of the traffic is elsewhere.
+    #[error("the old server {server} is {state}: repair it first")]
+    OldNotUp {
+        /// The server.
+        server: String,
+        /// The state in words.
+        state: &'static str,
+    },
+    /// The control breached a limit: users fail there, too.
+    #[error("the control failed: {0}. This says nothing of the candidate")]
+    ControlFailed(Box<Breach>),
+    /// Requests are not divided as the weights say.
+    #[error(
+        "{server} was sent {found:.0} of {total} requests and its weight says {expected:.0}: something else directs the traffic"
+    )]
+    ShareOff {
+        /// The server.
+        server: String,
+        /// Requests that it was sent.
+        found: f64,
+        /// Requests by its weight.
+        expected: f64,
+        /// All requests.
+        total: u64,
+    },
+    /// Nobody sends requests.
+    #[error("no request for {seconds} s: start again when there is traffic")]
+    NoTraffic {
+        /// Seconds without a request.
+        seconds: u64,
+    },
+    /// A person has ended the run.
+    #[error("stopped by {0}")]
+    Aborted(String),
+}
+
+/// Why a run ends early.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Reason {
+    /// The candidate is to blame.
+    #[error("{0}")]
+    Breach(#[from] Breach),
+    /// Something else is.
+    #[error("{0}")]
+    Stop(#[from] Stop),
+}
+
+/// A share in percent, with two digits of what is less than one percent.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        0.0 => "0 %".to_owned(),
+        percent if percent < 0.1 => format!("{percent:.3} %"),
+        percent if percent < 10.0 => format!("{percent:.2} %"),
+        percent => format!("{percent:.1} %"),
+    }
+}

@@ -1,0 +1,273 @@
+//! A beacon: the port that a server's health check goes to. It passes the check on to the server, and closes for good when it is told to.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Socket, Type};
+
+use super::protocol::Probe;
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 8;
+
+/// How often a server that works is asked. After a failure it is asked again at once.
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long a server may take to accept a connection.
+const CONNECT_LIMIT: Duration = Duration::from_millis(500);
+
+/// After how many failures in a row a server does not work. A refused connection is enough: nobody listens there.
+const MOST_FAILURES: u32 = 2;
+
+/// A check that only opens a connection closes it at once. For such a check the server is not asked: its log would fill with connections
+/// that say nothing.
+const SILENCE: Duration = Duration::from_millis(50);
+
+/// Checks at once, their length and their bytes. A balancer has one check at a time.
+const MOST_CHECKS: u32 = 8;
+const LONGEST_CHECK: Duration = Duration::from_secs(2);
+const MOST_CHECK_BYTES: usize = 256 << 10;
+
+/// An open beacon.
+#[derive(Debug, Clone)]
+pub struct Beacon {
+    listener: Arc<Socket>,
+    address: SocketAddr,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Beacon {
+    /// Listens on loopback, for checks of a server. The address is one of 127.0.0.0/8 that nobody else has: after the death of this process,
+    /// no other program should answer there by chance.
+    pub fn open(server: SocketAddr) -> io::Result<Self> {
+        let listener = bind()?;
+        let address = listener.local_addr()?.as_socket();
+        let address = address.ok_or_else(|| io::Error::other("it has no address"))?;
+        let beacon = Self { listener: Arc::new(listener), address, is_closed: Arc::default() };
+        let accepting = beacon.clone();
+        thread::Builder::new().name("sd-beacon".to_owned()).spawn(move || accepting.accept_all(server))?;
+        Ok(beacon)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops listening, for good and at once: the kernel refuses every connection from here on.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        let _ = self.listener.shutdown(Shutdown::Both);
+    }
+
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+
+    fn accept_all(&self, server: SocketAddr) {
+        let checks = Arc::new(AtomicU32::new(0));
+        while !self.is_closed() {
+            let Ok((check, _)) = self.listener.accept() else {
+                // Out of descriptors, or closed.
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
+            if checks.fetch_add(1, Ordering::SeqCst) >= MOST_CHECKS {
+                checks.fetch_sub(1, Ordering::SeqCst);
+                continue;
+            }
+            let running = Arc::clone(&checks);
+            let spawned = thread::Builder::new().spawn(move || {
+                // A check that fails is seen by who checks.
+                let _ = pass_on(check.into(), server);
+                running.fetch_sub(1, Ordering::SeqCst);
+            });
+            if spawned.is_err() {
+                checks.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+fn bind() -> io::Result<Socket> {
+    let random = RandomState::new().build_hasher().finish().to_le_bytes();
+    let own = Ipv4Addr::new(127, random[0].clamp(1, 254), random[1], random[2].clamp(1, 254));
+    listen(own).or_else(|_| listen(Ipv4Addr::LOCALHOST))
+}
+
+fn listen(ip: Ipv4Addr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::new(IpAddr::V4(ip), 0).into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+/// Passes a check on to the server, and its answer back.
+fn pass_on(mut check: TcpStream, server: SocketAddr) -> io::Result<()> {
+    let mut first = [0; 4096];
+    check.set_read_timeout(Some(SILENCE))?;
+    let length = match check.read(&mut first) {
+        Ok(0) => return Ok(()),
+        Ok(length) => length,
+        // The server speaks first, as a mail server does.
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => 0,
+        Err(error) => return Err(error),
+    };
+    let mut to_server = TcpStream::connect_timeout(&server, CONNECT_LIMIT)?;
+    to_server.set_read_timeout(Some(LONGEST_CHECK))?;
+    check.set_read_timeout(Some(LONGEST_CHECK))?;
+    check.set_write_timeout(Some(LONGEST_CHECK))?;
+    to_server.set_write_timeout(Some(LONGEST_CHECK))?;
+    to_server.write_all(&first[..length])?;
+    let (from_check, for_server) = (check.try_clone()?, to_server.try_clone()?);
+    let deadline = Instant::now() + LONGEST_CHECK;
+    thread::scope(|scope| {
+        scope.spawn(|| copy(from_check, for_server, deadline));
+        copy(to_server, check, deadline);
+    });
+    Ok(())
+}
+
+/// Copies until one side ends, or the check has lasted too long. Then both sides end.
+fn copy(mut from: TcpStream, mut to: TcpStream, deadline: Instant) {
+    let (mut buffer, mut copied) = ([0; 4096], 0);
+    while copied < MOST_CHECK_BYTES && Instant::now() < deadline {
+        match from.read(&mut buffer) {
+            Ok(length) if length > 0 && to.write_all(&buffer[..length]).is_ok() => copied += length,
+            _ => break,
+        }
+    }
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+/// Asks a server until it does not work, and returns what was seen. None if the beacon was closed before.
+pub fn watch(server: SocketAddr, probe: &Probe, beacon: &Beacon) -> Option<String> {
+    let mut failures = 0;
+    while !beacon.is_closed() {
+        match ask(server, probe) {
+            Ok(()) => {
+                failures = 0;
+                thread::sleep(PROBE_INTERVAL);
+            }
+            Err(error) => {
+                failures += 1;
+                if failures >= MOST_FAILURES || error.kind() == io::ErrorKind::ConnectionRefused {
+                    beacon.close();
+                    return Some(error.to_string());
+                }
+            }
+        }
+    }
+    None
+}
+
+fn ask(server: SocketAddr, probe: &Probe) -> io::Result<()> {
+    let Probe::Http { path, within_ms } = probe else {
+        return TcpStream::connect_timeout(&server, CONNECT_LIMIT).map(drop);
+    };
+    let limit = Duration::from_millis(*within_ms);
+    let deadline = Instant::now() + limit;
+    let mut stream = TcpStream::connect_timeout(&server, limit)?;
+    stream.set_write_timeout(Some(limit))?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    // "HTTP/1.1 200"
+    let mut answer = [0; 12];
+    let mut length = 0;
+    while length < answer.len() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::other(format!("no answer to GET {path} within {within_ms} ms")));
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut answer[length..]) {
+            Ok(0) => {
+                return Err(io::Error::other(format!(
+                    "it closes the connection instead of answering GET {path}"
+                )));
+            }
+            Ok(count) => length += count,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let status = std::str::from_utf8(&answer[9..]).ok().and_then(|text| text.parse::<u16>().ok());
+    match status {
+        Some(status) if answer.starts_with(b"HTTP/1.") && status < 500 => Ok(()),
+        Some(status) => Err(io::Error::other(format!("it answers GET {path} with status {status}"))),
+        None => Err(io::Error::other(format!("its answer to GET {path} is no HTTP"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn answering(answer: &'static [u8]) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut request = [0; 1024];
+                let _ = stream.read(&mut request);
+                let _ = stream.write_all(answer);
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn a_check_is_passed_on_until_the_beacon_closes() {
+        let server = answering(b"HTTP/1.1 204 No Content\r\n\r\n");
+        let beacon = Beacon::open(server).unwrap();
+        assert!(beacon.address().ip().is_loopback());
+        let mut check = TcpStream::connect(beacon.address()).unwrap();
+        check.write_all(b"OPTIONS / HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        let _ = check.read_to_string(&mut answer);
+        assert!(answer.starts_with("HTTP/1.1 204"), "{answer:?}");
+        // A check that only connects.
+        drop(TcpStream::connect(beacon.address()).unwrap());
+        beacon.close();
+        let refused = TcpStream::connect(beacon.address()).map(drop).map_err(|error| error.kind());
+        assert_eq!(refused, Err(io::ErrorKind::ConnectionRefused));
+    }
+
+    #[test]
+    fn a_server_that_fails_closes_its_beacon() {
+        let http = Probe::Http { path: "/health".into(), within_ms: 10_000 };
+        for (answer, words) in [
+            (&b"HTTP/1.1 503 No\r\n\r\n"[..], "with status 503"),
+            (b"", "closes the connection"),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", "is no HTTP"),
+        ] {
+            let server = answering(answer);
+            let beacon = Beacon::open(server).unwrap();
+            let reason = watch(server, &http, &beacon).unwrap();
+            assert!(reason.contains(words) || reason.contains("reset"), "{reason}");
+            assert!(beacon.is_closed());
+        }
+        let server = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let beacon = Beacon::open(server).unwrap();
+        let reason = watch(server, &Probe::Connect, &beacon).unwrap();
+        assert!(reason.contains("refused"), "{reason}");
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = silent.local_addr().unwrap();
+        let beacon = Beacon::open(server).unwrap();
+        let quick = Probe::Http { path: "/".into(), within_ms: 100 };
+        let reason = watch(server, &quick, &beacon).unwrap();
+        assert!(reason.contains("no answer to GET / within 100 ms"), "{reason}");
+        beacon.close();
+        assert_eq!(watch(server, &quick, &beacon), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! The answer of a canary: a bound, or why the candidate is no longer there.
+
+use std::fmt;
+
+use super::evidence::{Metric, MetricState};
+use crate::guard::{Breach, Reason, Stop, percent};
+
+/// How much worse than the control the candidate can be in one metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound {
+    /// Less than this ratio to the control's share.
+    Ratio(f64),
+    /// Less than this share of its requests: there were too few events for a ratio, and so few that they do not matter.
+    Rate(f64),
+}
+
+impl Bound {
+    /// The bound of a metric for a margin.
+    pub(super) fn of(state: &MetricState, margin: f64) -> Self {
+        match state.ratio_bound {
+            Some(ratio) if ratio <= margin => Self::Ratio(ratio),
+            _ => Self::Rate(state.highest_rate),
+        }
+    }
+}
+
+/// What a canary has found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// The candidate reached the last step, and harm beyond the margin is excluded.
+    NoWorse {
+        /// The bound of each metric.
+        bounds: Vec<(Metric, Bound)>,
+        /// The probability that a bound is wrong, 0 to 1.
+        alpha: f64,
+        /// Requests that the candidate was sent.
+        requests: u64,
+        /// Its largest share of all traffic.
+        share: f64,
+        /// Length of the rollout in seconds.
+        seconds: u64,
+    },
+    /// The candidate was taken off the traffic.
+    RolledBack {
+        /// Why.
+        breach: Breach,
+        /// The candidate's share of all traffic at that time.
+        share: f64,
+        /// When, in seconds since the start.
+        second: u64,
+        /// Requests that the candidate was sent.
+        requests: u64,
+    },
+    /// The run ended, and that says nothing of the candidate.
+    Stopped {
+        /// Why.
+        stop: Stop,
+        /// The candidate's share of all traffic at that time.
+        share: f64,
+        /// When, in seconds since the start.
+        second: u64,
+    },
+    /// No breach, and a step excluded too little within its longest time.
+    NotShown {
+        /// The margin of the step.
+        margin: f64,
+        /// The smallest ratio that is excluded for each metric.
+        excluded: Vec<(Metric, Option<f64>)>,
+        /// The candidate's share of all traffic at that time.
+        share: f64,
+        /// When, in seconds since the start.
+        second: u64,
+        /// Requests that the candidate was sent.
+        requests: u64,
+    },
+}
+
+impl Answer {
+    /// The answer of a run that a reason has ended.
+    pub(crate) fn early(reason: Reason, share: f64, second: u64, requests: u64) -> Self {
+        match reason {
+            Reason::Breach(breach) => Self::RolledBack { breach, share, second, requests },
+            Reason::Stop(stop) => Self::Stopped { stop, share, second },
+        }
+    }
+}
+
+fn thousands(number: u64) -> String {
+    archive::model::thousands(number as f64)
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoWorse { bounds, alpha, requests, share, seconds } => {
+                write!(f, "the candidate is no worse than the control")?;
+                for (number, (metric, bound)) in bounds.iter().enumerate() {
+                    let joint = if number == 0 { ":" } else { "," };
+                    let what = match metric {
+                        Metric::Late => "late",
+                        Metric::Failed => "failed",
+                    };
+                    match bound {
+                        Bound::Ratio(ratio) => write!(f, "{joint} {what} less than {ratio:.2} ×")?,
+                        Bound::Rate(rate) => write!(f, "{joint} {what} less than {}", percent(*rate))?,
+                    }
+                }
+                let confidence = 100.0 * (1.0 - alpha);
+                write!(
+                    f,
+                    " ({confidence} %, {} requests, up to {} of the traffic, {seconds} s)",
+                    thousands(*requests),
+                    percent(*share)
+                )
+            }
+            Self::RolledBack { breach, share, second, requests } => write!(
+                f,
+                "rolled back at {} after {second} s and {} requests: {breach}",
+                percent(*share),
+                thousands(*requests)
+            ),
+            Self::Stopped { stop, share, second } => {
+                write!(f, "stopped at {} after {second} s: {stop}", percent(*share))
+            }
+            Self::NotShown { margin, excluded, share, second, requests } => {
+                write!(
+                    f,
+                    "no breach, and not shown to be less than {margin} × at {} after {second} s and {} requests:",
+                    percent(*share),
+                    thousands(*requests)
+                )?;
+                for (number, (metric, ratio)) in excluded.iter().enumerate() {
+                    let joint = if number == 0 { "" } else { "," };
+                    match ratio {
+                        Some(ratio) => write!(f, "{joint} {metric:?} less than {ratio:.2} ×")?,
+                        None => write!(f, "{joint} {metric:?} without a bound")?,
+                    }
+                }
+                write!(f, "; raise `longest` or `margin`")
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The state machine of a canary: windows in, actions and an answer out.
+
+use super::answer::{Answer, Bound};
+use super::evidence::{Evidences, Metric};
+use super::rules::{CanaryRules, OLD_WEIGHT, Step};
+use crate::guard::{Guard, Reason, StartError, Stop};
+use crate::observation::{Action, Window};
+use crate::weights::{Participants, Weights};
+
+/// Where a canary is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The candidate and the control take traffic at this step, from 0.
+    Step(usize),
+    /// Their weights are 0, and their sessions are waited for.
+    Draining,
+    /// Nothing more is asked.
+    Ended,
+}
+
+/// A step that has excluded its margin and lasted its dwell time. Only this raises a weight.
+struct PassedStep(usize);
+
+/// A canary.
+#[derive(Debug, Clone)]
+pub struct Canary {
+    rules: CanaryRules,
+    guard: Guard,
+    weights: Weights,
+    evidences: Evidences,
+    phase: Phase,
+    seconds: u64,
+    step_began_s: u64,
+    answer: Option<Answer>,
+}
+
+impl Canary {
+    /// Checks the backend, and begins the first step.
+    pub fn start(
+        participants: Participants,
+        rules: CanaryRules,
+        first: &Window,
+    ) -> Result<(Self, Vec<Action>), StartError> {
+        let (guard, mut weights) = Guard::new(participants, first, rules.hard)?;
+        let mut actions = weights.scale_old(OLD_WEIGHT);
+        actions.extend(weights.rise(rules.steps[0].weight));
+        let evidences = Evidences::new(&rules);
+        let phase = Phase::Step(0);
+        let canary =
+            Self { rules, guard, weights, evidences, phase, seconds: 0, step_began_s: 0, answer: None };
+        Ok((canary, actions))
+    }
+
+    /// Takes the next second; returns what is asked of the balancer, in this order.
+    pub fn take(&mut self, window: &Window) -> Vec<Action> {
+        self.seconds += 1;
+        match self.phase {
+            Phase::Step(step) => self.take_in_step(step, window),
+            Phase::Draining => self.take_while_draining(window),
+            Phase::Ended => Vec::new(),
+        }
+    }
+
+    fn take_in_step(&mut self, step: usize, window: &Window) -> Vec<Action> {
+        if let Some(reason) = self.guard.check(window, &self.weights) {
+            return self.end(reason);
+        }
+        let participants = self.weights.participants();
+        let control = participants.control.as_ref().and_then(|control| window.server(control));
+        if let (Some(candidate), Some(control)) = (window.server(&participants.candidate), control)
+            && [candidate, control].iter().all(|server| server.counters_arrived && server.log_arrived)
+        {
+            self.evidences.record(candidate, control, self.rules.hard.objective_ms);
+        }
+        if let Some(breach) = self.evidences.breach() {
+            return self.end(breach.into());
+        }
+        let seconds_in_step = self.seconds - self.step_began_s;
+        let Step { margin, .. } = self.rules.steps[step];
+        if seconds_in_step >= self.rules.dwell_s && self.evidences.excludes(margin) {
+            return self.next_step(&PassedStep(step));
+        }
+        if seconds_in_step >= self.rules.longest_s {
+            let excluded = Metric::ALL.map(|metric| (metric, self.evidences.state(metric).ratio_bound));
+            return self.roll_back(Answer::NotShown {
+                margin,
+                excluded: excluded.to_vec(),
+                share: self.weights.candidate_share(),
+                second: self.seconds,
+                requests: self.evidences.requests(),
+            });
+        }
+        Vec::new()
+    }
+
+    fn next_step(&mut self, passed: &PassedStep) -> Vec<Action> {
+        let next = passed.0 + 1;
+        let Some(Step { weight, .. }) = self.rules.steps.get(next).copied() else {
+            let bounds = Metric::ALL
+                .map(|metric| (metric, Bound::of(&self.evidences.state(metric), self.rules.margin)));
+            return self.roll_back(Answer::NoWorse {
+                bounds: bounds.to_vec(),
+                alpha: self.rules.alpha,
+                requests: self.evidences.requests(),
+                share: self.weights.candidate_share(),
+                seconds: self.seconds,
+            });
+        };
+        self.phase = Phase::Step(next);
+        self.step_began_s = self.seconds;
+        self.guard.begin_step();
+        self.weights.rise(weight)
+    }
+
+    fn end(&mut self, reason: Reason) -> Vec<Action> {
+        let share = self.weights.candidate_share();
+        self.roll_back(Answer::early(reason, share, self.seconds, self.evidences.requests()))
+    }
+
+    fn roll_back(&mut self, answer: Answer) -> Vec<Action> {
+        self.answer = Some(answer);
+        self.phase = Phase::Draining;
+        self.weights.roll_back()
+    }
+
+    fn take_while_draining(&mut self, window: &Window) -> Vec<Action> {
+        if !is_drained(window, self.weights.participants()) {
+            return Vec::new();
+        }
+        self.phase = Phase::Ended;
+        vec![Action::Done]
+    }
+
+    /// Ends the run for a reason that is in no window: a person says so, or a weight cannot be raised.
+    pub fn stop(&mut self, stop: Stop) -> Vec<Action> {
+        match self.phase {
+            Phase::Step(_) => self.end(stop.into()),
+            Phase::Draining | Phase::Ended => Vec::new(),
+        }
+    }
+
+    /// Where the canary is.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// What it has found. None while it takes traffic.
+    pub fn answer(&self) -> Option<&Answer> {
+        self.answer.as_ref()
+    }
+
+    /// The processes of the metrics.
+    pub fn evidences(&self) -> &Evidences {
+        &self.evidences
+    }
+
+    /// The weights that it has set.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+}
+
+/// Whether the added servers have no session in progress. A server that is gone has none.
+pub(crate) fn is_drained(window: &Window, participants: &Participants) -> bool {
+    participants.added().all(|name| match window.server(name) {
+        Some(server) => server.counters_arrived && server.in_progress == 0,
+        None => window.identity.is_some(),
+    })
+}

@@ -1,0 +1,216 @@
+//! The anytime-valid processes of a canary, one a metric over the whole rollout: evidence that the candidate does harm, and evidence
+//! that harm beyond a margin is excluded.
+
+use std::collections::VecDeque;
+
+use stats::anytime::bounds::highest_rate;
+use stats::anytime::counts::{self, Dispersion, TwoCounts};
+use stats::anytime::windows::{SideWindow, WindowBets};
+
+use super::rules::CanaryRules;
+use crate::guard::Breach;
+use crate::guard::percent;
+use crate::observation::ServerWindow;
+
+/// What is compared. α is divided among the metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// Answers later than the objective.
+    Late,
+    /// Requests that failed, of any kind.
+    Failed,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Late, Self::Failed];
+
+    /// The end of "of the candidate's requests".
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Late => "were late",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Windows of the recent ratio: five minutes. A leak shows there before it shows in the whole rollout.
+const RECENT: usize = 300;
+
+/// The counts of a metric.
+#[derive(Debug, Clone, Default)]
+struct Counts {
+    all: TwoCounts,
+    recent: VecDeque<TwoCounts>,
+    dispersion: Dispersion,
+}
+
+impl Counts {
+    fn record(&mut self, window: TwoCounts) {
+        self.all.add(window);
+        self.dispersion.record(window.candidate, window.candidate_operations);
+        self.dispersion.record(window.control, window.control_operations);
+        self.recent.push_back(window);
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+    }
+
+    fn recent(&self) -> TwoCounts {
+        let mut sum = TwoCounts::default();
+        for window in &self.recent {
+            sum.add(*window);
+        }
+        sum
+    }
+}
+
+/// Where a metric stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MetricState {
+    /// Which one.
+    pub metric: Metric,
+    /// Events and requests of both sides since the start.
+    pub counts: TwoCounts,
+    /// ln E against "the candidate does no harm". The run ends at ln(1/α), α being the metric's part.
+    pub harm_log: f64,
+    /// The smallest ratio to the control that is excluded. None if none is.
+    pub ratio_bound: Option<f64>,
+    /// The highest possible share of the candidate's requests.
+    pub highest_rate: f64,
+}
+
+/// All processes of a canary.
+#[derive(Debug, Clone)]
+pub struct Evidences {
+    margin: f64,
+    negligible: f64,
+    /// The part of α of each metric.
+    alpha: f64,
+    bets: WindowBets,
+    late: Counts,
+    failed: Counts,
+}
+
+impl Evidences {
+    /// Without a window.
+    pub fn new(rules: &CanaryRules) -> Self {
+        Self {
+            margin: rules.margin,
+            negligible: rules.negligible,
+            alpha: rules.alpha / Metric::ALL.len() as f64,
+            bets: WindowBets::default(),
+            late: Counts::default(),
+            failed: Counts::default(),
+        }
+    }
+
+    /// Takes a window of both sides.
+    pub fn record(&mut self, candidate: &ServerWindow, control: &ServerWindow, objective_ms: u32) {
+        let (a, b) = (answered(candidate, objective_ms), answered(control, objective_ms));
+        self.bets.record(a, b);
+        self.late.record(TwoCounts {
+            candidate: a.late,
+            control: b.late,
+            candidate_operations: a.operations,
+            control_operations: b.operations,
+        });
+        // A failure that the log has no answer of may be counted a window before its request: the share is at most 1.
+        self.failed.record(TwoCounts {
+            candidate: candidate.failed.total(),
+            control: control.failed.total(),
+            candidate_operations: candidate.requests.max(candidate.failed.total()),
+            control_operations: control.requests.max(control.failed.total()),
+        });
+    }
+
+    fn counts(&self, metric: Metric) -> &Counts {
+        match metric {
+            Metric::Late => &self.late,
+            Metric::Failed => &self.failed,
+        }
+    }
+
+    /// ln E against "the candidate does no harm".
+    pub fn harm_log(&self, metric: Metric) -> f64 {
+        match metric {
+            Metric::Late => self.bets.evidence().log(),
+            // The margin is in the null hypothesis, so that much traffic makes no small difference a breach.
+            Metric::Failed => counts::above(self.failed.all, self.margin, Dispersion::INDEPENDENT).log(),
+        }
+    }
+
+    /// The part of α of each metric.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Requests of the candidate.
+    pub fn requests(&self) -> u64 {
+        self.failed.all.candidate_operations
+    }
+
+    /// Where a metric stands.
+    pub fn state(&self, metric: Metric) -> MetricState {
+        let counts = self.counts(metric);
+        MetricState {
+            metric,
+            counts: counts.all,
+            harm_log: self.harm_log(metric),
+            ratio_bound: counts::ratio_bound(counts.all, self.alpha, counts.dispersion),
+            highest_rate: self.highest_rate(metric),
+        }
+    }
+
+    fn highest_rate(&self, metric: Metric) -> f64 {
+        let counts = self.counts(metric);
+        highest_rate(counts.all.candidate, counts.all.candidate_operations, self.alpha, counts.dispersion)
+    }
+
+    /// The breach of a metric, if its evidence suffices and the difference matters.
+    pub fn breach(&self) -> Option<Breach> {
+        for metric in Metric::ALL {
+            let harm_log = self.harm_log(metric);
+            let counts = self.counts(metric);
+            let shown = [counts.all, counts.recent()].into_iter().find(|counts| self.matters(*counts));
+            if harm_log < -self.alpha.ln() {
+                continue;
+            }
+            if let Some(shown) = shown {
+                return Some(Breach::Evidence {
+                    metric: metric.in_words(),
+                    candidate: percent(share(shown.candidate, shown.candidate_operations)),
+                    control: percent(share(shown.control, shown.control_operations)),
+                    margin: self.margin,
+                    evidence: harm_log.exp(),
+                });
+            }
+        }
+        None
+    }
+
+    /// Whether the candidate's share is beyond the margin, and beyond what is negligible.
+    fn matters(&self, counts: TwoCounts) -> bool {
+        let candidate = share(counts.candidate, counts.candidate_operations);
+        let control = share(counts.control, counts.control_operations);
+        candidate > self.negligible && candidate > self.margin * control
+    }
+
+    /// Whether a ratio of `margin` or more is excluded for each metric, or its share is negligible. At a step with a larger margin, a
+    /// larger share is negligible, in proportion.
+    pub fn excludes(&self, margin: f64) -> bool {
+        Metric::ALL.iter().all(|metric| {
+            let counts = self.counts(*metric);
+            counts::below(counts.all, margin, counts.dispersion).rejects(self.alpha)
+                || self.highest_rate(*metric) < self.negligible * margin / self.margin
+        })
+    }
+}
+
+fn answered(server: &ServerWindow, objective_ms: u32) -> SideWindow {
+    SideWindow { late: server.late(objective_ms), operations: server.response_ms.len() as u64 }
+}
+
+fn share(events: u64, operations: u64) -> f64 {
+    events as f64 / operations.max(1) as f64
+}

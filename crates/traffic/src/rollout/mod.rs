@@ -1,0 +1,16 @@
+//! A canary: a candidate against a fresh control of equal weight, which rises step by step and goes back at the first breach.
+//!
+//! [`Canary`] takes windows and returns actions; it has no clock and opens nothing. Lateness is decided by windows, because late
+//! operations come in bunches; failures by counts, because a bunch of them is a reason to stop anyway. One process a metric runs over
+//! the whole rollout, and the metrics divide α.
+
+mod answer;
+mod canary;
+mod evidence;
+mod rules;
+
+pub use answer::{Answer, Bound};
+pub(crate) use canary::is_drained;
+pub use canary::{Canary, Phase};
+pub use evidence::{Evidences, Metric, MetricState};
+pub use rules::{CanaryRules, Step, WEIGHTS, usual_steps};

@@ -1,0 +1,211 @@
+//! A canary or a ramp, as a run sees it.
+
+use crate::guard::{Reason, StartError, Stop, percent};
+use crate::observation::{Action, Window};
+use crate::plan::{PlanError, ShiftPlan};
+use crate::ramp::{Ramp, RampEnd, RampPhase, RampRules};
+use crate::rollout::{Answer, Canary, CanaryRules, Metric, Phase};
+use crate::weights::{Participants, Weights};
+
+/// What is asked of the candidate, with the numbers of the plan.
+#[derive(Debug, Clone)]
+pub enum Question {
+    /// Is it worse than a fresh control?
+    Canary(Participants, CanaryRules),
+    /// How many old servers' share does it carry?
+    Ramp(Participants, RampRules),
+}
+
+/// How a run ended, for its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The candidate is no worse within the margin.
+    NoWorse,
+    /// A ramp carried a multiple.
+    Carried,
+    /// The candidate was taken off the traffic, or carried no multiple.
+    RolledBack,
+    /// The run ended, and that says nothing of the candidate.
+    Stopped,
+    /// Too little was shown.
+    NotShown,
+}
+
+impl Ending {
+    /// Its word in the record.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NoWorse => "no_worse",
+            Self::Carried => "carried",
+            Self::RolledBack => "rolled_back",
+            Self::Stopped => "stopped",
+            Self::NotShown => "not_shown",
+        }
+    }
+}
+
+impl Question {
+    /// The question of a plan.
+    pub fn of(plan: &ShiftPlan, is_ramp: bool) -> Result<Self, PlanError> {
+        if is_ramp {
+            return Ok(Self::Ramp(plan.ramp_participants(), plan.ramp_rules()?));
+        }
+        Ok(Self::Canary(plan.canary_participants()?, plan.canary_rules()?))
+    }
+
+    /// Its word in the record.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Canary(..) => "canary",
+            Self::Ramp(..) => "ramp",
+        }
+    }
+
+    /// The servers of the run.
+    pub fn participants(&self) -> &Participants {
+        match self {
+            Self::Canary(participants, _) | Self::Ramp(participants, _) => participants,
+        }
+    }
+
+    /// What is late, in ms.
+    pub fn objective_ms(&self) -> u32 {
+        match self {
+            Self::Canary(_, rules) => rules.hard.objective_ms,
+            Self::Ramp(_, rules) => rules.hard.objective_ms,
+        }
+    }
+
+    /// The candidate's share of all traffic in each step, 0 to 1, and the least time of a step in seconds.
+    pub fn shares(&self) -> (Vec<f64>, u64) {
+        let old = self.participants().old.len() as f64;
+        match self {
+            Self::Canary(_, rules) => {
+                let weights = rules.steps.iter().map(|step| f64::from(step.weight));
+                let shares = weights.map(|weight| weight / (2.0 * weight + 64.0 * old));
+                (shares.collect(), rules.dwell_s)
+            }
+            Self::Ramp(_, rules) => {
+                let shares = rules.multiples.iter().map(|multiple| multiple / (multiple + old));
+                (shares.collect(), rules.dwell_s)
+            }
+        }
+    }
+}
+
+/// A canary or a ramp that has begun.
+#[derive(Debug, Clone)]
+pub enum Decider {
+    /// A candidate against a control.
+    Canary(Box<Canary>),
+    /// A candidate alone.
+    Ramp(Box<Ramp>),
+}
+
+impl Decider {
+    /// Checks the backend and begins.
+    pub fn start(question: &Question, first: &Window) -> Result<(Self, Vec<Action>), StartError> {
+        match question.clone() {
+            Question::Canary(participants, rules) => {
+                let (canary, actions) = Canary::start(participants, rules, first)?;
+                Ok((Self::Canary(Box::new(canary)), actions))
+            }
+            Question::Ramp(participants, rules) => {
+                let (ramp, actions) = Ramp::start(participants, rules, first)?;
+                Ok((Self::Ramp(Box::new(ramp)), actions))
+            }
+        }
+    }
+
+    /// Takes the next second.
+    pub fn take(&mut self, window: &Window) -> Vec<Action> {
+        match self {
+            Self::Canary(canary) => canary.take(window),
+            Self::Ramp(ramp) => ramp.take(window),
+        }
+    }
+
+    /// Ends the run for a reason that is not in a window.
+    pub fn stop(&mut self, stop: Stop) -> Vec<Action> {
+        match self {
+            Self::Canary(canary) => canary.stop(stop),
+            Self::Ramp(ramp) => ramp.stop(stop),
+        }
+    }
+
+    /// Whether the candidate takes traffic.
+    pub fn is_in_step(&self) -> bool {
+        match self {
+            Self::Canary(canary) => matches!(canary.phase(), Phase::Step(_)),
+            Self::Ramp(ramp) => matches!(ramp.phase(), RampPhase::Step(_)),
+        }
+    }
+
+    /// Whether the candidate's weight is 0 and its sessions are waited for.
+    pub fn is_draining(&self) -> bool {
+        match self {
+            Self::Canary(canary) => canary.phase() == Phase::Draining,
+            Self::Ramp(ramp) => ramp.phase() == RampPhase::Draining,
+        }
+    }
+
+    /// The weights that it has set.
+    pub fn weights(&self) -> &Weights {
+        match self {
+            Self::Canary(canary) => canary.weights(),
+            Self::Ramp(ramp) => ramp.weights(),
+        }
+    }
+
+    /// Where it is, in words.
+    pub fn phase_in_words(&self) -> String {
+        match self {
+            Self::Ramp(ramp) => ramp.step_in_words(),
+            Self::Canary(canary) => match canary.phase() {
+                Phase::Step(step) => {
+                    format!("step {}, {} of the traffic", step + 1, percent(self.weights().candidate_share()))
+                }
+                Phase::Draining => "waits for the sessions of candidate and control".to_owned(),
+                Phase::Ended => "ended".to_owned(),
+            },
+        }
+    }
+
+    /// ln E of lateness and of failures, and where the run ends. None in a ramp.
+    pub fn evidence(&self) -> Option<(f64, f64, f64)> {
+        match self {
+            Self::Ramp(_) => None,
+            Self::Canary(canary) => {
+                let evidences = canary.evidences();
+                let limit = -evidences.alpha().ln();
+                Some((evidences.harm_log(Metric::Late), evidences.harm_log(Metric::Failed), limit))
+            }
+        }
+    }
+
+    /// The answer in a sentence, how it ended, the multiple that was carried, and the candidate's requests.
+    pub fn answer(&self) -> Option<(String, Ending, Option<f64>, u64)> {
+        match self {
+            Self::Canary(canary) => {
+                let answer = canary.answer()?;
+                let ending = match answer {
+                    Answer::NoWorse { .. } => Ending::NoWorse,
+                    Answer::RolledBack { .. } => Ending::RolledBack,
+                    Answer::Stopped { .. } => Ending::Stopped,
+                    Answer::NotShown { .. } => Ending::NotShown,
+                };
+                Some((answer.to_string(), ending, None, canary.evidences().requests()))
+            }
+            Self::Ramp(ramp) => {
+                let answer = ramp.answer()?;
+                let ending = match (&answer.reason, answer.carried) {
+                    (Some(RampEnd::Reason(Reason::Stop(_))), _) => Ending::Stopped,
+                    (_, Some(_)) => Ending::Carried,
+                    (Some(RampEnd::NotSteady), None) => Ending::NotShown,
+                    (_, None) => Ending::RolledBack,
+                };
+                Some((answer.to_string(), ending, answer.carried, answer.requests))
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! A whole run on live traffic, from second to second: it connects the part that decides with the part that acts, writes the record, and
+//! makes the page.
+
+mod decider;
+mod page;
+mod record;
+mod run;
+
+pub use decider::{Decider, Ending, Question};
+pub use record::{AnswerRecord, Record, RecordError, ServerRecord, StepRecord, WindowRecord};
+pub use run::{Acting, RunError, Second, run};

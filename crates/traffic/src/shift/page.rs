@@ -1,0 +1,200 @@
+//! The page of a run: one HTML file with charts in SVG, which needs nothing else. Its figures are those of `windows.jsonl`.
+
+use std::fmt::Write;
+
+use super::record::{AnswerRecord, ServerRecord, WindowRecord};
+use crate::weights::Participants;
+
+/// Width and height of a chart's lines, in pixels.
+const WIDTH: f64 = 860.0;
+const HEIGHT: f64 = 150.0;
+/// A chart has at most this number of points; each is the mean of its seconds.
+const MOST_POINTS: usize = 430;
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}\
+table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}\
+td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}\
+.candidate{stroke:#c2410c;color:#c2410c}.control{stroke:#1d4ed8;color:#1d4ed8}.limit{stroke:#777;stroke-dasharray:5 4}\
+polyline{fill:none;stroke-width:1.5}.axis{stroke:#bbb}text{font-size:12px;fill:#555}";
+
+/// A line of a chart.
+struct Line {
+    class: &'static str,
+    name: String,
+    /// A value for each second. None where there is none.
+    values: Vec<Option<f64>>,
+}
+
+/// The page of a run.
+pub(super) fn page(answer: &AnswerRecord, windows: &[WindowRecord], participants: &Participants) -> String {
+    let candidate = participants.candidate.as_str();
+    let control = participants.control.as_deref();
+    let mut html = String::new();
+    let _ = write!(
+        html,
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Live traffic: {0}</title><style>{STYLE}</style>\
+         <h1>Live traffic: {0}</h1><p><strong>{1}</strong></p>",
+        escape(candidate),
+        escape(&answer.answer)
+    );
+    html.push_str(&steps(answer));
+    let share = Line {
+        class: "candidate",
+        name: candidate.to_owned(),
+        values: windows.iter().map(|window| Some(100.0 * window.share)).collect(),
+    };
+    html.push_str(&chart("The candidate's share of all traffic, %", &[share]));
+    for (title, value) in FIGURES {
+        let mut lines = vec![of_server(windows, candidate, "candidate", *value)];
+        if let Some(control) = control {
+            lines.push(of_server(windows, control, "control", *value));
+        }
+        html.push_str(&chart(title, &lines));
+    }
+    if control.is_some() {
+        html.push_str(&evidence(windows));
+    }
+    html.push_str(&counters(windows));
+    html
+}
+
+/// A figure of a server in a second.
+type FigureOf = fn(&ServerRecord) -> Option<f64>;
+
+const FIGURES: &[(&str, FigureOf)] = &[
+    ("Late answers, %", |server| share(server.late, server.answered)),
+    ("Failed requests, %", |server| share(server.failed(), server.requests)),
+    ("99th percentile of each second, ms", |server| server.p99_ms.map(f64::from)),
+    ("Requests a second", |server| Some(server.requests as f64)),
+    ("Sessions in progress", |server| Some(server.in_progress as f64)),
+];
+
+fn share(events: u64, of: u64) -> Option<f64> {
+    if of == 0 { None } else { Some(100.0 * events as f64 / of as f64) }
+}
+
+fn of_server(windows: &[WindowRecord], name: &str, class: &'static str, value: FigureOf) -> Line {
+    let of_window =
+        |window: &WindowRecord| window.servers.iter().find(|server| server.server == name).and_then(value);
+    Line { class, name: name.to_owned(), values: windows.iter().map(of_window).collect() }
+}
+
+fn steps(answer: &AnswerRecord) -> String {
+    let mut html = "<h2>Steps</h2><table><tr><th>step<th>begins at, s<th>share".to_owned();
+    for step in &answer.steps {
+        let _ = write!(
+            html,
+            "<tr><td>{}<td>{}<td>{:.2} %",
+            escape(&step.phase),
+            step.began_s,
+            100.0 * step.share
+        );
+    }
+    html + "</table>"
+}
+
+fn evidence(windows: &[WindowRecord]) -> String {
+    let lines = [
+        Line {
+            class: "candidate",
+            name: "late".to_owned(),
+            values: windows.iter().map(|window| window.late_log_e).collect(),
+        },
+        Line {
+            class: "control",
+            name: "failed".to_owned(),
+            values: windows.iter().map(|window| window.failed_log_e).collect(),
+        },
+        Line {
+            class: "limit",
+            name: "here the run ends".to_owned(),
+            values: windows.iter().map(|window| window.limit_log_e).collect(),
+        },
+    ];
+    chart("Evidence that the candidate does harm, ln E", &lines)
+}
+
+/// The sums of the balancer's counters over the run.
+fn counters(windows: &[WindowRecord]) -> String {
+    let mut html =
+        "<h2>The balancer's counters</h2><table><tr><th>server<th>requests<th>refused<th>reset<th>status 5xx\
+                    <th>sent to another<th>answered<th>late"
+            .to_owned();
+    let names = windows.first().map(|window| window.servers.as_slice()).unwrap_or_default();
+    for name in names.iter().map(|server| &server.server) {
+        let mut sums = [0; 7];
+        let of_server =
+            windows.iter().flat_map(|window| &window.servers).filter(|server| server.server == *name);
+        for server in of_server {
+            let values = [
+                server.requests,
+                server.refused,
+                server.reset,
+                server.status_5xx,
+                server.redispatched,
+                server.answered,
+                server.late,
+            ];
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += value;
+            }
+        }
+        let _ = write!(html, "<tr><td>{}", escape(name));
+        for sum in sums {
+            let _ = write!(html, "<td>{sum}");
+        }
+    }
+    html + "</table>"
+}
+
+/// Means of so many seconds that a chart has few points.
+fn thinned(values: &[Option<f64>]) -> Vec<(f64, f64)> {
+    let seconds = values.len().div_ceil(MOST_POINTS).max(1);
+    let mut points = Vec::new();
+    for (number, part) in values.chunks(seconds).enumerate() {
+        let known: Vec<f64> = part.iter().copied().flatten().filter(|value| value.is_finite()).collect();
+        if !known.is_empty() {
+            let mean = known.iter().sum::<f64>() / known.len() as f64;
+            points.push(((number * seconds) as f64, mean));
+        }
+    }
+    points
+}
+
+fn chart(title: &str, lines: &[Line]) -> String {
+    let thinned: Vec<Vec<(f64, f64)>> = lines.iter().map(|line| thinned(&line.values)).collect();
+    let (mut low, mut high) = (0.0_f64, f64::MIN_POSITIVE);
+    for (_, value) in thinned.iter().flatten() {
+        (low, high) = (low.min(*value), high.max(*value));
+    }
+    let seconds = lines.iter().map(|line| line.values.len()).max().unwrap_or(0).max(2) as f64 - 1.0;
+    let mut html = format!("<h2>{}</h2><p>", escape(title));
+    for line in lines {
+        let _ = write!(html, "<span class=\"{}\">— {}</span> ", line.class, escape(&line.name));
+    }
+    let _ = write!(
+        html,
+        "</p><svg viewBox=\"-60 -10 {} {}\" role=\"img\" aria-label=\"{}\">\
+         <path class=\"axis\" fill=\"none\" d=\"M0 0V{HEIGHT}H{WIDTH}\"/>\
+         <text x=\"-6\" y=\"4\" text-anchor=\"end\">{high:.3}</text><text x=\"-6\" y=\"{HEIGHT}\" text-anchor=\"end\">{low:.3}</text>\
+         <text x=\"{WIDTH}\" y=\"{}\" text-anchor=\"end\">{seconds:.0} s</text>",
+        WIDTH + 70.0,
+        HEIGHT + 35.0,
+        escape(title),
+        HEIGHT + 18.0
+    );
+    for (line, points) in lines.iter().zip(&thinned) {
+        let _ = write!(html, "<polyline class=\"{}\" points=\"", line.class);
+        for (second, value) in points {
+            let (x, y) = (WIDTH * second / seconds, HEIGHT * (1.0 - (value - low) / (high - low)));
+            let _ = write!(html, "{x:.1},{y:.1} ");
+        }
+        html.push_str("\"/>");
+    }
+    html + "</svg>"
+}
+
+/// Names come from a balancer: they are text and no markup.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,211 @@
+//! The files of a run: its plan, each second as plain data, its answer and its page. docs/LIVE-TRAFFIC.md has every key.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::decider::{Decider, Question};
+use crate::observation::{ServerState, ServerWindow, Window};
+
+/// A file of the run cannot be written.
+#[derive(Debug, Error)]
+#[error("cannot write {}: {source}: free space or choose another directory with --runs", file.display())]
+pub struct RecordError {
+    file: PathBuf,
+    source: io::Error,
+}
+
+/// A server in a second.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct ServerRecord {
+    pub server: String,
+    pub weight: Option<u32>,
+    pub up: Option<bool>,
+    pub requests: u64,
+    pub in_progress: u64,
+    pub refused: u64,
+    pub reset: u64,
+    pub status_5xx: u64,
+    pub redispatched: u64,
+    pub answered: u64,
+    pub late: u64,
+    pub p50_ms: Option<u32>,
+    pub p99_ms: Option<u32>,
+    pub counters_arrived: bool,
+    pub log_arrived: bool,
+}
+
+impl ServerRecord {
+    fn of(server: &ServerWindow, objective_ms: u32) -> Self {
+        let mut times = server.response_ms.clone();
+        times.sort_unstable();
+        Self {
+            server: server.server.clone(),
+            weight: server.weight,
+            up: server.state.map(|state| state == ServerState::Up),
+            requests: server.requests,
+            in_progress: server.in_progress,
+            refused: server.failed.refused,
+            reset: server.failed.reset,
+            status_5xx: server.failed.status_5xx,
+            redispatched: server.failed.redispatched,
+            answered: server.response_ms.len() as u64,
+            late: server.late(objective_ms),
+            p50_ms: percentile(&times, 0.5),
+            p99_ms: percentile(&times, 0.99),
+            counters_arrived: server.counters_arrived,
+            log_arrived: server.log_arrived,
+        }
+    }
+
+    /// Failures of all kinds.
+    pub fn failed(&self) -> u64 {
+        self.refused + self.reset + self.status_5xx + self.redispatched
+    }
+}
+
+/// A percentile of sorted times; the share is 0 to 1.
+fn percentile(times: &[u32], share: f64) -> Option<u32> {
+    let rank = (share * times.len() as f64).ceil() as usize;
+    times.get(rank.saturating_sub(1)).copied()
+}
+
+/// A second.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct WindowRecord {
+    pub second: u64,
+    pub phase: String,
+    pub share: f64,
+    pub late_log_e: Option<f64>,
+    pub failed_log_e: Option<f64>,
+    pub limit_log_e: Option<f64>,
+    pub alarms: Vec<String>,
+    pub servers: Vec<ServerRecord>,
+}
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct StepRecord {
+    pub began_s: u64,
+    pub share: f64,
+    pub phase: String,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct AnswerRecord {
+    pub question: String,
+    pub status: String,
+    pub answer: String,
+    pub carried: Option<f64>,
+    pub seconds: u64,
+    pub requests: u64,
+    pub steps: Vec<StepRecord>,
+    pub directory: String,
+}
+
+/// The record of a run that goes on.
+#[derive(Debug)]
+pub struct Record {
+    directory: PathBuf,
+    lines: BufWriter<File>,
+    windows: Vec<WindowRecord>,
+    steps: Vec<StepRecord>,
+    seconds: u64,
+}
+
+impl Record {
+    /// Makes the folder, which must not exist, with the plan in it.
+    pub fn create(directory: &Path, plan: &str) -> Result<Self, RecordError> {
+        if let Some(parent) = directory.parent() {
+            fs::create_dir_all(parent).map_err(failed(parent))?;
+        }
+        fs::create_dir(directory).map_err(failed(directory))?;
+        let plan_file = directory.join("plan.toml");
+        fs::write(&plan_file, plan).map_err(failed(&plan_file))?;
+        let file = directory.join("windows.jsonl");
+        let lines = BufWriter::new(File::create(&file).map_err(failed(&file))?);
+        let directory = directory.to_owned();
+        Ok(Self { directory, lines, windows: Vec::new(), steps: Vec::new(), seconds: 0 })
+    }
+
+    /// The folder of the run.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Writes a second with the step that it belongs to, after the decision on it.
+    pub fn second(
+        &mut self,
+        window: &Window,
+        (phase, share): (String, f64),
+        decider: &Decider,
+        objective_ms: u32,
+    ) -> Result<&WindowRecord, RecordError> {
+        self.seconds += 1;
+        if self.steps.last().is_none_or(|step| step.phase != phase) {
+            self.steps.push(StepRecord { began_s: self.seconds, share, phase: phase.clone() });
+        }
+        let evidence = decider.evidence();
+        let record = WindowRecord {
+            second: window.second,
+            phase,
+            share,
+            late_log_e: evidence.map(|(late, _, _)| late),
+            failed_log_e: evidence.map(|(_, failed, _)| failed),
+            limit_log_e: evidence.map(|(_, _, limit)| limit),
+            alarms: window.alarms.clone(),
+            servers: window.servers.iter().map(|server| ServerRecord::of(server, objective_ms)).collect(),
+        };
+        let file = self.directory.join("windows.jsonl");
+        let written = serde_json::to_writer(&mut self.lines, &record).map_err(io::Error::from);
+        written
+            .and_then(|()| self.lines.write_all(b"\n"))
+            .and_then(|()| self.lines.flush())
+            .map_err(failed(&file))?;
+        self.windows.push(record);
+        Ok(&self.windows[self.windows.len() - 1])
+    }
+
+    /// Writes the answer.
+    pub fn end(&self, question: &Question, decider: &Decider) -> Result<Option<AnswerRecord>, RecordError> {
+        let Some((answer, ending, carried, requests)) = decider.answer() else { return Ok(None) };
+        let record = AnswerRecord {
+            question: question.word().to_owned(),
+            status: ending.word().to_owned(),
+            answer,
+            carried,
+            seconds: self.seconds,
+            requests,
+            steps: self.steps.clone(),
+            directory: self.directory.display().to_string(),
+        };
+        let file = self.directory.join("answer.json");
+        let text = serde_json::to_string_pretty(&record).map_err(io::Error::from).map_err(failed(&file))?;
+        fs::write(&file, text + "\n").map_err(failed(&file))?;
+        Ok(Some(record))
+    }
+
+    /// The seconds so far.
+    pub fn windows(&self) -> &[WindowRecord] {
+        &self.windows
+    }
+
+    /// Writes the page.
+    pub fn page(&self, html: &str) -> Result<(), RecordError> {
+        let file = self.directory.join("report.html");
+        fs::write(&file, html).map_err(failed(&file))
+    }
+}
+
+fn failed(file: &Path) -> impl FnOnce(io::Error) -> RecordError {
+    let file = file.to_owned();
+    move |source| RecordError { file, source }
+}
