@@ -17,6 +17,7 @@ import peers_io.report
 import peers_mail.report
 import precision.page
 import selftest.page
+import shift.__main__ as shift
 import sustained.page
 import truth.cases
 import truth.report
@@ -60,6 +61,7 @@ PAGES = {
     "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
     "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
+    "live-traffic": lambda: shift.PAGE.text(RESULTS),
     "machines": lambda: machines.PAGE.text(RESULTS),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
     "peers-db": lambda: peers_db.report.PAGE.text(RESULTS),
