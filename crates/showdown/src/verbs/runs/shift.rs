@@ -36,6 +36,7 @@ const SECONDS_OF_RATE: u64 = 3;
 
 /// Options of `showdown shift`.
 #[derive(clap::Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(after_help = "\
 Examples:
   showdown shift plan.toml                  a candidate against a fresh control, step by step
@@ -270,7 +271,8 @@ fn follow(progress: &LineProgress, second: &Second<'_>, question: &Question) {
 fn text(answer: &AnswerRecord) -> String {
     let mut text = format!("{}\n\n", answer.answer);
     for step in &answer.steps {
-        text.push_str(&format!("{:>6} s  {}\n", step.began_s, step.phase));
+        let line = format!("{:>6} s  {}\n", step.began_s, step.phase);
+        text.push_str(&line);
     }
     text + &format!("\nreport: {}/report.html\n", answer.directory)
 }
@@ -299,7 +301,7 @@ fn status_text(status: Option<&Status>) -> String {
         "no run at this balancer\n".to_owned()
     };
     if let Some(lease) = lease {
-        text.push_str(&format!("the lease was lost: {}\n", lease.lost));
+        text.extend(["the lease was lost: ", &lease.lost, "\n"]);
     }
     if *is_running && let Some(window) = last_window {
         for server in &window.servers {
@@ -333,7 +335,7 @@ fn abort(args: &ShiftArgs, state: &Path) -> anyhow::Result<CommandStatus> {
         if lines.is_empty() {
             return "no run at this balancer\n".to_owned();
         }
-        lines.into_iter().map(|line| format!("{line}\n")).collect()
+        lines.into_iter().flat_map(|line| [line.as_str(), "\n"]).collect()
     })?;
     Ok(if is_complete { CommandStatus::Success } else { CommandStatus::Failed })
 }
