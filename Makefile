@@ -12,7 +12,7 @@ BINARY  ?=
 checks := PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m checks --target $(target)
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release dist dist-check dist-try examples docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release dist dist-check dist-try examples docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines bench-shift demo-shift fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,10 @@ help: ## Print this list
 demo: packages-demo ## Compare two real servers and print the path of the report
 	cargo build --profile demo --locked -p showdown
 	scripts/demo $(target)/demo/showdown
+
+demo-shift: packages-shift ## Shift the traffic of a real HAProxy to a good candidate, and to a bad one that is rolled back
+	cargo build --profile demo --locked -p showdown
+	scripts/demo-shift $(target)/demo/showdown
 
 demo-machines: packages-machines ## Start three machines on this one (network namespaces, sshd) and show them (as root)
 	cargo build --release --locked -p showdown
@@ -198,6 +202,10 @@ bench-workloads: packages-test ## Run every workload of the README (WORKLOADS_OP
 bench-faults: packages-faults ## Disturb runs and check what is left of them (as root; FAULTS_OPTIONS='--moments 2'): docs/results/faults.md
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m faults --showdown $(target)/release/showdown $(FAULTS_OPTIONS)
+
+bench-shift: packages-shift ## Disturb rollouts behind a real HAProxy (as root; SHIFT_OPTIONS='--repeats 2'): docs/results/live-traffic.md
+	cargo build --release --locked -p showdown
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m shift --showdown $(target)/release/showdown $(SHIFT_OPTIONS)
 
 bench-explain: packages-bench ## Plant causes in servers and check that explain names them (as root; EXPLAIN_OPTIONS='--rounds 1'): docs/results/explain.md
 	cargo build --release --locked -p showdown

@@ -18,6 +18,7 @@ import peers_io.report
 import peers_mail.report
 import precision.page
 import selftest.page
+import shift.__main__ as shift
 import sustained.page
 import truth.cases
 import truth.report
@@ -61,6 +62,7 @@ PAGES = {
     "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
     "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
+    "live-traffic": lambda: shift.PAGE.text(RESULTS),
     "machines": lambda: machines.PAGE.text(RESULTS),
     "olio": lambda: olio.page.write(olio.page.ledgers(RESULTS)),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),

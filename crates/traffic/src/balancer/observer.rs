@@ -138,10 +138,15 @@ impl Observer {
         }
         let Ok(moment) = asked else {
             let pid = self.before.0.pid;
+            let mut servers: Vec<ServerWindow> =
+                self.known.iter().map(|name| unanswered(name, &received)).collect();
             if !is_alive(pid) {
                 alarms.push(format!("the balancer does not answer, and its process {pid} has ended"));
+                // With the process, its servers and their sessions are gone.
+                for server in &mut servers {
+                    server.state = Some(ServerState::Absent);
+                }
             }
-            let servers = self.known.iter().map(|name| unanswered(name, &received)).collect();
             return (Window { second, identity: None, servers, alarms }, Vec::new());
         };
         let Moment { identity, servers, counters } = moment;

@@ -4,7 +4,7 @@ use super::answer::{Answer, Bound};
 use super::evidence::{Evidences, Metric};
 use super::rules::{CanaryRules, OLD_WEIGHT, Step};
 use crate::guard::{Guard, Reason, StartError, Stop};
-use crate::observation::{Action, Window};
+use crate::observation::{Action, ServerState, Window};
 use crate::weights::{Participants, Weights};
 
 /// Where a canary is.
@@ -160,9 +160,11 @@ impl Canary {
     }
 }
 
-/// Whether the added servers have no session in progress. A server that is gone has none.
+/// Whether the added servers have no session in progress. A server that is gone has none: a reload has removed it, and its sessions are
+/// those of the process before.
 pub(crate) fn is_drained(window: &Window, participants: &Participants) -> bool {
     participants.added().all(|name| match window.server(name) {
+        Some(server) if server.state == Some(ServerState::Absent) => true,
         Some(server) => server.counters_arrived && server.in_progress == 0,
         None => window.identity.is_some(),
     })

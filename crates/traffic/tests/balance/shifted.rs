@@ -180,6 +180,7 @@ fn a_balancer_that_dies_is_an_alarm_and_the_run_ends() {
     assert_eq!(window.identity, None);
     assert!(window.alarms[0].contains("does not answer, and its process"), "{:?}", window.alarms);
     assert!(window.servers.iter().all(|server| !server.counters_arrived && server.weight.is_none()));
+    assert_eq!(window.server("cand").map(|server| server.state), Some(Some(ServerState::Absent)));
     live.apply(&Action::Drain { server: "cand".to_owned() }).unwrap();
     live.apply(&Action::Done).unwrap();
 }
