@@ -98,7 +98,7 @@ fn note_what_meets_all_alike(gates: &mut [Gate], exposure: Exposure) {
     }
 }
 
-/// Makes a failed gate a note, with the reason in place of the remedy.
+/// Makes a failed gate a note, with the reason in place of the remedy, which is what follows the last `: ` of its message.
 fn note(gate: &mut Gate, why: &str) {
     if gate.outcome == GateOutcome::Failed {
         gate.outcome = GateOutcome::Noted;

@@ -173,7 +173,10 @@ pub fn frequency(machine: &WatchedMachine<'_>) -> Gate {
 pub fn heat(machine: &WatchedMachine<'_>) -> Gate {
     let (from, to) = machine.window_us;
     let Some(per_s) = machine.telemetry.max("cpu.throttles", from..=to) else {
-        return not_applicable(HEAT, "the CPUs do not report thermal throttling (virtual CPUs seldom do)");
+        return not_applicable(
+            HEAT,
+            "the CPUs do not report thermal throttling (those of Intel do; virtual CPUs seldom do)",
+        );
     };
     let message = if per_s > 0.0 {
         "the processor slowed down because of heat: improve the cooling, or limit the frequency to one that the machine can keep"

@@ -166,6 +166,12 @@ fn what_meets_all_servers_of_a_block_alike_is_noted_and_the_trial_counts() {
     assert_eq!(in_turns(&frequency, None), (vec!["frequency".to_owned()], none()));
     let hot = recording("cpu.throttles", &[0.0, 0.5]);
     assert_eq!(in_turns(&hot, None), (vec!["heat".to_owned()], none()));
+    let gates = check(&GateInput { exposure: Exposure::InTurns, ..undisturbed(&[&machine(&hot)]) });
+    let heat = gates.iter().find(|gate| gate.id == "heat").expect("a gate");
+    assert!(
+        heat.message.starts_with("the processor slowed down because of heat; the trial counts: "),
+        "{heat:?}"
+    );
     // Swapping and a server that warms up for long are its own doing; beside other programs, the second cannot be told.
     assert_eq!(in_turns(&recording("swap.in", &[0.0, 4096.0]), None), (none(), vec!["swap".to_owned()]));
     assert_eq!(in_turns(&steal(&[0.0]), Some("drifts")), (none(), vec!["steady".to_owned()]));
