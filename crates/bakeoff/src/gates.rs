@@ -2,7 +2,7 @@
 //! as the reason.
 //!
 //! What disturbs the machine scatters a ratio; it does not bias it where the servers of one machine meet it alike ([`Exposure`]). There
-//! `steal`, `others` and `frequency` are notes, and so is `steady` where one of the first two is. The interval of the ratio has the
+//! `steal`, `others`, `frequency` and `heat` are notes, and so is `steady` where one of the first two is. The interval of the ratio has the
 //! scatter. The clock's gate is always a note.
 //!
 //! | gate | threshold | why |
@@ -21,6 +21,7 @@
 //! | restarts | the server's main process is the same at the end | part of the trial measured another process |
 //! | clock | none; a step of 10 ms plus 0.5 % of the trial is noted | times of day in the run are off; durations are those of the monotonic clock |
 //! | frequency | 5 % between lowest and highest CPU frequency | both sides must be measured at the same speed |
+//! | heat | no thermal throttling event | as frequency. The kernel samples a frequency now and then, and counts each event |
 
 mod exposure;
 mod host;
@@ -59,7 +60,7 @@ const VERIFY: &str = "verify";
 /// The gate of a server that ended under load.
 pub const RESTARTS: &str = "restarts";
 /// Gates whose failure explains errors of operations without the server.
-const ELSEWHERE: &[&str] = &[CLIENT, NETWORK, STEAL, OTHERS, host::SWAP, host::FREQUENCY];
+const ELSEWHERE: &[&str] = &[CLIENT, NETWORK, STEAL, OTHERS, host::SWAP, host::FREQUENCY, host::HEAT];
 /// Largest relative difference between the server's count and the client's.
 const MAX_COUNT_DIFFERENCE: f64 = 0.005;
 
@@ -80,6 +81,7 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
         restarts(input),
         on_each_machine(input, host::clock),
         on_each_machine(input, host::frequency),
+        on_each_machine(input, host::heat),
     ];
     note_what_meets_all_alike(&mut gates, input.exposure);
     gates
@@ -90,7 +92,7 @@ pub fn check(input: &GateInput<'_>) -> Vec<Gate> {
 fn note_what_meets_all_alike(gates: &mut [Gate], exposure: Exposure) {
     let Some(why) = exposure.why_it_counts() else { return };
     for gate in gates.iter_mut() {
-        if [STEAL, OTHERS, host::FREQUENCY].contains(&gate.id.as_str()) {
+        if [STEAL, OTHERS, host::FREQUENCY, host::HEAT].contains(&gate.id.as_str()) {
             note(gate, why);
         }
     }
@@ -101,7 +103,7 @@ fn note_what_meets_all_alike(gates: &mut [Gate], exposure: Exposure) {
     }
 }
 
-/// Makes a failed gate a note, with the reason in place of the remedy.
+/// Makes a failed gate a note, with the reason in place of the remedy, which is what follows the last `: ` of its message.
 fn note(gate: &mut Gate, why: &str) {
     if gate.outcome == GateOutcome::Failed {
         gate.outcome = GateOutcome::Noted;

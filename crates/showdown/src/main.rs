@@ -72,6 +72,8 @@ enum Verb {
     Workloads(verbs::catalogues::workloads::WorkloadsArgs),
     /// Check whether this host is fit for benchmarking, and how to improve it
     Doctor(verbs::machines::doctor::DoctorArgs),
+    /// Print the facts of this host, or what has changed on it since a run
+    Facts(verbs::machines::facts::FactsArgs),
     /// Measure the power of this host: what has a meter, its watts, and why the rest has none
     Power(verbs::machines::power::PowerArgs),
     /// Check that the hosts of a hosts file can be used, and measure the network between them
@@ -163,6 +165,7 @@ fn main() -> ExitCode {
         Verb::Load(args) => verbs::engine::load::run(&args),
         Verb::Workloads(args) => verbs::catalogues::workloads::run(&args),
         Verb::Doctor(args) => verbs::machines::doctor::run(&args),
+        Verb::Facts(args) => verbs::machines::facts::run(&args),
         Verb::Power(args) => verbs::machines::power::run(&args),
         Verb::Hosts(args) => verbs::machines::hosts::run(&args),
         Verb::Selftest(args) => verbs::engine::selftest::run(&args),

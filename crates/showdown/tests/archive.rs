@@ -1,7 +1,9 @@
-//! Verbs on runs of the archive: which run a name means, and what is removed.
+//! Verbs on runs of the archive: which run a name means, what is removed, and what has changed on this host since.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
 
 const COMPARISON: &str = "20261122T054315Z-nginx-apache-8b42";
 const SWEEP: &str = "20261122T054610Z-memcached-0280";
@@ -96,6 +98,39 @@ fn what_was_removed_is_printed() {
     // Now this beginning is unique.
     assert_eq!(text(&home.run(&["rm", "2026"]).stdout), format!("removed {SWEEP}\n"));
     assert_eq!(home.runs(), Vec::<&str>::new());
+}
+
+#[test]
+fn the_facts_of_this_host_are_compared_with_those_of_a_run() {
+    let home = Home::new();
+    let json = |args: &[&str]| -> Value {
+        let output = home.run(&[&["facts", "--format", "json"], args].concat());
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let now = json(&[]);
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
+    assert_eq!(now["facts"]["kernel.release"], release.trim());
+    assert!(now.get("since").is_none(), "{now}");
+
+    let file = home.dir(COMPARISON).join("facts.json");
+    let mut recorded: Value = serde_json::from_slice(&std::fs::read(&file).expect("facts")).expect("JSON");
+    recorded["host"] = now["facts"].clone();
+    recorded["host"]["kernel.release"] = "2.6.9".into();
+    std::fs::write(&file, recorded.to_string()).expect("a file");
+    let since = json(&["--since", "nginx"])["since"].clone();
+    assert_eq!(since["run"], COMPARISON);
+    let changes = since["changes"].as_array().expect("changes");
+    let of_release: Vec<&Value> =
+        changes.iter().filter(|change| change["fact"] == "kernel.release").collect();
+    let [change] = of_release[..] else { panic!("{since}") };
+    assert_eq!((&change["was"], &change["is"]), (&"2.6.9".into(), &release.trim().into()));
+    let printed = text(&home.run(&["facts", "--since", "nginx"]).stdout);
+    assert!(printed.contains(&format!("kernel.release: 2.6.9 → {}", release.trim())), "{printed}");
+
+    std::fs::remove_file(&file).expect("it was there");
+    assert_refused(&home.run(&["facts", "--since", "nginx"]), &[COMPARISON, "no facts", "name another run"]);
+    assert_refused(&home.run(&["facts", "--since", "apache2"]), &["apache2"]);
 }
 
 /// `tune` was killed after hours: what it has measured becomes a run.

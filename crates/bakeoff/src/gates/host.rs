@@ -1,4 +1,4 @@
-//! Gates on the host during the measurement: steal, other programs, swap, clock steps and CPU frequency.
+//! Gates on the host during the measurement: steal, other programs, swap, clock steps, CPU frequency and heat.
 
 use ::host::telemetry::OtherProgram;
 use archive::model::Gate;
@@ -14,6 +14,8 @@ pub const OTHERS: &str = "others";
 pub const SWAP: &str = "swap";
 /// Id of the gate [`frequency`].
 pub const FREQUENCY: &str = "frequency";
+/// Id of the gate [`heat`].
+pub const HEAT: &str = "heat";
 /// Largest share of the trial's CPU time that the hypervisor may take.
 pub const MAX_STEAL: f64 = 0.02;
 /// Largest share of the trial's CPU time that other programs may use.
@@ -165,4 +167,21 @@ pub fn frequency(machine: &WatchedMachine<'_>) -> Gate {
         format!("at most {}", measured_percent(MAX_FREQUENCY_SPREAD)),
         message.to_owned(),
     )
+}
+
+/// Thermal throttling of any CPU: cores of a processor share its heat.
+pub fn heat(machine: &WatchedMachine<'_>) -> Gate {
+    let (from, to) = machine.window_us;
+    let Some(per_s) = machine.telemetry.max("cpu.throttles", from..=to) else {
+        return not_applicable(
+            HEAT,
+            "the CPUs do not report thermal throttling (those of Intel do; virtual CPUs seldom do)",
+        );
+    };
+    let message = if per_s > 0.0 {
+        "the processor slowed down because of heat: improve the cooling, or limit the frequency to one that the machine can keep"
+    } else {
+        "the processor did not get too hot"
+    };
+    gate(HEAT, per_s <= 0.0, format!("{per_s:.1} events/s"), "0 events/s".to_owned(), message.to_owned())
 }

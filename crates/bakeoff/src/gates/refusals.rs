@@ -98,6 +98,11 @@ fn grounds() -> Vec<Ground> {
             format!("the CPU frequency varies by more than {}", limit_percent(host::MAX_FREQUENCY_SPREAD)),
             "both sides must be measured at the same speed",
         ),
+        Ground::new(
+            host::HEAT,
+            "the processor slows down because of heat".to_owned(),
+            "both sides must be measured at the same speed",
+        ),
     ]
 }
 

@@ -96,6 +96,8 @@ fn every_disturbance_fails_its_gate() {
     assert_eq!(failed(&undisturbed(&[&machine(&steal(&[0.1, 0.1]))])), ["steal"]);
     assert_eq!(failed(&undisturbed(&[&machine(&recording("swap.in", &[0.0, 4096.0]))])), ["swap"]);
     assert_eq!(failed(&undisturbed(&[&machine(&recording("cpu.0.frequency", &[3e9, 2e9]))])), ["frequency"]);
+    assert_eq!(failed(&undisturbed(&[&machine(&recording("cpu.throttles", &[0.0, 0.5]))])), ["heat"]);
+    assert_eq!(failed(&undisturbed(&[&machine(&recording("cpu.throttles", &[0.0, 0.0]))])), [""; 0]);
     assert_eq!(failed(&GateInput { error_share: 0.02, ..undisturbed(&[&machine(&quiet)]) }), ["errors"]);
     assert_eq!(
         failed(&GateInput { unsteady: Some("drifts".to_owned()), ..undisturbed(&[&machine(&quiet)]) }),
@@ -172,6 +174,14 @@ fn what_meets_all_servers_of_a_block_alike_is_noted_and_the_trial_counts() {
     assert_eq!(in_turns(&stolen, None), (vec!["steal".to_owned()], none()));
     let frequency = recording("cpu.0.frequency", &[3e9, 2e9]);
     assert_eq!(in_turns(&frequency, None), (vec!["frequency".to_owned()], none()));
+    let hot = recording("cpu.throttles", &[0.0, 0.5]);
+    assert_eq!(in_turns(&hot, None), (vec!["heat".to_owned()], none()));
+    let gates = check(&GateInput { exposure: Exposure::InTurns, ..undisturbed(&[&machine(&hot)]) });
+    let heat = gates.iter().find(|gate| gate.id == "heat").expect("a gate");
+    assert!(
+        heat.message.starts_with("the processor slowed down because of heat; the trial counts: "),
+        "{heat:?}"
+    );
     // Swapping and a server that warms up for long are its own doing; beside other programs, the second cannot be told.
     assert_eq!(in_turns(&recording("swap.in", &[0.0, 4096.0]), None), (none(), vec!["swap".to_owned()]));
     assert_eq!(in_turns(&steal(&[0.0]), Some("drifts")), (none(), vec!["steady".to_owned()]));

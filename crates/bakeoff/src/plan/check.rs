@@ -1,9 +1,9 @@
 //! Checks a plan before anything is started, also a plan that the user wrote. What runs use is the result: a [`CheckedPlan`].
 
-use archive::model::{FORMAT, Measure, Plan, RunKind, Vary};
+use archive::model::{FORMAT, Measure, Plan, RunKind, Variant, Vary};
 use host::knobs::{self, Knob};
 use load::inputs::slo::Slo;
-use workload::{Catalogue, ServerVariant, Workload};
+use workload::{Catalogue, ServerVariant, VariantError, Workload};
 
 use crate::plan;
 use crate::plan::cpus::RunCpus;
@@ -11,7 +11,6 @@ use crate::plan::error::PlanError;
 use crate::plan::fallback::may_fall_back;
 use crate::plan::hosts::CheckedHosts;
 use crate::plan::kind::PlannedKind;
-use crate::plan::variant::server_variant;
 use crate::plan::variant_point::{VariantPoint, variant_points};
 
 /// A plan that can be run, with what its texts mean. [`check`] alone makes one, so nothing after it reads a text of the plan again.
@@ -100,6 +99,17 @@ pub fn server_variants(
     points: &[VariantPoint],
 ) -> Result<Vec<ServerVariant>, PlanError> {
     points.iter().map(|point| Ok(server_variant(workload, &point.variant(plan))?)).collect()
+}
+
+/// A plan's variant as the workload has it. For a checked plan this does not fail.
+fn server_variant(workload: &Workload, variant: &Variant) -> Result<ServerVariant, VariantError> {
+    let knobs: Vec<(String, String)> =
+        variant.knobs.iter().map(|(name, value)| (name.clone(), value.written())).collect();
+    let knobs = knobs.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    match variant.host {
+        None => workload.variant(&variant.server, knobs),
+        Some(_) => workload.variant_elsewhere(&variant.server, knobs),
+    }
 }
 
 /// Checks that the servers of a plan can be loaded, all at the same time.

@@ -19,5 +19,4 @@ pub mod preset;
 pub mod request;
 pub mod sweep_axis;
 pub mod trial_order;
-pub mod variant;
 pub mod variant_point;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use archive::model::{
     ClientLoad, CpuSplit, FORMAT, FallbackMeasure, LookSpending, Measure, Plan, PlannedBackground,
-    PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength,
+    PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength, Variant,
 };
 use host::Host;
-use machine::HostEntry;
-use workload::{Catalogue, Workload};
+use machine::{HostEntry, knob_value};
+use workload::{Catalogue, ServerVariant, Workload};
 
 use crate::plan;
 use crate::plan::check::{check, moves_bytes, objective, own_load, why_one_at_a_time};
@@ -20,7 +20,6 @@ use crate::plan::label;
 use crate::plan::looks;
 use crate::plan::preset::{self, Preset, long_enough_for};
 use crate::plan::sweep_axis;
-use crate::plan::variant::plan_variants;
 use crate::plan::variant_point::variant_points;
 
 /// Which measure a request asks for.
@@ -307,6 +306,28 @@ fn suited(preset: Preset, measure: &Measure, kind: RunKind, workload: &Workload)
 pub fn shortest_run(plan: &Plan) -> Duration {
     Preset { warm_up: plan.warm_up.clone(), ..Preset::of(plan.length) }
         .shortest_run(number(variant_points(plan).len()))
+}
+
+/// Variants as the plan has them, each with a name of its own: the second `nginx` is `nginx#2`. Each may have the name of its
+/// machine, which is then in its name.
+fn plan_variants(variants: impl IntoIterator<Item = (ServerVariant, Option<String>)>) -> Vec<Variant> {
+    let mut named: Vec<Variant> = Vec::new();
+    for (variant, host) in variants {
+        let written = match &host {
+            None => variant.to_string(),
+            Some(host) => {
+                variant.to_string().replacen(&variant.server, &format!("{}@{host}", variant.server), 1)
+            }
+        };
+        let earlier =
+            named.iter().filter(|v| v.name == written || v.name.starts_with(&format!("{written}#"))).count();
+        let name = if earlier == 0 { written } else { format!("{written}#{}", earlier + 1) };
+        let knobs = variant.knobs.iter().map(|(name, value)| (name.clone(), knob_value(value)));
+        let kernel = variant.kernel.iter().map(|(name, text)| (name.to_string(), text.as_str().into()));
+        let knobs = knobs.chain(kernel).collect();
+        named.push(Variant { name, server: variant.server, host, knobs });
+    }
+    named
 }
 
 /// A number of variants, points or CPUs.

@@ -1,6 +1,5 @@
 //! A run under way: its trials in order, each written to the run directory as soon as it has ended, and the verdict. What it
-//! tells about its length and precision is in [`events`], what its first block decides in [`restart`], and whether it goes on for longer in
-//! [`prolonged`].
+//! tells about its length and precision is in [`events`], and what its first block decides in [`restart`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,13 +24,13 @@ use crate::run::so_far::RunSoFar;
 use crate::run::stopping::due;
 use crate::search_start::SearchStart;
 use crate::trial::{FinishedTrial, add_times, curve};
+use crate::verdict::company;
 use crate::verdict::compute::{comparisons_so_far, verdict};
 use crate::verdict::input::VerdictInput;
 use crate::verdict::interim_looks;
 use crate::warm_up_loop::next_loop;
 
 mod events;
-mod prolonged;
 mod restart;
 
 /// Longest time that a trial waits for the hypervisor to leave the CPUs.
@@ -307,6 +306,22 @@ impl<'a> RunProgress<'a> {
         let begun = Instant::now();
         lab.wait_for_cpus(LONGEST_WAIT.min(finished.saturating_sub(self.waited)), observe);
         self.waited += begun.elapsed();
+    }
+
+    /// Lets a quick run whose first look settled nothing go on for longer, if other programs or the hypervisor disturb it. That follows
+    /// from what was taken from its CPUs, and never from what was measured. A run that is resumed has it in its plan.
+    fn prolong_if_disturbed(&mut self) -> Result<(), ArchiveError> {
+        if self.company().is_none() {
+            return Ok(());
+        }
+        let Some(plan) = interim_looks::prolonged(&self.plan) else { return Ok(()) };
+        self.plan = plan;
+        self.writer.plan(&self.plan)
+    }
+
+    /// What was taken from the trials so far, in words; none where the limits were kept.
+    fn company(&self) -> Option<String> {
+        company::of_valid(self.so_far.kept.all())
     }
 }
 

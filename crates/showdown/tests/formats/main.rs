@@ -17,6 +17,7 @@ mod verdict_documents;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 
 use archive::model::ExplanationBasis;
 use archive::{Archive, Query};
@@ -59,6 +60,18 @@ fn the_survey_of_hosts_is_documented() {
 #[test]
 fn the_findings_of_the_doctor_are_documented() {
     Page::read().assert_documents("`showdown doctor --format json`", &hosts::doctor_findings());
+}
+
+#[test]
+fn the_facts_of_this_host_are_documented() {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../archive/tests/format-1/comparison.tar.gz");
+    let id = Archive::new(root.path()).import(&fixture).expect("a run");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
+    command.args(["facts", "--format", "json", "--since", id.as_str(), "--runs"]).arg(root.path());
+    let output = command.output().expect("showdown runs");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    Page::read().assert_documents("`showdown facts --format json`", &[answer]);
 }
 
 #[test]
