@@ -87,7 +87,7 @@ pub(crate) struct WorkerContext {
 pub(crate) fn run<D: Driver>(driver: D, context: WorkerContext) {
     let reports = PartReports::new(&context);
     let outcome = Worker::new(driver, context).and_then(|mut worker| worker.run_parts(&reports));
-    reports.close(outcome.map_err(|errno| WorkerFailure::Epoll(std::io::Error::from(errno).to_string())));
+    reports.close(outcome.map_err(WorkerFailure::from));
 }
 
 /// Reports the end of each part to the collector, and a worker that is gone, also after a panic: a run does not wait for

@@ -46,7 +46,7 @@ fn meaningless_amounts_are_refused() {
         assert_refused(&[&url, &flag], &["--connections", "a number of connections from 1 to 1,000,000"]);
     }
     assert_refused(&[&url, "-c", "5000m"], &["--connections", "from 1 to 1,000,000"]);
-    assert_refused(&[&url, "-d", "10"], &["--duration", "10s"]);
+    assert_refused(&[&url, "-d", "10x"], &["--duration", "10s"]);
     assert_refused(&[&url, "-d", "0s"], &["--duration", "above 0"]);
     assert_refused(&[&url, "-t", "0"], &["--threads"]);
     assert_refused(&[&url, "-t", "8", "-c", "4"], &["8 threads for 4 connections", "give each thread"]);
