@@ -37,7 +37,7 @@ pub enum ServerState {
 pub struct Failures {
     /// Connections that the server refused, or that were not established in time.
     pub refused: u64,
-    /// Connections that ended before the answer did.
+    /// Connections that ended before the answer did, and requests that got none.
     pub reset: u64,
     /// Answers with a status of 500 to 599.
     pub status_5xx: u64,

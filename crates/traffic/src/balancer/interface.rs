@@ -118,6 +118,10 @@ pub struct ServerCounters {
     pub redispatches: u64,
     /// Answers with a status of 500 to 599 (`hrsp_5xx`). 0 in TCP mode.
     pub status_5xx: u64,
+    /// Requests that ended without an answer, and that no other counter has: at least so many, because an answer is counted at its first
+    /// byte. HAProxy closes the client's connection without a word when a server closes one that was used before (`stot` without any
+    /// `hrsp_…`). 0 in TCP mode.
+    pub unanswered: u64,
     /// The health check's last result: `L4OK`, `L4CON`.
     pub check: String,
 }

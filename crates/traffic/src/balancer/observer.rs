@@ -34,8 +34,8 @@ struct Agreement {
     lines: u64,
     /// Requests that may have a line by now.
     most: u64,
-    /// Requests that were answered by another server in the end, whose line names that one.
-    elsewhere: u64,
+    /// Requests that have no line of this server: another one answered in the end, or nobody did.
+    without_line: u64,
     in_progress_at_first: u64,
     windows: u32,
     is_reported: bool,
@@ -43,12 +43,12 @@ struct Agreement {
 
 impl Agreement {
     /// Adds a window. Returns what is wrong, once.
-    fn add(&mut self, window: &ServerWindow, retries: u64) -> Option<String> {
+    fn add(&mut self, window: &ServerWindow, without_line: u64) -> Option<String> {
         self.lines += window.log_lines;
         self.most += window.requests;
-        self.elsewhere += window.failed.redispatched + retries;
+        self.without_line += window.failed.redispatched + without_line;
         let most = self.most + self.in_progress_at_first;
-        let least = self.most.saturating_sub(self.elsewhere + window.in_progress);
+        let least = self.most.saturating_sub(self.without_line + window.in_progress);
         let slack = SLACK + 2 * window.requests;
         let agrees = (least.saturating_sub(slack)..=most + slack).contains(&self.lines);
         self.windows = if agrees { 0 } else { self.windows + 1 };
@@ -117,9 +117,11 @@ impl Observer {
         &self.before.0
     }
 
-    fn begin_counting(&mut self, counters: BackendCounters) {
+    fn begin_counting(&mut self, mut counters: BackendCounters) {
         self.agreements.clear();
-        for server in &counters.servers {
+        for server in &mut counters.servers {
+            // Those that are being answered now, and were counted, may show as unanswered when they have ended.
+            server.unanswered += server.in_progress;
             let agreement = Agreement { in_progress_at_first: server.in_progress, ..Agreement::default() };
             self.agreements.insert(server.name.clone(), agreement);
         }
@@ -167,10 +169,10 @@ impl Observer {
             // A server that was added has no counters before.
             let before = if is_same_process { Some(before.cloned().unwrap_or_default()) } else { None };
             if let Some((now, before)) = now.zip(before)
-                && let Some(retries) = fill(&mut window, now, &before)
+                && let Some(without_line) = fill(&mut window, now, &before)
             {
                 let agreement = self.agreements.entry(reading.name.clone()).or_default();
-                alarms.extend(agreement.add(&window, retries));
+                alarms.extend(agreement.add(&window, without_line));
             }
             windows.push(window);
         }
@@ -182,7 +184,7 @@ impl Observer {
         }
         self.before.0 = identity.clone();
         if is_same_process {
-            self.before.1 = counters;
+            self.before.1 = at_least(counters, &self.before.1);
         } else {
             self.begin_counting(counters);
         }
@@ -231,13 +233,27 @@ fn window(reading: &ServerReading, lines: ServerLog, log_arrived: bool) -> Serve
     }
 }
 
-/// Fills in the differences of the counters, and returns that of the retries. None if a counter goes backwards: somebody has cleared them
-/// (`clear counters all`), and the next window begins anew.
+/// With no fewer unanswered requests than before: an answer in progress hides one until it has ended.
+fn at_least(mut counters: BackendCounters, before: &BackendCounters) -> BackendCounters {
+    for server in &mut counters.servers {
+        let known = of(before, &server.name).map_or(0, |before| before.unanswered);
+        // Counters that somebody has cleared begin anew.
+        if server.requests >= known {
+            server.unanswered = server.unanswered.max(known);
+        }
+    }
+    counters
+}
+
+/// Fills in the differences of the counters, and returns how many requests have no line of the log: those that were tried again, and
+/// those that nobody answered. None if a counter goes backwards: somebody has cleared them (`clear counters all`), and the next window
+/// begins anew.
 fn fill(window: &mut ServerWindow, now: &ServerCounters, before: &ServerCounters) -> Option<u64> {
     let requests = now.requests.checked_sub(before.requests)?;
+    let unanswered = now.unanswered.saturating_sub(before.unanswered);
     let failed = Failures {
         refused: now.connection_errors.checked_sub(before.connection_errors)?,
-        reset: now.response_errors.checked_sub(before.response_errors)?,
+        reset: now.response_errors.checked_sub(before.response_errors)? + unanswered,
         status_5xx: now.status_5xx.checked_sub(before.status_5xx)?,
         redispatched: now.redispatches.checked_sub(before.redispatches)?,
     };
@@ -246,7 +262,7 @@ fn fill(window: &mut ServerWindow, now: &ServerCounters, before: &ServerCounters
     window.failed = failed;
     window.in_progress = now.in_progress;
     window.counters_arrived = true;
-    Some(retries)
+    Some(retries + unanswered)
 }
 
 #[cfg(test)]
@@ -292,5 +308,32 @@ mod tests {
         let mut cleared = unanswered("new", &received);
         assert_eq!(fill(&mut cleared, &ServerCounters::default(), &before), None);
         assert!(!cleared.counters_arrived);
+    }
+    #[test]
+    fn an_answer_in_progress_takes_no_failure_back() {
+        let counters = |unanswered| {
+            let server = ServerCounters {
+                name: "new".to_owned(),
+                requests: 50,
+                unanswered,
+                ..ServerCounters::default()
+            };
+            BackendCounters { servers: vec![server], dropped_log_lines: 0 }
+        };
+        let mut total = 0;
+        let mut before = counters(0);
+        for seen in [3, 1, 3, 4] {
+            let now = counters(seen);
+            let mut window = unanswered("new", &ReceivedLog::default());
+            let (of_now, of_before) = (&now.servers[0], &before.servers[0]);
+            assert_eq!(
+                fill(&mut window, of_now, of_before),
+                Some(window.failed.reset),
+                "none of them has a line"
+            );
+            total += window.failed.reset;
+            before = at_least(now, &before);
+        }
+        assert_eq!(total, 4);
     }
 }

@@ -111,7 +111,9 @@ impl Lab {
              http {{ access_log off; client_body_temp_path {directory}/body; proxy_temp_path {directory}/p;\n\
              fastcgi_temp_path {directory}/f; uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;\n\
              server {{ listen {address}; location / {{ return 200 {server}; }}\n\
-             location /bad {{ return 503 bad; }} }} }}\n"
+             location /bad {{ return 503 bad; }}\n\
+             # It closes the connection and says nothing.\n\
+             location /silent {{ return 444; }} }} }}\n"
         );
         let file = self.path().join(format!("{server}.conf"));
         fs::write(&file, text).expect("a file");
@@ -191,6 +193,22 @@ impl Lab {
             *answers.entry(self.get(path)).or_default() += 1;
         }
         answers
+    }
+
+    /// Sends these requests on one connection, and returns the answer to the last one: empty if there was none.
+    pub fn send_on_one_connection(&self, paths: &[&str]) -> String {
+        let mut stream = TcpStream::connect(self.web).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+        let mut answer = [0; 1000];
+        let mut length = 0;
+        for path in paths {
+            stream
+                .write_all(format!("GET {path} HTTP/1.1\r\nHost: lab\r\n\r\n").as_bytes())
+                .expect("it is sent");
+            // Each answer is small and arrives as a whole.
+            length = stream.read(&mut answer).unwrap_or_default();
+        }
+        String::from_utf8_lossy(&answer[..length]).into_owned()
     }
 
     fn get(&self, path: &str) -> String {

@@ -127,6 +127,31 @@ fn a_redispatched_request_is_counted_where_it_did_not_arrive() {
 }
 
 #[test]
+fn a_request_that_nobody_answers_is_a_failure_although_no_error_of_haproxy_counts_it() {
+    let lab = Lab::start();
+    let mut live = lab.open().unwrap();
+    set(&mut live, "cand", 64).unwrap();
+    let mut unanswered = 0;
+    for _ in 0..12 {
+        // The second round of requests meets connections that were used before.
+        let answer = lab.send_on_one_connection(&["/", "/", "/", "/", "/", "/", "/silent"]);
+        unanswered += u64::from(answer.is_empty());
+    }
+    assert!(unanswered > 0, "HAProxy has closed the connection of the user without an answer");
+    let counters = lab.balancer().counters().unwrap();
+    let counted: u64 = counters.servers.iter().map(|server| server.unanswered).sum();
+    assert_eq!(counted, unanswered, "{counters:?}");
+    let mut resets = 0;
+    observe_until(&mut live, "all of them are resets", |window| {
+        resets += window.servers.iter().map(|server| server.failed.reset).sum::<u64>();
+        assert_eq!(window.alarms, [""; 0]);
+        resets >= unanswered
+    });
+    set(&mut live, "cand", 0).unwrap();
+    live.apply(&Action::Done).unwrap();
+}
+
+#[test]
 fn what_somebody_else_changes_is_named() {
     let lab = Lab::start();
     let mut live = lab.open().unwrap();
