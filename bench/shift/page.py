@@ -41,7 +41,7 @@ def render(rows: Rows, settings: Settings) -> str:
 | late 1 → 2 % at 50 and at 4 requests/s; a leak | simulated in the tests of `crates/traffic`; not run with real servers |
 | 40 reloads and kills of HAProxy, in each step | as many as the table says, in the first step |
 | mail: 20 rollbacks | mail is not built |
-| a ramp of a server with a known capacity | not run |
+| a ramp of a server with a known capacity | once, by hand: decision [0046](../decisions/0046-live-traffic.md) |
 
 ## Where and how
 
