@@ -309,21 +309,18 @@ mod tests {
         assert_eq!(fill(&mut cleared, &ServerCounters::default(), &before), None);
         assert!(!cleared.counters_arrived);
     }
+    fn counters_with(unanswered: u64) -> BackendCounters {
+        let server =
+            ServerCounters { name: "new".to_owned(), requests: 50, unanswered, ..ServerCounters::default() };
+        BackendCounters { servers: vec![server], dropped_log_lines: 0 }
+    }
+
     #[test]
     fn an_answer_in_progress_takes_no_failure_back() {
-        let counters = |unanswered| {
-            let server = ServerCounters {
-                name: "new".to_owned(),
-                requests: 50,
-                unanswered,
-                ..ServerCounters::default()
-            };
-            BackendCounters { servers: vec![server], dropped_log_lines: 0 }
-        };
         let mut total = 0;
-        let mut before = counters(0);
+        let mut before = counters_with(0);
         for seen in [3, 1, 3, 4] {
-            let now = counters(seen);
+            let now = counters_with(seen);
             let mut window = unanswered("new", &ReceivedLog::default());
             let (of_now, of_before) = (&now.servers[0], &before.servers[0]);
             assert_eq!(
