@@ -309,6 +309,7 @@ mod tests {
         assert_eq!(fill(&mut cleared, &ServerCounters::default(), &before), None);
         assert!(!cleared.counters_arrived);
     }
+
     fn counters_with(unanswered: u64) -> BackendCounters {
         let server =
             ServerCounters { name: "new".to_owned(), requests: 50, unanswered, ..ServerCounters::default() };
