@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use archive::model::thousands;
+
 use super::record::{AnswerRecord, ServerRecord, WindowRecord};
 use crate::weights::Participants;
 
@@ -15,7 +17,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:960px;mar
 table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}\
 td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}\
 .candidate{stroke:#c2410c;color:#c2410c}.control{stroke:#1d4ed8;color:#1d4ed8}.limit{stroke:#777;stroke-dasharray:5 4}\
-polyline{fill:none;stroke-width:1.5}.axis{stroke:#bbb}text{font-size:12px;fill:#555}";
+polyline{fill:none;stroke-width:1.5}.axis{stroke:#bbb}.step{stroke:#e5e5e5}text{font-size:12px;fill:#555}";
 
 /// A line of a chart.
 struct Line {
@@ -32,7 +34,8 @@ pub(super) fn page(answer: &AnswerRecord, windows: &[WindowRecord], participants
     let mut html = String::new();
     let _ = write!(
         html,
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Live traffic: {0}</title><style>{STYLE}</style>\
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\"><title>Live traffic: {0}</title><style>{STYLE}</style>\
          <h1>Live traffic: {0}</h1><p><strong>{1}</strong></p>",
         escape(candidate),
         escape(&answer.answer)
@@ -43,16 +46,17 @@ pub(super) fn page(answer: &AnswerRecord, windows: &[WindowRecord], participants
         name: candidate.to_owned(),
         values: windows.iter().map(|window| Some(100.0 * window.share)).collect(),
     };
-    html.push_str(&chart("The candidate's share of all traffic, %", &[share]));
+    let begins: Vec<u64> = answer.steps.iter().map(|step| step.began_s).collect();
+    html.push_str(&chart("The candidate's share of all traffic, %", &[share], &begins));
     for (title, value) in FIGURES {
         let mut lines = vec![of_server(windows, candidate, "candidate", *value)];
         if let Some(control) = control {
             lines.push(of_server(windows, control, "control", *value));
         }
-        html.push_str(&chart(title, &lines));
+        html.push_str(&chart(title, &lines, &begins));
     }
     if control.is_some() {
-        html.push_str(&evidence(windows));
+        html.push_str(&evidence(windows, &begins));
     }
     html.push_str(&counters(windows));
     html
@@ -93,7 +97,7 @@ fn steps(answer: &AnswerRecord) -> String {
     html + "</table>"
 }
 
-fn evidence(windows: &[WindowRecord]) -> String {
+fn evidence(windows: &[WindowRecord], begins: &[u64]) -> String {
     let lines = [
         Line {
             class: "candidate",
@@ -111,7 +115,7 @@ fn evidence(windows: &[WindowRecord]) -> String {
             values: windows.iter().map(|window| window.limit_log_e).collect(),
         },
     ];
-    chart("Evidence that the candidate does harm, ln E", &lines)
+    chart("Evidence that the candidate does harm, ln E", &lines, begins)
 }
 
 /// The sums of the balancer's counters over the run.
@@ -161,7 +165,18 @@ fn thinned(values: &[Option<f64>]) -> Vec<(f64, f64)> {
     points
 }
 
-fn chart(title: &str, lines: &[Line]) -> String {
+/// The number at the end of an axis, with about three digits.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        size if size < 0.005 => "0".to_owned(),
+        size if size < 10.0 => format!("{value:.2}"),
+        size if size < 100.0 => format!("{value:.1}"),
+        _ => thousands(value),
+    }
+}
+
+/// Lines over the seconds of the run, with a mark where each step begins.
+fn chart(title: &str, lines: &[Line], begins: &[u64]) -> String {
     let thinned: Vec<Vec<(f64, f64)>> = lines.iter().map(|line| thinned(&line.values)).collect();
     let (mut low, mut high) = (0.0_f64, f64::MIN_POSITIVE);
     for (_, value) in thinned.iter().flatten() {
@@ -174,13 +189,22 @@ fn chart(title: &str, lines: &[Line]) -> String {
     }
     let _ = write!(
         html,
-        "</p><svg viewBox=\"-60 -10 {} {}\" role=\"img\" aria-label=\"{}\">\
-         <path class=\"axis\" fill=\"none\" d=\"M0 0V{HEIGHT}H{WIDTH}\"/>\
-         <text x=\"-6\" y=\"4\" text-anchor=\"end\">{high:.3}</text><text x=\"-6\" y=\"{HEIGHT}\" text-anchor=\"end\">{low:.3}</text>\
-         <text x=\"{WIDTH}\" y=\"{}\" text-anchor=\"end\">{seconds:.0} s</text>",
+        "</p><svg viewBox=\"-60 -10 {} {}\" role=\"img\" aria-label=\"{}\">",
         WIDTH + 70.0,
         HEIGHT + 35.0,
-        escape(title),
+        escape(title)
+    );
+    for begin in begins {
+        let x = (WIDTH * *begin as f64 / seconds).min(WIDTH);
+        let _ = write!(html, "<path class=\"step\" d=\"M{x:.1} 0V{HEIGHT}\"/>");
+    }
+    let _ = write!(
+        html,
+        "<path class=\"axis\" fill=\"none\" d=\"M0 0V{HEIGHT}H{WIDTH}\"/>\
+         <text x=\"-6\" y=\"4\" text-anchor=\"end\">{}</text><text x=\"-6\" y=\"{HEIGHT}\" text-anchor=\"end\">{}</text>\
+         <text x=\"{WIDTH}\" y=\"{}\" text-anchor=\"end\">{seconds:.0} s</text>",
+        figure(high),
+        figure(low),
         HEIGHT + 18.0
     );
     for (line, points) in lines.iter().zip(&thinned) {
@@ -197,4 +221,15 @@ fn chart(title: &str, lines: &[Line]) -> String {
 /// Names come from a balancer: they are text and no markup.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figure;
+
+    #[test]
+    fn an_axis_has_about_three_digits() {
+        let values = [0.0, f64::MIN_POSITIVE, 0.28, 27.273, 148.0, 4_949.0, -4.6];
+        assert_eq!(values.map(figure), ["0", "0", "0.28", "27.3", "148", "4,949", "-4.60"]);
+    }
 }
