@@ -198,7 +198,7 @@ fn run_directory(runs: &Path, plan: &ShiftPlan) -> PathBuf {
 /// Prints what is at stake, and asks.
 fn ask(args: &ShiftArgs, question: &Question, live: &mut LiveBalancer) -> anyhow::Result<()> {
     for unseen in live.unseen() {
-        note(&unseen.0);
+        note(&format!("this cannot be checked, so be sure of it: {}", unseen.0));
     }
     live.observe();
     thread::sleep(Duration::from_secs(SECONDS_OF_RATE));

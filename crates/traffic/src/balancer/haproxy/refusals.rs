@@ -271,11 +271,11 @@ fn check_configuration(balancer: &Haproxy, pid: u32, named: Option<&Path>) -> Re
         checked.read.push(file);
     }
     if checked.read.is_empty() {
-        let what = "a state file, slowstart, stick tables and use-server, because its configuration cannot be read here: \
-                    name the file in the plan";
+        let what = "no state file, slowstart, stick table or use-server is configured (the configuration cannot be read \
+                    here: name the file in the plan)";
         checked.unseen.push(Unseen(what.to_owned()));
     }
-    checked.unseen.push(Unseen("other balancers that send requests to the same servers".to_owned()));
+    checked.unseen.push(Unseen("no other balancer sends requests to these servers".to_owned()));
     Ok(checked)
 }
 
