@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 
 from shared import cases, machine
@@ -24,7 +23,7 @@ def main() -> int:
         print(PAGE.write(options.results))
         return 0
     store = cases.store(options, case.COLUMNS, KEY)
-    command = f"make bench-faults FAULTS_OPTIONS={shlex.quote(shlex.join(_given(sys.argv[1:])))}".removesuffix(" FAULTS_OPTIONS=''")
+    command = cases.command("bench-faults", sys.argv[1:])
     facts = machine.facts(REPOSITORY, options.showdown)
     store.open(facts | {"seed": options.seed})
     due = [
@@ -62,14 +61,6 @@ def _run(due: list[tuple[str, str, int]], options: argparse.Namespace, store: St
     except KeyboardInterrupt:
         progress("stopped: run the same command to continue")
     return failed
-
-
-def _given(arguments: list[str]) -> list[str]:
-    """The options of the user, without the one that the Makefile gives."""
-    if "--showdown" in arguments:
-        at = arguments.index("--showdown")
-        return arguments[:at] + arguments[at + 2 :]
-    return arguments
 
 
 def _options() -> argparse.Namespace:

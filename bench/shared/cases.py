@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -26,6 +27,15 @@ def parse(parser: argparse.ArgumentParser, why_root: str) -> argparse.Namespace:
     if not options.report_only and os.geteuid() != 0:
         parser.error(f"run it as root: {why_root}")
     return options
+
+
+def command(parser_name: str, given: list[str]) -> str:
+    """The make command that repeats a bench: with the options of the user, without the binary that the Makefile gives."""
+    if "--showdown" in given:
+        at = given.index("--showdown")
+        given = given[:at] + given[at + 2 :]
+    options = f"{parser_name.removeprefix('bench-').upper()}_OPTIONS"
+    return f"make {parser_name} {options}={shlex.quote(shlex.join(given))}".removesuffix(f" {options}=''")
 
 
 def store(options: argparse.Namespace, columns: list[str], key: tuple[str, ...]) -> Store:

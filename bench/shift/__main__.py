@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 
 from shared import cases, machine
@@ -37,8 +36,7 @@ def main() -> int:
             progress(f"{number}/{len(due)} {fault}: {row['out_s']} s, exit {row['exit']}, {row['seconds']} s in all {'; '.join(found) or 'ok'}: {row['message']}")
     except KeyboardInterrupt:
         progress("stopped: run the same command to continue")
-    given = [word for word in sys.argv[1:] if word not in ("--showdown", str(options.showdown))]
-    command = f"make bench-shift SHIFT_OPTIONS={shlex.quote(shlex.join(given))}".removesuffix(" SHIFT_OPTIONS=''")
+    command = cases.command("bench-shift", sys.argv[1:])
     print(PAGE.save(store.rows("cases"), store.settings() | {"commands": command}, options.results))
     return 1 if bad else 0
 

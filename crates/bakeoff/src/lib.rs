@@ -48,6 +48,7 @@ pub use plan::measure_names::replaced as replaced_sentence;
 pub use plan::preset::{Preset, study};
 pub use plan::request as plan_request;
 pub use run::another_session::another_session;
+pub use run::changes::of_facts as changed_facts;
 pub use run::error::{RunPlanError, StudyError};
 pub use run::first_block::replacement_before_gains;
 pub use run::hosts::RunHosts;

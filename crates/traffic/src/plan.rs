@@ -11,6 +11,7 @@ use load::inputs::units::{parse_duration, parse_duration_or_zero, parse_share};
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::balancer::interface::HIGHEST_WEIGHT;
 use crate::guard::HardLimits;
 use crate::ramp::{RampRules, usual_multiples};
 use crate::rollout::{CanaryRules, WEIGHTS, usual_steps};
@@ -196,7 +197,11 @@ impl ShiftPlan {
         }
         let steps = rules.steps.unwrap_or_else(|| WEIGHTS.to_vec());
         let is_rising = steps.windows(2).all(|pair| pair[0] < pair[1]);
-        if steps.is_empty() || !is_rising || steps[0] == 0 || steps.iter().any(|weight| *weight > 256) {
+        if steps.is_empty()
+            || !is_rising
+            || steps[0] == 0
+            || steps.iter().any(|weight| *weight > HIGHEST_WEIGHT)
+        {
             return Err(bad("[rules] steps", "rising weights from 1 to 256, such as [1, 4, 16, 32, 64]"));
         }
         let max_share = share("[rules] max_share", rules.max_share.as_deref(), "50%")?;

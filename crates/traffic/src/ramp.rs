@@ -35,7 +35,12 @@ pub struct RampRules {
 
 /// The multiples, without those with which the candidate would have more than `max_share` of all traffic.
 pub fn usual_multiples(max_share: f64, old_servers: usize) -> Vec<f64> {
-    MULTIPLES.into_iter().filter(|multiple| multiple / (multiple + old_servers as f64) <= max_share).collect()
+    MULTIPLES.into_iter().filter(|multiple| share_at(*multiple, old_servers) <= max_share).collect()
+}
+
+/// The candidate's part of all traffic at a multiple of one old server's, 0 to 1.
+pub fn share_at(multiple: f64, old_servers: usize) -> f64 {
+    multiple / (multiple + old_servers as f64)
 }
 
 /// What a ramp has found.

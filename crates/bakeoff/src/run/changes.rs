@@ -92,13 +92,22 @@ fn shortened(value: &str) -> String {
     if short == value { short } else { format!("{short}…") }
 }
 
+/// What differs between the facts of one part, a host or a file: a value that is not there is empty.
+pub fn of_facts(before: &FlatFacts, now: &FlatFacts) -> Vec<FactChange> {
+    let mut changes = Vec::new();
+    for difference in differences(before, now) {
+        let (was, is) = (difference.a.unwrap_or_default(), difference.b.unwrap_or_default());
+        changes.push(FactChange { fact: difference.key, was, is });
+    }
+    changes
+}
+
 fn of_part(name: &str, before: &FlatFacts, now: &FlatFacts) -> Vec<FactChange> {
-    let change = |difference: host::facts::FactDifference| FactChange {
-        fact: format!("{name} {}", difference.key),
-        was: difference.a.unwrap_or_default(),
-        is: difference.b.unwrap_or_default(),
-    };
-    differences(before, now).into_iter().map(change).collect()
+    let mut changes = of_facts(before, now);
+    for change in &mut changes {
+        change.fact = format!("{name} {}", change.fact);
+    }
+    changes
 }
 
 #[cfg(test)]

@@ -203,8 +203,13 @@ pub enum BalancerError {
 
 /// A load balancer with one backend whose weights are set while it runs.
 pub trait Balancer {
+    /// Which process answers, how it chooses servers, and the counters of all servers of the backend.
+    fn now(&mut self) -> Result<(BalancerIdentity, BackendCounters), BalancerError>;
+
     /// Which process answers, and how it chooses servers.
-    fn identity(&mut self) -> Result<BalancerIdentity, BalancerError>;
+    fn identity(&mut self) -> Result<BalancerIdentity, BalancerError> {
+        Ok(self.now()?.0)
+    }
 
     /// All servers of the backend, with their weights.
     fn read(&mut self) -> Result<Vec<ServerReading>, BalancerError>;
@@ -216,7 +221,9 @@ pub trait Balancer {
     fn drain(&mut self, server: &Name) -> Result<Remaining, BalancerError>;
 
     /// The counters of all servers of the backend.
-    fn counters(&mut self) -> Result<BackendCounters, BalancerError>;
+    fn counters(&mut self) -> Result<BackendCounters, BalancerError> {
+        Ok(self.now()?.1)
+    }
 
     /// Adds a server with weight 0, and lets it take requests as soon as it has a weight.
     fn add(&mut self, server: &NewServer) -> Result<(), BalancerError>;

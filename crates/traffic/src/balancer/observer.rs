@@ -24,8 +24,9 @@ struct Moment {
 }
 
 fn ask(balancer: &mut dyn Balancer) -> Result<Moment, BalancerError> {
-    let identity = balancer.identity()?;
-    Ok(Moment { identity, servers: balancer.read()?, counters: balancer.counters()? })
+    let servers = balancer.read()?;
+    let (identity, counters) = balancer.now()?;
+    Ok(Moment { identity, servers, counters })
 }
 
 /// Whether the log of a server has as many lines as the balancer has counted requests.

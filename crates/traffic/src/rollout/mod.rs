@@ -13,4 +13,4 @@ pub use answer::{Answer, Bound};
 pub(crate) use canary::is_drained;
 pub use canary::{Canary, Phase};
 pub use evidence::{Evidences, Metric, MetricState};
-pub use rules::{CanaryRules, Step, WEIGHTS, usual_steps};
+pub use rules::{CanaryRules, Step, WEIGHTS, share_at, usual_steps};

@@ -37,13 +37,17 @@ pub struct CanaryRules {
     pub hard: HardLimits,
 }
 
+/// The candidate's part of all traffic at a weight that the control has, too, 0 to 1.
+pub fn share_at(weight: u32, old_servers: usize) -> f64 {
+    let weight = f64::from(weight);
+    weight / (2.0 * weight + f64::from(OLD_WEIGHT) * old_servers as f64)
+}
+
 /// The steps of these weights, without those in which the candidate would have more than `max_share` of all traffic.
 pub fn usual_steps(weights: &[u32], margin: f64, max_share: f64, old_servers: usize) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for (number, weight) in weights.iter().enumerate() {
-        let share =
-            f64::from(*weight) / (2.0 * f64::from(*weight) + f64::from(OLD_WEIGHT) * old_servers as f64);
-        if share <= max_share {
+        if share_at(*weight, old_servers) <= max_share {
             let of_step = MARGINS.get(number).copied().unwrap_or(margin);
             steps.push(Step { weight: *weight, margin: of_step.max(margin) });
         }

@@ -3,8 +3,8 @@
 use crate::guard::{Reason, StartError, Stop, percent};
 use crate::observation::{Action, Window};
 use crate::plan::{PlanError, ShiftPlan};
-use crate::ramp::{Ramp, RampEnd, RampPhase, RampRules};
-use crate::rollout::{Answer, Canary, CanaryRules, Metric, Phase};
+use crate::ramp::{self, Ramp, RampEnd, RampPhase, RampRules};
+use crate::rollout::{self, Answer, Canary, CanaryRules, Metric, Phase};
 use crate::weights::{Participants, Weights};
 
 /// What is asked of the candidate, with the numbers of the plan.
@@ -78,15 +78,14 @@ impl Question {
 
     /// The candidate's share of all traffic in each step, 0 to 1, and the least time of a step in seconds.
     pub fn shares(&self) -> (Vec<f64>, u64) {
-        let old = self.participants().old.len() as f64;
+        let old = self.participants().old.len();
         match self {
             Self::Canary(_, rules) => {
-                let weights = rules.steps.iter().map(|step| f64::from(step.weight));
-                let shares = weights.map(|weight| weight / (2.0 * weight + 64.0 * old));
+                let shares = rules.steps.iter().map(|step| rollout::share_at(step.weight, old));
                 (shares.collect(), rules.dwell_s)
             }
             Self::Ramp(_, rules) => {
-                let shares = rules.multiples.iter().map(|multiple| multiple / (multiple + old));
+                let shares = rules.multiples.iter().map(|multiple| ramp::share_at(*multiple, old));
                 (shares.collect(), rules.dwell_s)
             }
         }

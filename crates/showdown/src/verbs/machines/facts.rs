@@ -6,8 +6,8 @@ use std::fmt::Write;
 use anyhow::Context;
 use archive::model::{FactChange, FlatFacts};
 use archive::printable::one_line;
+use bakeoff::changed_facts;
 use host::Host;
-use host::facts::differences;
 use serde::Serialize;
 
 use crate::args::options::{AnswerFormat, RunsDir};
@@ -70,16 +70,7 @@ fn changes_since(name: &str, runs: &RunsDir, now: &FlatFacts) -> anyhow::Result<
     let recorded = run.facts.with_context(|| {
         format!("run {id} has no facts: it ended before they were recorded, or facts.json is damaged; name another run")
     })?;
-    Ok(ChangesSinceRun { run: id, changes: changes(&recorded.host, now) })
-}
-
-fn changes(before: &FlatFacts, now: &FlatFacts) -> Vec<FactChange> {
-    let mut changes = Vec::new();
-    for difference in differences(before, now) {
-        let (was, is) = (difference.a.unwrap_or_default(), difference.b.unwrap_or_default());
-        changes.push(FactChange { fact: difference.key, was, is });
-    }
-    changes
+    Ok(ChangesSinceRun { run: id, changes: changed_facts(&recorded.host, now) })
 }
 
 fn text(answer: &HostFactsAnswer) -> String {
@@ -130,12 +121,12 @@ mod tests {
             facts: now.clone(),
             since: Some(ChangesSinceRun { run: "R".to_owned(), changes }),
         };
-        let changed = plain(&since(changes(&before, &now)));
+        let changed = plain(&since(changed_facts(&before, &now)));
         assert!(
             changed.starts_with("3 facts of this host changed since R:\n  kernel.release: 6.1 → 6.12\n"),
             "{changed}"
         );
         assert!(changed.ends_with("  sysctls.old: 1 → (none)\n"), "{changed}");
-        assert_eq!(plain(&since(changes(&now, &now))), "No fact of this host has changed since R.\n");
+        assert_eq!(plain(&since(changed_facts(&now, &now))), "No fact of this host has changed since R.\n");
     }
 }

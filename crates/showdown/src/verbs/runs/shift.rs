@@ -14,7 +14,6 @@ use serde::Serialize;
 use traffic::balancer::Name;
 use traffic::balancer::log::receiver::LogAddress;
 use traffic::control::{self, Status};
-use traffic::guard::StartError;
 use traffic::lease::Probe;
 use traffic::live::{Joining, LiveBalancer, LiveError, LiveSettings};
 use traffic::observation::Window;
@@ -132,7 +131,7 @@ pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
     let answer = match answer {
         Ok(Some(answer)) => answer,
         Ok(None) => return Ok(CommandStatus::Interrupted),
-        Err(RunError::Start(error)) => return Err(not_fit(&error)),
+        Err(RunError::Start(error)) => return Err(usage(error)),
         Err(error) => return Err(error.into()),
     };
     args.format.print(&answer, || text(&answer))?;
@@ -144,10 +143,6 @@ pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
     })
 }
 
-fn not_fit(error: &StartError) -> anyhow::Error {
-    usage(error)
-}
-
 /// What was not fit before anything was changed is a mistake of the user's.
 fn classify(error: LiveError) -> anyhow::Error {
     match error {
@@ -157,9 +152,10 @@ fn classify(error: LiveError) -> anyhow::Error {
 }
 
 fn joining(plan: &ShiftPlan, question: &Question) -> anyhow::Result<Vec<Joining>> {
-    let control = plan.control.as_ref().filter(|control| {
-        question.participants().control.as_ref().is_some_and(|takes_part| *takes_part == control.name)
-    });
+    let control = match question {
+        Question::Canary(..) => plan.control.as_ref(),
+        Question::Ramp(..) => None,
+    };
     std::iter::once(&plan.candidate).chain(control).map(join).collect()
 }
 

@@ -102,15 +102,18 @@ fn unreadable(command: &str, error: &AnswerError) -> BalancerError {
 }
 
 impl Balancer for Haproxy {
-    fn identity(&mut self) -> Result<BalancerIdentity, BalancerError> {
+    fn now(&mut self) -> Result<(BalancerIdentity, BackendCounters), BalancerError> {
         let info = self.info()?;
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Ok(BalancerIdentity {
+        let of_backend = self.of_backend()?;
+        let identity = BalancerIdentity {
             pid: info.pid,
             started_s: info.started_s.unwrap_or_else(|| now_s.saturating_sub(info.uptime_s)),
-            algorithm: self.of_backend()?.algorithm,
+            algorithm: of_backend.algorithm,
             version: format!("{} {}", info.name, info.version),
-        })
+        };
+        let servers = of_backend.servers.into_iter().map(|server| server.counters).collect();
+        Ok((identity, BackendCounters { servers, dropped_log_lines: info.dropped_log_lines }))
     }
 
     fn read(&mut self) -> Result<Vec<ServerReading>, BalancerError> {
@@ -141,12 +144,6 @@ impl Balancer for Haproxy {
         let found = counters.into_iter().find(|counters| counters.name == server.as_str());
         let counters = found.ok_or_else(|| self.no_server(server))?;
         Ok(Remaining { sessions: counters.in_progress, queued: counters.queued })
-    }
-
-    fn counters(&mut self) -> Result<BackendCounters, BalancerError> {
-        let dropped_log_lines = self.info()?.dropped_log_lines;
-        let servers = self.of_backend()?.servers.into_iter().map(|server| server.counters).collect();
-        Ok(BackendCounters { servers, dropped_log_lines })
     }
 
     fn add(&mut self, server: &NewServer) -> Result<(), BalancerError> {
