@@ -83,6 +83,7 @@ class Checks:
         forbids is skipped."""
         self._list("slowest parts", times.slowest(self.parts))
         self._list("slowest tests", times.slowest(self.tests))
+        self._list("busiest tests", times.busiest(self.tests))
         skipped = times.skipped(self.tests)
         self._list("skipped tests", skipped)
         if times.by_choice(skipped) and os.environ.get("CI") == "true":

@@ -52,6 +52,14 @@ def slowest(ended: Iterable[Ended]) -> list[str]:
     return [f"{one.seconds:7.1f} s {one.cpu_seconds:7.1f} s CPU  {one.job.name}" for one in longest_first[:SLOWEST]]
 
 
+def busiest(ended: Iterable[Ended]) -> list[str]:
+    """A line for each of those that used the most CPU time, with the share of all: that is what a machine with few CPUs waits for."""
+    ended = list(ended)
+    all_seconds = max(sum(one.cpu_seconds for one in ended), 1e-9)
+    busiest_first = sorted(ended, key=lambda one: -one.cpu_seconds)
+    return [f"{one.cpu_seconds:7.1f} s CPU {one.cpu_seconds / all_seconds:6.1%}  {one.job.name}" for one in busiest_first[:SLOWEST]]
+
+
 def by_choice(skipped: Iterable[str]) -> list[str]:
     """Those of these lines whose test could be run here: by root, or with another package. What a container forbids cannot be mended by
     who runs the tests."""

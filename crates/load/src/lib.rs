@@ -73,6 +73,7 @@ pub mod clock;
 pub mod connecting;
 pub mod driver;
 pub mod drivers;
+pub mod event_queue;
 pub mod inputs;
 mod load_process;
 mod outcome;

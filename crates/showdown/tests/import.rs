@@ -97,12 +97,12 @@ fn a_gigabyte_of_zeros_is_not_unpacked() {
 }
 
 #[test]
-fn a_million_tiny_entries_are_not_unpacked() {
+fn too_many_tiny_entries_are_not_unpacked() {
     let home = Home::new();
     for (file, kind) in [("files.tar.gz", EntryType::Regular), ("folders.tar.gz", EntryType::Directory)] {
         let packed = GzEncoder::new(File::create(home.path(file)).expect("a file"), Compression::fast());
         let mut packed = BufWriter::with_capacity(1 << 20, packed);
-        for number in 0..1_000_000 {
+        for number in 0..120_000 {
             let header = header(&format!("{ID}/trials/001-a/config/{number}"), kind, 0);
             packed.write_all(header.as_bytes()).expect("room");
         }

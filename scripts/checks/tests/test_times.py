@@ -28,6 +28,11 @@ class TimesTest(unittest.TestCase):
         lines = times.slowest(ended(f"test {seconds}", seconds) for seconds in range(20))
         self.assertEqual((lines[0], len(lines)), ("   19.0 s     9.5 s CPU  test 19", 10))
 
+    def test_the_busiest_come_first_with_their_share_of_all_cpu_time(self) -> None:
+        lines = times.busiest([ended("waits", seconds=1.0), ended("computes", seconds=3.0)])
+        self.assertEqual(lines, ["    1.5 s CPU  75.0%  computes", "    0.5 s CPU  25.0%  waits"])
+        self.assertEqual(times.busiest([]), [])
+
     def test_a_skipped_test_is_named_with_the_reason(self) -> None:
         alone = ended("showdown machines lab", printed="running 1 test\nSKIPPED: only root can\ntest lab ... ok\n")
         units = ended("explain unit tests", printed="test a ... ok\n\n---- delays::nobody stdout ----\nSKIPPED: not root\n\n---- b stdout ----\n")

@@ -27,6 +27,8 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
 /// Fewest slices of a point of the curve, and its time as a share of the time of the search.
 const FEWEST_CURVE_ROUNDS: u32 = 2;
 const CURVE_SHARE: u32 = 10;
+/// The high end of an interval over its low end, from which on the capacity is uncertain.
+const UNCERTAIN: f64 = 2.0;
 
 /// One point of the curve: the slices at about one rate.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +67,14 @@ pub struct Capacity {
     pub closed_loop_per_s: f64,
     /// The slices by rate, from the lowest to the highest: the curve of response time over rate.
     pub curve: Vec<CapacityStep>,
+}
+
+impl Capacity {
+    /// The interval, if it is so wide that the capacity alone would say more than is known: pauses that come every few seconds or
+    /// more rarely make most of the late operations, and a short search has seen few of them.
+    pub fn uncertain(&self) -> Option<ConfidenceInterval> {
+        self.interval.filter(|interval| interval.high > UNCERTAIN * interval.low)
+    }
 }
 
 /// Why there is no result.

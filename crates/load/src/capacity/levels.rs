@@ -279,7 +279,8 @@ impl LevelSearch {
     }
 
     /// The 95 % interval of the capacity over the cycles of this search, operations a second. It says what the capacity was
-    /// during this search, and not what it is in another hour. None where there are too few cycles.
+    /// during this search, and not what it is in another hour. It ends at the highest rate that was offered, which is about the
+    /// closed loop's. None where there are too few cycles.
     pub fn interval(&self) -> Option<ConfidenceInterval> {
         let (bound, _) = self.curve.first_spent(&spendings(&self.levels))?;
         let of_cycle = |cycle: u32| -> Vec<Spending> {
@@ -287,7 +288,9 @@ impl LevelSearch {
             spendings(own).into_iter().nth(bound).unwrap_or_default()
         };
         let cycles: Vec<Vec<Spending>> = (0..self.cycle).map(of_cycle).collect();
-        self.curve.interval(&cycles, Confidence::P95).map(|interval| interval.through(f64::exp))
+        let highest = self.levels.iter().map(|level| level.rate_per_s).fold(0.0, f64::max);
+        let interval = self.curve.interval(&cycles, Confidence::P95)?.through(f64::exp);
+        Some(ConfidenceInterval { low: interval.low.min(highest), high: interval.high.min(highest) })
     }
 
     /// What the levels say.
@@ -440,6 +443,19 @@ mod tests {
         });
         let SustainedCapacity::Found(rate) = found.capacity() else { panic!("{:?}", found.capacity()) };
         assert!((rate / 30_000.0 - 1.0).abs() < 0.1, "{rate}");
+    }
+
+    #[test]
+    fn an_interval_ends_at_the_highest_rate_that_was_offered() {
+        // Every eleventh slice has a pause, at any rate.
+        let slices = std::cell::Cell::new(0);
+        let found = search(|_| {
+            slices.set(slices.get() + 1);
+            if slices.get() % 11 == 0 { 0.12 } else { 0.0 }
+        });
+        let interval = found.interval().expect("an interval");
+        assert!(interval.low < interval.high, "{interval:?}");
+        assert!(interval.high <= LEVELS[LEVELS.len() - 1] * CLOSED_LOOP, "{interval:?}");
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! The poller of transfers that wait for their first byte: each is reported once, with its number and generation. What is
 //! done then is left to the worker.
 
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::epoll::{EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::time::Timespec;
 
 use super::download::Download;
+use crate::event_queue::EventQueue;
 
 /// Events of one call.
 const EVENTS: usize = 256;
@@ -37,43 +35,36 @@ fn wanted(is_sent: bool) -> EventFlags {
     if is_sent { reply } else { reply | EventFlags::OUT }
 }
 
-/// An epoll instance.
+/// The connections of transfers that wait.
 pub(super) struct Waiting {
-    epoll: OwnedFd,
-    events: Vec<Event>,
+    events: EventQueue,
 }
 
 impl Waiting {
     pub fn new() -> Result<Self, Errno> {
-        Ok(Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(EVENTS) })
+        Ok(Self { events: EventQueue::new(EVENTS)? })
     }
 
     /// Waits for a new connection.
     pub fn add(&self, download: &Download, waiter: Waiter, is_sent: bool) -> Result<(), Errno> {
-        epoll::add(&self.epoll, download, waiter.data(), wanted(is_sent))
+        self.events.add(download, waiter.data(), wanted(is_sent))
     }
 
     /// Waits again, after a report.
     pub fn again(&self, download: &Download, waiter: Waiter, is_sent: bool) -> Result<(), Errno> {
-        epoll::modify(&self.epoll, download, waiter.data(), wanted(is_sent))
+        self.events.modify(download, waiter.data(), wanted(is_sent))
     }
 
     /// Does not wait any more, and keeps no memory for it.
     pub fn remove(&self, download: &Download) {
-        let _ = epoll::delete(&self.epoll, download);
+        let _ = self.events.delete(download);
     }
 
     /// Gives those that have something to do, after this time at most.
     pub fn wait(&mut self, longest: Duration, reported: &mut Vec<Waiter>) -> Result<(), Errno> {
-        let timeout =
-            Timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
-        self.events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
+        let events = self.events.wait(Some(longest))?;
         reported.clear();
-        reported.extend(self.events.iter().map(|event| Waiter::of(event.data)));
+        reported.extend(events.iter().map(|event| Waiter::of(event.data)));
         Ok(())
     }
 }

@@ -115,9 +115,6 @@ pub enum WorkerFailure {
     /// It cannot wait for its sockets.
     #[error("a load worker failed: epoll: {0}")]
     Epoll(String),
-    /// The kernel lacks the call by which a worker waits, or a sandbox forbids it.
-    #[error("a load worker failed: this kernel has no epoll_pwait2: use Linux 5.11 or newer")]
-    OldKernel,
     /// It panicked.
     #[error("a load worker failed: it panicked")]
     Panicked,
@@ -141,20 +138,6 @@ pub enum WorkerFailure {
 impl From<Errno> for WorkerFailure {
     /// What a wait for sockets says.
     fn from(errno: Errno) -> Self {
-        match errno {
-            Errno::NOSYS => Self::OldKernel,
-            errno => Self::Epoll(std::io::Error::from(errno).to_string()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_old_kernel_is_named_with_the_version_that_is_needed() {
-        assert!(WorkerFailure::from(Errno::NOSYS).to_string().ends_with("use Linux 5.11 or newer"));
-        assert!(WorkerFailure::from(Errno::BADF).to_string().contains("epoll: Bad file descriptor"));
+        Self::Epoll(std::io::Error::from(errno).to_string())
     }
 }

@@ -6,17 +6,16 @@
 //! not work.
 
 use std::num::NonZeroU64;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::epoll::{Event, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::time::Timespec;
 
 use super::clock::Clock;
 use super::own_cpu::{self, LostTurns, OwnCpus};
 use crate::clock::Nanos;
+use crate::event_queue::EventQueue;
 
 /// Most events of one call. Enough that a saturated worker pays little for the call; few enough that the schedule is
 /// checked often.
@@ -50,10 +49,9 @@ impl From<EventData> for Token {
     }
 }
 
-/// An epoll instance with the thread's wake-up latency.
+/// Watched sockets, with the thread's wake-up latency.
 pub(super) struct Poller {
-    epoll: OwnedFd,
-    events: Vec<Event>,
+    events: EventQueue,
     /// How long before an instant to stop sleeping.
     wake_latency: Nanos,
     /// While each worker has one of its own, the thread polls instead of sleeping.
@@ -70,8 +68,7 @@ impl Poller {
         // latency is longer.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut poller = Self {
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
-            events: Vec::with_capacity(BATCH),
+            events: EventQueue::new(BATCH)?,
             wake_latency: Nanos(0),
             own_cpus,
             lost_turns: LostTurns::default(),
@@ -91,7 +88,7 @@ impl Poller {
     /// Reports every event of a socket once (edge-triggered).
     pub fn watch(&self, socket: impl AsFd, token: Token) -> Result<(), Errno> {
         let all = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        epoll::add(&self.epoll, socket, token.into(), all)
+        self.events.add(socket, token.into(), all)
     }
 
     /// Waits for events from `begun`, which is now, until `until` at the latest; with an instant in the past it only polls.
@@ -105,7 +102,7 @@ impl Poller {
         let sleep = left.since(self.wake_latency);
         self.poll(sleep.into())?;
         let woken = clock.now();
-        if self.events.is_empty() && sleep == Nanos(0) && left > Nanos(0) {
+        if self.events.events().is_empty() && sleep == Nanos(0) && left > Nanos(0) {
             self.spun += woken.since(begun);
         }
         Ok(woken)
@@ -121,7 +118,7 @@ impl Poller {
             if self.lost_turns.add(woken.since(polled)) {
                 own_cpu::sleep_from(woken);
             }
-            if !self.events.is_empty() {
+            if !self.events.events().is_empty() {
                 self.spun += polled.since(begun);
                 return Ok(woken);
             }
@@ -136,23 +133,17 @@ impl Poller {
 
     #[inline(always)]
     fn poll(&mut self, sleep: Duration) -> Result<(), Errno> {
-        let timeout =
-            Timespec { tv_sec: sleep.as_secs().cast_signed(), tv_nsec: sleep.subsec_nanos().into() };
-        self.events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(errno) => Err(errno),
-        }
+        self.events.wait(Some(sleep)).map(|_| ())
     }
 
     /// Number of events of the last wait.
     pub fn len(&self) -> usize {
-        self.events.len()
+        self.events.events().len()
     }
 
     /// An event of the last wait: the socket, and whether the peer has shut down or the socket has failed.
     pub fn event(&self, at: usize) -> (Token, bool) {
-        let Event { flags, data, .. } = self.events[at];
+        let Event { flags, data, .. } = self.events.events()[at];
         (data.into(), flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR))
     }
 

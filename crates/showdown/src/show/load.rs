@@ -77,10 +77,17 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
     out
 }
 
-/// The answer of a search for the capacity.
-pub fn capacity(title: &str, found: &Capacity) -> String {
+/// The answer of a search for the capacity that lasted for `searched`.
+pub fn capacity(title: &str, found: &Capacity, searched: Duration) -> String {
     let mut out = format!("{title}\n\n");
     let answer = match (found.capacity_per_s, found.interval) {
+        (Some(capacity), Some(interval)) if found.uncertain().is_some() => format!(
+            "{} to {} requests/s meet {} (95 % interval; {} is the best guess)",
+            rate(interval.low),
+            rate(interval.high),
+            found.slo,
+            rate(capacity)
+        ),
         (Some(capacity), Some(interval)) => format!(
             "{} requests/s meet {} (95 % interval {} to {})",
             rate(capacity),
@@ -119,7 +126,11 @@ pub fn capacity(title: &str, found: &Capacity) -> String {
     out.push_str(&table(&rows));
     let _ =
         writeln!(out, "\n  a closed loop reached {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
-    out.push_str(&validity(found.valid, &found.reasons, &[]));
+    let longer = found.uncertain().map(|_| {
+        let longer = humantime::format_duration(searched * 4);
+        format!("late operations came in few bunches, so the capacity is not known better: search for longer, such as -d {longer}")
+    });
+    out.push_str(&validity(found.valid, &found.reasons, longer.as_slice()));
     out
 }
 
@@ -426,4 +437,33 @@ fn validity(valid: bool, reasons: &[String], notes: &[String]) -> String {
         writeln!(out, "{} {}", color::bad("INVALID:"), reasons.join("; "))
     };
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::confidence::ConfidenceInterval;
+
+    use super::*;
+
+    #[test]
+    fn a_capacity_that_rests_on_few_pauses_is_given_as_an_interval_with_what_to_do() {
+        let found = |low, high| Capacity {
+            slo: "p99<5ms".parse().expect("an objective"),
+            capacity_per_s: Some(15_000.0),
+            interval: Some(ConfidenceInterval { low, high }),
+            valid: true,
+            reasons: Vec::new(),
+            method: "in one minute".to_owned(),
+            closed_loop_per_s: 36_000.0,
+            curve: Vec::new(),
+        };
+        let searched = Duration::from_secs(20);
+        let known = capacity("x", &found(14_000.0, 16_000.0), searched);
+        assert!(known.contains("15,000 requests/s meet p99<5ms (95 % interval 14,000 to 16,000)"), "{known}");
+        assert!(!known.contains("note:"), "{known}");
+        let uncertain = capacity("x", &found(540.0, 36_000.0), searched);
+        let answer = "540 to 36,000 requests/s meet p99<5ms (95 % interval; 15,000 is the best guess)";
+        assert!(uncertain.contains(answer), "{uncertain}");
+        assert!(uncertain.contains("search for longer, such as -d 1m 20s"), "{uncertain}");
+    }
 }

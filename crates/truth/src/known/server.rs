@@ -11,14 +11,11 @@ use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU64;
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use load::clock::Nanos;
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::io::Errno;
-use rustix::time::Timespec;
+use load::event_queue::EventQueue;
+use rustix::event::epoll::{EventData, EventFlags};
 
 use super::account::{Account, ExactTimes, ServedRequest, csv};
 use super::behaviour::{Behaviour, Pauses};
@@ -84,7 +81,7 @@ impl PartialOrd for PendingReply {
 struct Server {
     behaviour: Behaviour,
     listener: TcpListener,
-    epoll: OwnedFd,
+    events: EventQueue,
     slots: Vec<ConnectionSlot>,
     free: Vec<usize>,
     tasks: Tasks<PendingRequest>,
@@ -106,12 +103,12 @@ struct Server {
 impl Server {
     fn new(behaviour: &Behaviour) -> io::Result<Self> {
         let listener = socket::listening(SocketAddr::new(behaviour.host, behaviour.port))?;
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        let events = EventQueue::new(BATCH)?;
+        events.add(&listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         Ok(Self {
             behaviour: behaviour.clone(),
             listener,
-            epoll,
+            events,
             slots: Vec::new(),
             free: Vec::new(),
             tasks: Tasks::new(behaviour),
@@ -130,16 +127,16 @@ impl Server {
     }
 
     fn serve(mut self) -> io::Result<()> {
-        let mut events = Vec::with_capacity(BATCH);
+        let mut tokens = Vec::with_capacity(BATCH);
         loop {
             self.freeze_if_time();
             self.answer_due();
-            events.clear();
-            self.wait(&mut events)?;
+            self.wait()?;
             let wall = WallClock::read();
-            for event in &events {
-                let event: epoll::Event = *event;
-                match event.data.u64() {
+            tokens.clear();
+            tokens.extend(self.events.events().iter().map(|event| event.data.u64()));
+            for token in &tokens {
+                match *token {
                     LISTENER => self.accept(),
                     token => self.read((token & 0xFFFF_FFFF) as usize, (token >> 32) as u32, wall),
                 }
@@ -150,10 +147,10 @@ impl Server {
 
     /// Polls for events; without any, sleeps until the next reply or freeze. A poll that finds events counts as work;
     /// waiting does not.
-    fn wait(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+    fn wait(&mut self) -> io::Result<()> {
         let start = Nanos::now();
         self.account_until(start);
-        if poll(&self.epoll, events, Some(Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0 {
+        if !self.events.wait(Some(Duration::ZERO))?.is_empty() {
             return Ok(());
         }
         let next_due = self.due.peek().map(|Reverse(due)| due.at);
@@ -161,11 +158,7 @@ impl Server {
         let next = next_due.into_iter().chain(next_freeze).min();
         let sleep = next.map(|next| Duration::from(next.since(start)).saturating_sub(WAKE_LATENCY));
         if sleep.is_none_or(|sleep| !sleep.is_zero()) {
-            let timeout = sleep.map(|left| Timespec {
-                tv_sec: left.as_secs().cast_signed(),
-                tv_nsec: left.subsec_nanos().into(),
-            });
-            poll(&self.epoll, events, timeout)?;
+            self.events.wait(sleep)?;
         }
         self.accounted = Nanos::now();
         Ok(())
@@ -201,9 +194,8 @@ impl Server {
                 self.slots.len() - 1
             });
             let token = u64::from(self.slots[slot].generation) << 32 | slot as u64;
-            let watched = socket::prepare(&stream).and_then(|()| {
-                Ok(epoll::add(&self.epoll, &stream, EventData::new_u64(token), EventFlags::IN)?)
-            });
+            let watched = socket::prepare(&stream)
+                .and_then(|()| Ok(self.events.add(&stream, EventData::new_u64(token), EventFlags::IN)?));
             if watched.is_err() {
                 self.free.push(slot);
                 continue;
@@ -367,14 +359,5 @@ impl Server {
             self.close(task.slot);
         }
         sent
-    }
-}
-
-/// The number of events.
-fn poll(epoll: &OwnedFd, events: &mut Vec<epoll::Event>, timeout: Option<Timespec>) -> io::Result<usize> {
-    match epoll::wait(epoll, spare_capacity(events), timeout.as_ref()) {
-        Ok(_) => Ok(events.len()),
-        Err(Errno::INTR) => Ok(0),
-        Err(errno) => Err(errno.into()),
     }
 }

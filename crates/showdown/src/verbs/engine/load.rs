@@ -194,8 +194,9 @@ fn find_capacity(
         other @ capacity::CapacityError::NothingSucceeds(_) => other.into(),
     })?;
     other.look_again();
+    let searched = planned.spec.part.duration.unwrap_or(LoadSpec::DURATION);
     let output = CapacityOutput::from(&found).with_other_measurement(other.holder());
-    args.format.print(&output, || show::load::capacity(&planned.title, &found))?;
+    args.format.print(&output, || show::load::capacity(&planned.title, &found, searched))?;
     Ok(status_of_search(context, found.valid))
 }
 

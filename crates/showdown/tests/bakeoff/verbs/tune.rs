@@ -81,8 +81,11 @@ fn a_search_records_what_it_tried_and_leaves_nothing_behind() {
                 && !tried["step"].as_str().expect("text").is_empty()
         );
     }
-    assert_eq!(record["steps"][0]["name"], "equal servers");
-    assert_eq!(record["steps"][1]["name"], "screening");
+    let names: Vec<_> = record["steps"].as_array().expect("steps").iter().map(|step| &step["name"]).collect();
+    let equal_servers = names.iter().take_while(|name| **name == "equal servers").count();
+    // Where equal servers seem to differ, they are compared once more.
+    assert!((1..=2).contains(&equal_servers), "{names:?}");
+    assert_eq!(names[equal_servers], "screening");
     assert!(events.contains("equal servers: how much does this host"), "it says what it does: {events}");
 
     let run = runs.iter().find(|path| path.join("tuning.json").is_file()).expect("a run with tuning.json");
