@@ -28,16 +28,6 @@ pub enum TargetError {
         /// The parser's message.
         reason: String,
     },
-    /// A host without a scheme.
-    #[error("{text:?} has no scheme: did you mean {scheme}://{text}? The schemes are {known}")]
-    NoScheme {
-        /// As written.
-        text: String,
-        /// The scheme of the port, or HTTP's.
-        scheme: &'static str,
-        /// The known ones.
-        known: String,
-    },
     /// A socket of the file system that cannot be loaded.
     #[error("{text:?} names a Unix socket: {reason}")]
     UnixSocket {
@@ -128,7 +118,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Parses a URL.
+    /// Parses a URL. A host without a scheme gets that of its port, or HTTP.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let not_a_url = |reason: &str| {
             // What cannot be parsed may still have a password in it.
@@ -141,13 +131,14 @@ impl Target {
         if let Some(parts) = unix_target::split(text) {
             return Self::at_socket(text, &parts);
         }
-        let url =
-            Url::parse(text).map_err(|e| scheme_less(text).unwrap_or_else(|| not_a_url(&e.to_string())))?;
-        if RegisteredProtocol::by_scheme(url.scheme()).is_none()
-            && let Some(error) = scheme_less(text)
-        {
-            return Err(error);
+        let parsed = Url::parse(text);
+        // `localhost:8080` is a URL whose scheme is `localhost`.
+        let has_scheme =
+            parsed.as_ref().is_ok_and(|url| RegisteredProtocol::by_scheme(url.scheme()).is_some());
+        if !has_scheme && let Some(url) = with_scheme(text) {
+            return Self::parse(&url);
         }
+        let url = parsed.map_err(|error| not_a_url(&error.to_string()))?;
         let Some((protocol, scheme)) = RegisteredProtocol::by_scheme(url.scheme()) else {
             return Err(TargetError::UnknownScheme {
                 scheme: url.scheme().to_owned(),
@@ -351,8 +342,8 @@ fn instead_of_credentials(protocol: RegisteredProtocol) -> String {
     }
 }
 
-/// What is meant by `localhost:8080`, if it looks like a host.
-fn scheme_less(text: &str) -> Option<TargetError> {
+/// The URL that is meant by `localhost:8080`, if the text looks like a host: the scheme is that of the port, or HTTP.
+fn with_scheme(text: &str) -> Option<String> {
     if text.contains("://") || text.contains('@') {
         return None;
     }
@@ -363,7 +354,7 @@ fn scheme_less(text: &str) -> Option<TargetError> {
     let looks_like_a_host = has_port || host == "localhost" || host.contains('.') || host.starts_with('[');
     let of_port = PROTOCOLS.iter().flat_map(|protocol| protocol.schemes()).find(|scheme| scheme.port == port);
     let scheme = of_port.map_or("http", UrlScheme::name);
-    looks_like_a_host.then(|| TargetError::NoScheme { text: text.to_owned(), scheme, known: known_schemes() })
+    looks_like_a_host.then(|| format!("{scheme}://{text}"))
 }
 
 /// Loopback, private (RFC 1918, RFC 4193), link-local or shared (RFC 6598): not public.

@@ -59,7 +59,7 @@ fn meaningless_amounts_are_refused() {
 #[test]
 fn invalid_targets_are_refused() {
     assert_refused(&[], &["<URL>"]);
-    assert_refused(&["127.0.0.1:8080"], &["has no scheme", "did you mean http://127.0.0.1:8080?"]);
+    assert_refused(&["fast"], &["is not a URL", "http://127.0.0.1:8080/"]);
     assert_refused(&["gopher://127.0.0.1/"], &["gopher", "the schemes are http, https, memcache"]);
     assert_refused(
         &["http://me:secret@127.0.0.1/"],

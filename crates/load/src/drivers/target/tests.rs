@@ -82,12 +82,19 @@ fn names_in_a_url_are_decoded() {
 }
 
 #[test]
+fn a_host_without_a_scheme_has_that_of_its_port_or_http() {
+    for host in ["127.0.0.1:8080", "localhost:8080", "localhost", "box.local/a", "[::1]:8080"] {
+        let meant = Target::parse(&format!("http://{host}")).expect("a URL");
+        assert_eq!(Target::parse(host).expect("a host"), meant, "{host}");
+    }
+    for (host, scheme) in [("localhost:6379", "redis"), ("box.local:3306", "mysql")] {
+        assert_eq!(Target::parse(host).expect("a host").scheme.name(), scheme);
+    }
+}
+
+#[test]
 fn a_url_that_cannot_be_loaded_is_refused_with_the_remedy() {
     let refused = |text: &str| Target::parse(text).expect_err("refused").to_string();
-    for host in ["127.0.0.1:8080", "localhost:8080", "localhost", "box.local/a", "[::1]:8080"] {
-        assert!(refused(host).contains(&format!("did you mean http://{host}?")), "{}", refused(host));
-    }
-    assert!(refused("localhost:6379").contains("did you mean redis://localhost:6379?"));
     assert!(refused("nothing").contains("write one such as http://"));
     assert!(refused("gopher://127.0.0.1").contains("the schemes are"));
     assert!(
