@@ -63,7 +63,7 @@ pub struct Plan {
     /// The run whose plan this run repeats in another session, by its id. Runs of one plan have one answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
-    /// What is measured instead if the client is the limit in the first block. Only where the user named no measure. The run
+    /// What is measured instead if the first block shows that the measure cannot answer. Only where the user named no measure. The run
     /// removes it from its plan when the first block has decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<FallbackMeasure>,
@@ -313,8 +313,12 @@ pub enum Measure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FallbackMeasure {
-    /// [`Measure::CpuTime`].
+    /// [`Measure::CpuTime`], also if the client was nearly the limit, or other programs disturb: the user named neither the
+    /// measure nor an objective.
     CpuTime,
+    /// The same where a trial of the first block was refused, so that all others would be, too: the user named an objective, and no
+    /// measure.
+    CpuTimeIfRefused,
 }
 
 /// A measure that another one replaced.

@@ -218,7 +218,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     let threads = threads_of_clients(request).unwrap_or(threads);
     let on_op = request.on_op.clone().or_else(|| workload.load.default_operation.clone());
     let measure = measure(request, &workload, on_op.as_deref(), preset.operations)?;
-    // A user who names a measure or an objective wants that one.
+    // A user who names a measure wants that one. Who names an objective wants a capacity, if one can be found.
     let is_default = matches!(request.measure, MeasureRequest::Default | MeasureRequest::DefaultInClosedLoop);
     let is_free = is_default && request.slo.is_none();
     let is_short = is_free && request.time.is_none();
@@ -282,7 +282,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     }
     let has_others = points > 1 && why_one_at_a_time(&plan, &workload).is_none();
     plan.turns = has_others.then_some(PlannedTurns { load: turns });
-    plan.fallback = (is_free && may_fall_back(&plan, &workload)).then_some(FallbackMeasure::CpuTime);
+    let fallback = if is_free { FallbackMeasure::CpuTime } else { FallbackMeasure::CpuTimeIfRefused };
+    plan.fallback = (is_default && may_fall_back(&plan, &workload)).then_some(fallback);
     if let Some(steps) = &request.transfers {
         plan = of_transfers(plan, steps);
     }

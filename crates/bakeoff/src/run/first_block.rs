@@ -76,12 +76,15 @@ pub fn replacement(plan: &Plan, facts: &Facts, trials: &[&Trial]) -> Option<(Mea
         };
         format!("the client was the limit for {names}: {needed}")
     });
+    let only_refused = plan.fallback == Some(FallbackMeasure::CpuTimeIfRefused);
     let replaced = replaced.or_else(|| {
-        let disturbed = |trial: &Trial| disturbed(&plan.measure, trial);
+        let disturbed = |trial: &Trial| {
+            disturbed(&plan.measure, trial).filter(|_| !only_refused || is_refused_for_its_client(trial))
+        };
         instead(plan, trials, disturbed, |_, _| company::text(trials).unwrap_or_default())
     });
     replaced.or_else(|| {
-        let nearly = |trial: &Trial| nearly_the_limit(&plan.measure, trial);
+        let nearly = |trial: &Trial| nearly_the_limit(&plan.measure, trial).filter(|_| !only_refused);
         instead(plan, trials, nearly, |names, utilisation| {
             let needed = utilisation * 100.0;
             format!("the client was nearly the limit for {names}: it needed {needed:.0} % of its cores")
@@ -115,7 +118,7 @@ fn instead(
     limited: impl Fn(&Trial) -> Option<f64>,
     why: impl FnOnce(&str, f64) -> String,
 ) -> Option<(Measure, ReplacedMeasure)> {
-    let FallbackMeasure::CpuTime = plan.fallback?;
+    let fallback = plan.fallback?;
     let limited: Vec<(&Trial, f64)> =
         trials.iter().filter_map(|trial| Some((*trial, limited(trial)?))).collect();
     let utilisation = limited.iter().map(|(_, utilisation)| *utilisation).max_by(f64::total_cmp)?;
@@ -123,7 +126,14 @@ fn instead(
     let names = plan.variants.iter().map(|variant| variant.name.as_str()).filter(is_named);
     let names = names.collect::<Vec<_>>().join(" and ");
     let rate_per_s = cpu_rate::for_closed_loops(trials.iter().filter_map(|trial| closed_loop_per_s(trial)))?;
-    let replaced = ReplacedMeasure { metric: wording(&plan.measure).what, why: why(&names, utilisation) };
+    let why = why(&names, utilisation);
+    let why = match fallback {
+        FallbackMeasure::CpuTime => why,
+        FallbackMeasure::CpuTimeIfRefused => {
+            format!("{why}: to measure it all the same, pass --measure capacity")
+        }
+    };
+    let replaced = ReplacedMeasure { metric: wording(&plan.measure).what, why };
     Some((Measure::CpuTime { rate_per_s: Some(rate_per_s) }, replaced))
 }
 

@@ -28,7 +28,8 @@ pub fn plans() -> Vec<Plan> {
         ),
     ];
     let prolonged = plan(Measure::MaxThroughput, RunKind::Compare, RunLength::Quick);
-    let prolonged = Plan { spending: LookSpending::Prolonged, ..prolonged };
+    let fallback = Some(FallbackMeasure::CpuTimeIfRefused);
+    let prolonged = Plan { spending: LookSpending::Prolonged, fallback, ..prolonged };
     let of_measures = measures.map(|(measure, kind, length)| plan(measure, kind, length));
     of_measures.into_iter().chain([prolonged]).collect()
 }

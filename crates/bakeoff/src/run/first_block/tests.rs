@@ -171,6 +171,24 @@ fn other_programs_that_starve_the_client_do_not_replace_the_measure() {
 }
 
 #[test]
+fn an_objective_that_the_user_named_is_replaced_only_where_a_trial_was_refused() {
+    let named = Plan { fallback: Some(FallbackMeasure::CpuTimeIfRefused), ..plan() };
+    let others = || gate_of_share(OTHERS, GateOutcome::Noted, 0.6);
+    let answered = Trial { gates: vec![others()], ..valid(refused(0, 30_000.0, 0.4)) };
+    assert!(replacement(&named, &Facts::default(), &[&answered]).is_none());
+    assert!(replacement(&plan(), &Facts::default(), &[&answered]).is_some());
+    let starved = Trial { gates: vec![client_gate(), others()], ..refused(0, 30_000.0, 0.4) };
+    let (measure, replaced) = replacement(&named, &Facts::default(), &[&starved]).expect("another measure");
+    assert_eq!(measure, Measure::CpuTime { rate_per_s: Some(10_000.0) });
+    assert_eq!(
+        replaced.why,
+        "other programs used 60 % of the CPUs: to measure it all the same, pass --measure capacity"
+    );
+    let limited = refused(0, 1e5, 0.95);
+    assert!(replacement(&named, &Facts::default(), &[&limited]).is_some());
+}
+
+#[test]
 fn a_measure_that_the_user_named_and_valid_trials_stay() {
     let explicit = Plan { fallback: None, ..plan() };
     assert!(replacement(&explicit, &Facts::default(), &[&refused(0, 1e5, 0.95)]).is_none());

@@ -170,7 +170,7 @@ fn users_have_no_rates() {
 }
 
 #[test]
-fn a_comparison_without_a_measure_has_a_fallback_and_one_with_a_measure_or_an_objective_has_none() {
+fn a_comparison_without_a_measure_has_a_fallback_and_one_with_a_measure_has_none() {
     let home = TestHome::new();
     let plan = |options: &[&str]| {
         let output = home.run(&[&["plan", "compare", "nginx", "apache"], options].concat());
@@ -178,11 +178,11 @@ fn a_comparison_without_a_measure_has_a_fallback_and_one_with_a_measure_or_an_ob
         text(&output.stdout)
     };
     assert!(plan(&[]).contains("fallback = \"cpu_time\""));
-    assert!(plan(&["--on-op", "get-1k"]).contains("fallback"));
+    assert!(plan(&["--on-op", "get-1k"]).contains("fallback = \"cpu_time\""));
+    assert!(plan(&["--slo", "p99<9ms"]).contains("fallback = \"cpu_time_if_refused\""));
     for options in [
         &["--measure", "capacity"][..],
         &["--measure", "throughput"],
-        &["--slo", "p99<9ms"],
         &["--rates", "10k"],
         &["--measure", "cpu", "--rate", "10k"],
         &["--background", "40/s,connections=3"],
