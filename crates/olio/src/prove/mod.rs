@@ -79,12 +79,11 @@ fn find_cheats(reference: &mut Site, candidate: &mut Site, request: &Request) ->
         candidate.client.address.set_port(cheats::put_before(&candidate.stack, cheat)?);
         let (prove, trace) = finder(cheat);
         let proof = prove(reference, candidate, request)?;
-        match proof.differences.iter().find(|difference| difference.contains(trace)) {
-            Some(difference) => println!("{cheat:?} is found by {}: {difference}", proof.name),
-            None => {
-                println!("{cheat:?} is not found by {}: {:?}", proof.name, proof.differences.first());
-                missed.push(format!("{cheat:?}"));
-            }
+        if let Some(difference) = proof.differences.iter().find(|difference| difference.contains(trace)) {
+            println!("{cheat:?} is found by {}: {difference}", proof.name);
+        } else {
+            println!("{cheat:?} is not found by {}: {:?}", proof.name, proof.differences.first());
+            missed.push(format!("{cheat:?}"));
         }
     }
     if !missed.is_empty() {

@@ -68,7 +68,7 @@ impl Site {
         let mut client = Client::new(stack.port);
         // A session in a cookie is set anew by each reply.
         client.ignores_cookies = request.sessions == SessionStore::Native;
-        Ok(Self { client, stack, tables })
+        Ok(Self { stack, tables, client })
     }
 
     /// A client without cookies for the same site.

@@ -85,14 +85,15 @@ fn an_implementation_that_begins_to_cheat_under_load_has_no_valid_trial() {
     }
     let home = TestHome::new();
     with_cheats(&home);
-    let cheats = ["cheat:cheat=kept-replies", "cheat:cheat=stale-lists", "cheat:cheat=lost-writes"];
+    // `olio prove rust --cheats` has the third.
+    let cheats = ["cheat:cheat=stale-lists", "cheat:cheat=lost-writes"];
     let arguments = [&["compare"], &cheats[..], &["--users", "24", "--blocks", "3", "--seed", "7"]].concat();
     let output = home.run(&["run", &home.plan(&arguments, "600ms")]);
     let said = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
     home.assert_nothing_runs();
     let trials = trials(&only_run(&home));
-    assert_eq!(trials.len(), 9, "{said}");
+    assert_eq!(trials.len(), 6, "{said}");
     for trial in trials {
         let record = json(&trial.join("trial.json"));
         assert_eq!(record["status"], "invalid", "{record}");
