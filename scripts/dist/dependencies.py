@@ -1,6 +1,6 @@
-"""The crates that a program contains, from `cargo metadata`, with the texts of their licences.
+"""The crates that the programs of a release contain, from `cargo metadata`, with the texts of their licences.
 
-Build scripts, macros and what only tests need are no part of the program. Their crates are left out, unless the program contains
+Build scripts, macros and what only tests need are no part of a program. Their crates are left out, unless a program contains
 them for another reason.
 """
 
@@ -33,23 +33,24 @@ class Crate:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """A program and the crates in it, by name and version."""
+    """The programs of a release and the crates in them, by name and version."""
 
     program: Crate
+    """The one that the release is named after."""
     crates: tuple[Crate, ...]
     uses: dict[str, tuple[str, ...]]
     """The crates that each uses, all as `name@version`."""
 
     @classmethod
-    def of(cls, metadata: dict[str, Any], program: str) -> Dependencies:
-        """The crates of a program in the output of `cargo metadata`."""
+    def of(cls, metadata: dict[str, Any], programs: tuple[str, ...]) -> Dependencies:
+        """The crates of these programs in the output of `cargo metadata`. A second program is listed among the crates."""
         packages = {package["id"]: package for package in metadata["packages"]}
         members = set(metadata["workspace_members"])
         nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-        root = next(identity for identity in members if packages[identity]["name"] == program)
+        roots = [next(identity for identity in members if packages[identity]["name"] == program) for program in programs]
         uses: dict[str, tuple[str, ...]] = {}
         found: dict[str, Crate] = {}
-        waiting = [root]
+        waiting = list(roots)
         while waiting:
             identity = waiting.pop()
             if identity in found:
@@ -61,9 +62,9 @@ class Dependencies:
                     if any(kind["kind"] is None for kind in dependency["dep_kinds"]) and not is_macro(packages[dependency["pkg"]])]
             uses[identity] = tuple(used)
             waiting.extend(used)
-        crates = sorted((crate for identity, crate in found.items() if identity != root), key=lambda crate: (crate.name, crate.version))
+        crates = sorted((crate for identity, crate in found.items() if identity != roots[0]), key=lambda crate: (crate.name, crate.version))
         named = {key_of(found[identity]): tuple(sorted(key_of(found[other]) for other in used)) for identity, used in uses.items()}
-        return cls(found[root], tuple(crates), dict(sorted(named.items())))
+        return cls(found[roots[0]], tuple(crates), dict(sorted(named.items())))
 
     def licences(self) -> str:
         """The licences of the crates of others: which crate has which, and each text once."""
@@ -78,7 +79,7 @@ class Dependencies:
         texts = sorted(crates_of.items(), key=lambda item: item[1])
         line = "-" * 80
         parts = [f"{line}\n{', '.join(crates)}\n{line}\n\n{text}" for text, crates in texts]
-        head = "showdown contains these crates of others, under these licences. Their texts follow."
+        head = "showdown and olio contain these crates of others, under these licences. Their texts follow."
         return "\n".join([head, "", *table, "", *parts])
 
 

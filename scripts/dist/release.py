@@ -12,13 +12,15 @@ from .dependencies import Dependencies
 ARCHITECTURES = ("x86_64", "aarch64")
 
 DOCUMENTS = "share/doc/showdown"
-PROGRAM = "bin/showdown"
+PROGRAMS = ("showdown", "olio")
+"""The first gives the release its name; olio is what its workload starts."""
+PROGRAM_FOLDER = "bin/"
 ZSH = "share/zsh/site-functions/_showdown"
 
 
 @dataclass(frozen=True)
 class Release:
-    """A program with all that belongs to it."""
+    """The programs with all that belongs to them."""
 
     version: str
     architecture: str
@@ -33,15 +35,17 @@ class Release:
         return f"showdown-{self.version}-linux-{self.architecture}"
 
     @classmethod
-    def of(cls, root: Path, program: Path, runs_here: Path, scratch: Path, architecture: str, commit_time: int,
+    def of(cls, root: Path, programs: dict[str, Path], runs_here: Path, scratch: Path, architecture: str, commit_time: int,
            dependencies: Dependencies) -> Release:
-        """Collects the files. `runs_here` prints completions and manual pages, which are the same for every architecture."""
+        """Collects the files. `runs_here` is a showdown that prints completions and manual pages, which are the same for every architecture."""
         installed = scratch / "installed"
         script = root / "scripts/install-showdown"
         subprocess.run([script, runs_here.resolve(), "/prefix", installed], check=True, stdout=subprocess.DEVNULL)
         prefix = installed / "prefix"
         files = {str(path.relative_to(prefix)): path.read_bytes() for path in prefix.rglob("*") if path.is_file()}
-        files[PROGRAM] = program.read_bytes()
+        # What lies beside `runs_here` may be of another architecture.
+        files = {path: content for path, content in files.items() if not path.startswith(PROGRAM_FOLDER)}
+        files |= {f"{PROGRAM_FOLDER}{name}": program.read_bytes() for name, program in programs.items()}
         for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
             files[f"{DOCUMENTS}/{licence}"] = (root / licence).read_bytes()
         files[f"{DOCUMENTS}/LICENSES-OF-DEPENDENCIES"] = dependencies.licences().encode()
@@ -51,4 +55,4 @@ class Release:
 
 def mode_of(path: str) -> int:
     """The permissions of a file of a release."""
-    return 0o755 if path.startswith("bin/") else 0o644
+    return 0o755 if path.startswith(PROGRAM_FOLDER) else 0o644

@@ -1,4 +1,4 @@
-"""A Python wheel that carries the program: `pip install showdown-….whl` puts it on the path of the environment.
+"""A Python wheel that carries the programs: `pip install showdown-….whl` puts them on the path of the environment.
 
 The format is https://packaging.python.org/en/latest/specifications/binary-distribution-format/.
 """
@@ -11,7 +11,7 @@ import time
 import zipfile
 from pathlib import Path
 
-from .release import DOCUMENTS, PROGRAM, Release, mode_of
+from .release import DOCUMENTS, PROGRAM_FOLDER, Release, mode_of
 
 METADATA = """Metadata-Version: 2.1
 Name: showdown
@@ -51,8 +51,8 @@ def make(release: Release, out: Path) -> Path:
 
 def path_in_wheel(name: str, path: str) -> str:
     """Where a wheel has a file of a release: pip copies scripts to `bin`, and data to the prefix."""
-    if path == PROGRAM:
-        return f"{name}.data/scripts/showdown"
+    if path.startswith(PROGRAM_FOLDER):
+        return f"{name}.data/scripts/{path.removeprefix(PROGRAM_FOLDER)}"
     if path.startswith(DOCUMENTS):
         return f"{name}.dist-info/{path.removeprefix(DOCUMENTS).removeprefix('/')}"
     return f"{name}.data/data/{path}"

@@ -19,7 +19,7 @@ use clap::{Parser, Subcommand};
 
 /// Olio: a web application of social events, in several implementations that do the same work.
 #[derive(Parser)]
-#[command(name = "olio")]
+#[command(name = "olio", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -51,6 +51,8 @@ enum Command {
     Stack(stack::StackRequest),
     /// Compare pages of a running site with those of the reference on the same tables
     Verify(prove::VerifyRequest),
+    /// Stand before a site and answer wrongly under load, to see that `verify` finds it
+    Cheat(prove::CheatRequest),
     /// Prove that an implementation does what the reference does
     Prove(prove::Request),
 }
@@ -72,6 +74,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Data(request) => request.make(),
         Command::Stack(request) => stack::run(&request),
         Command::Verify(request) => request.run(),
+        Command::Cheat(request) => request.serve(),
         Command::Prove(request) => prove::run(&request),
     }
 }

@@ -17,6 +17,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::data::{self, hexadecimal};
+use crate::site::SessionStore;
 
 /// A part that is not ready after this time has failed.
 const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -45,6 +46,9 @@ pub struct StackRequest {
     /// Port of the web server; 0 takes a free one
     #[arg(long, default_value_t = 8080)]
     port: u16,
+    /// Where sessions are
+    #[arg(long, value_enum, default_value_t)]
+    sessions: SessionStore,
     #[command(flatten)]
     data: data::DataRequest,
 }
@@ -52,7 +56,7 @@ pub struct StackRequest {
 /// Starts it and waits until somebody ends this program.
 pub fn run(request: &StackRequest) -> Result<()> {
     let mut ends = Signals::new([SIGINT, SIGTERM])?;
-    let stack = Stack::start(request.implementation, &request.data, request.port)?;
+    let stack = Stack::start(request.implementation, request.sessions, &request.data, request.port)?;
     println!("http://127.0.0.1:{}/ (log in as person1 with the password 1; Ctrl-C ends it)", stack.port);
     ends.forever().next();
     Ok(())
@@ -76,7 +80,12 @@ struct Part {
 }
 
 impl Stack {
-    pub fn start(implementation: Implementation, data: &data::DataRequest, port: u16) -> Result<Self> {
+    pub fn start(
+        implementation: Implementation,
+        sessions: SessionStore,
+        data: &data::DataRequest,
+        port: u16,
+    ) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("olio-").tempdir()?;
         let mut stack = Self {
             port: if port == 0 { free_port()? } else { port },
@@ -96,12 +105,13 @@ impl Stack {
         from.make()?;
         data::DataRequest { sources: Some(stack.path("sources")), ..from }.make()?;
         fs::create_dir(stack.path("uploads"))?;
-        stack.render(&workload.path, implementation)?;
-        stack.start_parts(implementation)?;
+        fs::create_dir(stack.path("sessions"))?;
+        stack.render(&workload.path, implementation, sessions)?;
+        stack.start_parts(implementation, sessions)?;
         Ok(stack)
     }
 
-    fn start_parts(&mut self, implementation: Implementation) -> Result<()> {
+    fn start_parts(&mut self, implementation: Implementation, sessions: SessionStore) -> Result<()> {
         let (database, cache, web) = (self.database_port, self.cache_port, self.port);
         let configuration = self.path("mariadb.cnf");
         self.spawn(
@@ -150,6 +160,7 @@ impl Stack {
             .env("OLIO_DATABASE", format!("127.0.0.1:{database}"))
             .env("OLIO_DATABASE_PASSWORD", &self.password)
             .env("OLIO_CACHE", format!("127.0.0.1:{cache}"))
+            .env("OLIO_SESSIONS", sessions.name())
             .env("OLIO_GEOCODER", format!("http://127.0.0.1:{geocoder}"))
             .env("OLIO_UPLOADS", self.uploads())
             .env("OLIO_NOW", data::NOW);
@@ -165,7 +176,7 @@ impl Stack {
     }
 
     /// The configuration files of the workload, with the values of this start.
-    fn render(&self, workload: &Path, implementation: Implementation) -> Result<()> {
+    fn render(&self, workload: &Path, implementation: Implementation, sessions: SessionStore) -> Result<()> {
         let environment = Environment::new();
         let application = match implementation {
             Implementation::Rust | Implementation::Rails => "http.application.conf",
@@ -183,7 +194,7 @@ impl Stack {
             let values = context! {
                 host => "127.0.0.1", port, dir, user, companion,
                 application_workers => WORKERS, worker_processes => 1, buffer_pool => 256, flush_at_commit => "0",
-                password => self.password.clone(),
+                password => self.password.clone(), sessions => sessions.name(),
             };
             fs::write(self.path(name), environment.render_str(&template, values)?)?;
         }

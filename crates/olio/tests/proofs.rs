@@ -21,27 +21,42 @@ fn olio(arguments: &[&str]) -> String {
 
 /// Proves an implementation where its program is installed.
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
-fn prove(name: &str, program: &str) {
+fn prove(name: &str, program: &str, sessions: &str) {
     if !Path::new(program).exists() {
         println!("SKIPPED: {name} is compared with the reference only where there is a {program}");
         return;
     }
-    let said = olio(&["prove", name]);
+    let said = olio(&["prove", name, "--sessions", sessions]);
     assert!(said.contains("does what the reference does"), "{said}");
 }
 
 #[test]
 fn php_does_what_the_reference_does() {
-    prove("php", "/usr/sbin/php-fpm8.2");
+    prove("php", "/usr/sbin/php-fpm8.2", "memcached");
+}
+
+#[test]
+fn php_does_so_with_sessions_in_files() {
+    prove("php", "/usr/sbin/php-fpm8.2", "native");
 }
 
 #[test]
 fn rails_does_what_the_reference_does() {
-    prove("rails", "/usr/bin/puma");
+    prove("rails", "/usr/bin/puma", "memcached");
+}
+
+#[test]
+fn rails_does_so_with_sessions_in_cookies() {
+    prove("rails", "/usr/bin/puma", "native");
+}
+
+#[test]
+fn the_reference_equals_itself_with_sessions_in_memory() {
+    prove("rust", "/usr/sbin/mariadbd", "native");
 }
 
 #[test]
 fn cheats_are_found() {
     let said = olio(&["prove", "rust", "--cheats"]);
-    assert!(said.contains("all 7 cheats are found"), "{said}");
+    assert!(said.contains("all 10 cheats are found"), "{said}");
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 from dist import debian, tarball, wheel
 from dist.dependencies import Dependencies
-from dist.release import Release
+from dist.release import PROGRAMS, Release
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -32,11 +32,11 @@ COMMIT_TIME = 1_700_000_000
 
 
 def metadata(folder: Path) -> dict[str, Any]:
-    """The output of `cargo metadata` for a program that uses a library, a macro, and something for tests only."""
+    """The output of `cargo metadata` for two programs. The first uses a library, a macro, and something for tests only."""
 
     def package(name: str, version: str, licence: str, kind: str = "lib") -> dict[str, Any]:
         (folder / name).mkdir(exist_ok=True)
-        if name != "showdown":
+        if name not in PROGRAMS:
             (folder / name / "LICENSE-MIT").write_text(f"Copyright {name}\n")
         return {"id": name, "name": name, "version": version, "license": licence, "manifest_path": str(folder / name / "Cargo.toml"),
                 "targets": [{"kind": [kind]}]}
@@ -45,19 +45,24 @@ def metadata(folder: Path) -> dict[str, Any]:
         return {"pkg": name, "dep_kinds": [{"kind": kind}]}
 
     return {
-        "packages": [package("showdown", "9.8.7", "MIT"), package("tls", "1.2.3", "MIT/Apache-2.0"),
+        "packages": [package("showdown", "9.8.7", "MIT"), package("olio", "9.8.7", "MIT"), package("pages", "2.0.0", "MIT"), package("tls", "1.2.3", "MIT/Apache-2.0"),
                      package("derive", "1.0.0", "MIT", "proc-macro"), package("asserts", "1.0.0", "MIT")],
-        "workspace_members": ["showdown"],
-        "resolve": {"nodes": [{"id": "showdown", "deps": [uses("tls"), uses("derive"), uses("asserts", "dev")]}, {"id": "tls", "deps": []}]},
+        "workspace_members": ["showdown", "olio"],
+        "resolve": {"nodes": [{"id": "showdown", "deps": [uses("tls"), uses("derive"), uses("asserts", "dev")]}, {"id": "tls", "deps": []},
+                              {"id": "olio", "deps": [uses("pages"), uses("tls")]}, {"id": "pages", "deps": []}]},
     }
 
 
 def release(folder: Path) -> Release:
     folder.mkdir()
-    program = folder / "program"
-    program.write_text(STAND_IN)
-    program.chmod(0o755)
-    return Release.of(ROOT, program, program, folder, "x86_64", COMMIT_TIME, Dependencies.of(metadata(folder), "showdown"))
+    programs = {}
+    for name, text in (("showdown", STAND_IN), ("olio", "#!/bin/sh\necho olio\n")):
+        programs[name] = folder / name
+        programs[name].write_text(text)
+        programs[name].chmod(0o755)
+    (folder / "crates").mkdir()
+    dependencies = Dependencies.of(metadata(folder / "crates"), PROGRAMS)
+    return Release.of(ROOT, programs, programs["showdown"], folder, "x86_64", COMMIT_TIME, dependencies)
 
 
 class PackagesTest(unittest.TestCase):
@@ -67,9 +72,9 @@ class PackagesTest(unittest.TestCase):
         self.directory = Path(directory.name)
         self.release = release(self.directory / "one")
 
-    def test_a_release_has_the_program_its_documents_and_the_crates_in_it(self) -> None:
+    def test_a_release_has_the_programs_their_documents_and_the_crates_in_them(self) -> None:
         files = self.release.files
-        self.assertEqual([path for path in files if path.startswith("bin/")], ["bin/showdown"])
+        self.assertEqual([path for path in files if path.startswith("bin/")], ["bin/olio", "bin/showdown"])
         self.assertIn("share/bash-completion/completions/showdown", files)
         self.assertEqual(files["share/man/man1/showdown-compare.1"], b"compare\n")
         licences = files["share/doc/showdown/LICENSES-OF-DEPENDENCIES"].decode()
@@ -78,9 +83,11 @@ class PackagesTest(unittest.TestCase):
         self.assertNotIn("asserts", licences, "tests are no part of the program")
         sbom = json.loads(files["share/doc/showdown/sbom.cdx.json"])
         self.assertEqual((sbom["bomFormat"], sbom["metadata"]["component"]["version"]), ("CycloneDX", "9.8.7"))
-        self.assertEqual([component["purl"] for component in sbom["components"]], ["pkg:cargo/tls@1.2.3"])
-        self.assertEqual(sbom["components"][0]["licenses"], [{"expression": "MIT OR Apache-2.0"}])
+        self.assertEqual([component.get("purl", component["name"]) for component in sbom["components"]],
+                         ["olio", "pkg:cargo/pages@2.0.0", "pkg:cargo/tls@1.2.3"])
+        self.assertEqual(sbom["components"][2]["licenses"], [{"expression": "MIT OR Apache-2.0"}])
         self.assertIn({"ref": "showdown@9.8.7", "dependsOn": ["tls@1.2.3"]}, sbom["dependencies"])
+        self.assertIn({"ref": "olio@9.8.7", "dependsOn": ["pages@2.0.0", "tls@1.2.3"]}, sbom["dependencies"])
 
     def test_a_tar_unpacks_into_a_prefix(self) -> None:
         package = tarball.make(self.release, self.directory)
@@ -97,6 +104,7 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(package.name, "showdown_9.8.7_amd64.deb")
         listed = subprocess.run(["dpkg-deb", "--contents", package], check=True, capture_output=True, text=True).stdout
         self.assertRegex(listed, r"-rwxr-xr-x root/root .* \./usr/bin/showdown\n")
+        self.assertRegex(listed, r"-rwxr-xr-x root/root .* \./usr/bin/olio\n")
         self.assertRegex(listed, r"-rw-r--r-- root/root .* \./usr/share/man/man1/showdown\.1\.gz\n")
         self.assertIn("./usr/share/zsh/vendor-completions/_showdown", listed)
         unpacked = self.directory / "control"
@@ -104,12 +112,13 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in unpacked.iterdir()), ["control", "md5sums"])
         self.assertNotIn("Depends:", (unpacked / "control").read_text())
 
-    def test_a_wheel_carries_the_program(self) -> None:
+    def test_a_wheel_carries_the_programs(self) -> None:
         package = wheel.make(self.release, self.directory)
         self.assertEqual(package.name, "showdown-9.8.7-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl")
         with zipfile.ZipFile(package) as archive:
             names = archive.namelist()
             self.assertIn("showdown-9.8.7.data/scripts/showdown", names)
+            self.assertIn("showdown-9.8.7.data/scripts/olio", names)
             self.assertIn("showdown-9.8.7.dist-info/LICENSE-MIT", names)
             record = archive.read("showdown-9.8.7.dist-info/RECORD").decode()
         self.assertEqual([line.split(",")[0] for line in record.splitlines()], names)

@@ -17,7 +17,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use include_dir::{Dir, include_dir};
 
@@ -119,8 +119,13 @@ impl DataRequest {
         let making = tempfile::Builder::new().prefix("making-").tempdir_in(&cache)?;
         readable_by_servers(making.path())?;
         let scale = Scale::of(self.rows);
-        media::make(&making.path().join("assets"), workload, scale)?;
-        template::make(&making.path().join("database"), &workload.join("schema.sql"), scale, self.seed)?;
+        let (assets, database) = (making.path().join("assets"), making.path().join("database"));
+        // Thousands of small files, and one large load: neither waits for the other.
+        std::thread::scope(|scope| -> Result<()> {
+            let media = scope.spawn(|| media::make(&assets, workload, scale));
+            template::make(&database, &workload.join("schema.sql"), scale, self.seed)?;
+            media.join().map_err(|_| anyhow!("the thread that makes the media has panicked"))?
+        })?;
         match std::fs::rename(making.path(), &kept) {
             Ok(()) => drop(making.keep()),
             // Somebody else was faster: their data are the same.

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use super::rows::{self, Scale};
 
@@ -15,17 +15,11 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
     let schema =
         std::fs::read_to_string(schema).with_context(|| format!("{} cannot be read", schema.display()))?;
     let files = tempfile::tempdir()?;
-    rows::write(files.path(), scale, seed)?;
-    run(Command::new("mariadb-install-db")
-        .args([
-            "--no-defaults",
-            "--skip-test-db",
-            "--skip-name-resolve",
-            "--auth-root-authentication-method=socket",
-        ])
-        .arg(datadir(database))
-        .args(user())
-        .stdin(Stdio::null()))?;
+    std::thread::scope(|scope| -> Result<()> {
+        let rows = scope.spawn(|| rows::write(files.path(), scale, seed));
+        install(database)?;
+        rows.join().map_err(|_| anyhow!("the thread that writes the rows has panicked"))?
+    })?;
     let statements = files.path().join("statements.sql");
     std::fs::write(&statements, script(&schema, files.path()))?;
     run(Command::new("mariadbd")
@@ -46,6 +40,20 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
         .stdin(std::fs::File::open(statements)?))?;
     // There is no secret in it: accounts get their password at each start. Other users make copies of it.
     run(Command::new("chmod").args(["--recursive", "a+rX"]).arg(database))
+}
+
+/// Makes a database directory without tables of the site.
+fn install(database: &Path) -> Result<()> {
+    run(Command::new("mariadb-install-db")
+        .args([
+            "--no-defaults",
+            "--skip-test-db",
+            "--skip-name-resolve",
+            "--auth-root-authentication-method=socket",
+        ])
+        .arg(datadir(database))
+        .args(user())
+        .stdin(Stdio::null()))
 }
 
 /// Copies a directory: without copying its blocks where the file system can share them.
@@ -75,7 +83,8 @@ fn script(schema: &str, files: &Path) -> String {
             script.push('\n');
         }
     }
-    script.push_str("SET SESSION unique_checks = 0;\n");
+    // With both, InnoDB sorts the rows of an empty table and writes each index once.
+    script.push_str("SET SESSION unique_checks = 0, foreign_key_checks = 0;\n");
     for table in rows::TABLES {
         let file = files.join(table);
         let _ = writeln!(script, "LOAD DATA INFILE '{}' INTO TABLE {table};", file.display());

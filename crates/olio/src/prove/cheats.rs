@@ -2,8 +2,9 @@
 //! nothing.
 
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
@@ -11,7 +12,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Method, Response, Uri};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use ureq::Agent;
 use ureq::http::Request;
 
@@ -20,8 +21,11 @@ use super::tables::Tables;
 use crate::data::rows::folder;
 use crate::stack::Stack;
 
+/// Requests that a cheat under load answers rightly, before it begins.
+const BEGINS_AFTER: u32 = 200;
+
 /// What is spoilt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cheat {
     /// Pages are kept for ever
     CachedReply,
@@ -37,6 +41,54 @@ pub enum Cheat {
     MissingWrite,
     /// Changes need no token
     OpenDoor,
+    /// All is right until there have been many requests
+    UnderLoad(LoadCheat),
+}
+
+/// What is spoilt once there have been many requests. `olio verify` must find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LoadCheat {
+    /// Pages of events are kept
+    KeptReplies,
+    /// Lists of events are kept
+    StaleLists,
+    /// Every third comment is not written, and every third attendance is taken back
+    LostWrites,
+}
+
+/// All cheats, in the order in which they are tried.
+pub const CHEATS: [Cheat; 10] = [
+    Cheat::CachedReply,
+    Cheat::StaleList,
+    Cheat::ShortList,
+    Cheat::MoreStatements,
+    Cheat::LostFile,
+    Cheat::MissingWrite,
+    Cheat::OpenDoor,
+    Cheat::UnderLoad(LoadCheat::KeptReplies),
+    Cheat::UnderLoad(LoadCheat::StaleLists),
+    Cheat::UnderLoad(LoadCheat::LostWrites),
+];
+
+/// A site with a cheat before it.
+#[derive(Args)]
+pub struct CheatRequest {
+    /// What is answered wrongly, after 200 requests
+    cheat: LoadCheat,
+    /// Port to listen on, on the loopback address
+    #[arg(long)]
+    port: u16,
+    /// Port of the site's web server
+    #[arg(long)]
+    site: u16,
+}
+
+impl CheatRequest {
+    /// Answers until the process ends.
+    pub fn serve(&self) -> Result<()> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port))?;
+        serve(listener, Proxy::new(Cheat::UnderLoad(self.cheat), self.site, None))
+    }
 }
 
 /// What comes back, without what the connection needs.
@@ -47,35 +99,39 @@ struct Proxy {
     cheat: Cheat,
     agent: Agent,
     port: u16,
+    /// What some cheats reach behind the implementation's back.
+    stores: Option<Stores>,
+    kept: Mutex<HashMap<String, Kept>>,
+    /// Changes that could be spoilt.
+    changes: Mutex<u32>,
+    requests: AtomicU32,
+}
+
+/// Files and tables of the implementation.
+struct Stores {
     uploads: PathBuf,
     database: Mutex<Tables>,
-    kept: Mutex<HashMap<String, Kept>>,
-    comments: Mutex<u32>,
 }
 
 /// Returns the port of the proxy, which ends with this program.
 pub fn put_before(stack: &Stack, cheat: Cheat) -> Result<u16> {
-    let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).proxy(None).build();
-    let proxy = Arc::new(Proxy {
-        cheat,
-        agent: config.into(),
-        port: stack.port,
-        uploads: stack.uploads(),
-        database: Mutex::new(Tables::connect(stack.database_port, &stack.password, stack.cache_port)?),
-        kept: Mutex::default(),
-        comments: Mutex::default(),
-    });
-    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let database = Tables::connect(stack.database_port, &stack.password, stack.cache_port)?;
+    let stores = Stores { uploads: stack.uploads(), database: Mutex::new(database) };
+    let proxy = Proxy::new(cheat, stack.port, Some(stores));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
-    listener.set_nonblocking(true)?;
-    std::thread::spawn(move || -> Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
-            let routes = Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(proxy);
-            Ok(axum::serve(tokio::net::TcpListener::from_std(listener)?, routes).await?)
-        })
-    });
+    std::thread::spawn(move || serve(listener, proxy));
     Ok(port)
+}
+
+fn serve(listener: TcpListener, proxy: Proxy) -> Result<()> {
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let routes =
+            Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(Arc::new(proxy));
+        Ok(axum::serve(tokio::net::TcpListener::from_std(listener)?, routes).await?)
+    })
 }
 
 async fn answer(
@@ -97,33 +153,72 @@ async fn answer(
 }
 
 impl Proxy {
+    fn new(cheat: Cheat, port: u16, stores: Option<Stores>) -> Self {
+        let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).proxy(None).build();
+        Self {
+            cheat,
+            agent: config.into(),
+            port,
+            stores,
+            kept: Mutex::default(),
+            changes: Mutex::default(),
+            requests: AtomicU32::new(0),
+        }
+    }
+
+    /// Whether the cheat answers with what it has kept.
+    fn keeps(&self, path: &str) -> bool {
+        let is_loaded = self.requests.load(Ordering::Relaxed) > BEGINS_AFTER;
+        match self.cheat {
+            Cheat::CachedReply => path.starts_with("/events/"),
+            Cheat::StaleList => path == "/",
+            Cheat::UnderLoad(LoadCheat::KeptReplies) => is_loaded && path.starts_with("/events/"),
+            Cheat::UnderLoad(LoadCheat::StaleLists) => {
+                is_loaded && (path.starts_with("/?") || path.starts_with("/tags/"))
+            }
+            _ => false,
+        }
+    }
+
     fn spoil(&self, method: &Method, path: &str, headers: &HeaderMap, mut body: Vec<u8>) -> Result<Kept> {
+        let requests = self.requests.fetch_add(1, Ordering::Relaxed);
         let cookie = field(headers, "cookie");
         let is_get = method == Method::GET;
-        let is_kept = match self.cheat {
-            Cheat::CachedReply => is_get && path.starts_with("/events/"),
-            Cheat::StaleList => is_get && path == "/",
-            _ => false,
-        };
+        let is_kept = is_get && self.keeps(path);
         let key = format!("{path} {cookie}");
         if is_kept && let Some(kept) = self.kept.lock().expect("no holder panics").get(&key) {
             return Ok(kept.clone());
         }
-        if self.cheat == Cheat::MissingWrite && path.ends_with("/comments") && self.is_third(&body) {
+        let is_comment = path.ends_with("/comments");
+        let loses_writes = match self.cheat {
+            Cheat::MissingWrite => is_comment && is_whole_comment(&body),
+            Cheat::UnderLoad(LoadCheat::LostWrites) => {
+                requests > BEGINS_AFTER && (is_comment || path.ends_with("/attend"))
+            }
+            _ => false,
+        };
+        let is_lost = loses_writes && self.is_third();
+        if is_lost && is_comment {
             let event = path.trim_end_matches("/comments").to_owned();
             return Ok((303, vec![("location".to_owned(), event)], Vec::new()));
         }
         if self.cheat == Cheat::OpenDoor && !is_get {
             body = self.with_token(&cookie, body)?;
         }
-        if self.cheat == Cheat::MoreStatements && is_get && path.starts_with("/events/") {
-            let _: u32 = self
-                .database
-                .lock()
-                .expect("no holder panics")
-                .one("SELECT COUNT(*) FROM event_tag WHERE event_id = 1")?;
+        if self.cheat == Cheat::MoreStatements
+            && is_get
+            && path.starts_with("/events/")
+            && let Some(stores) = &self.stores
+        {
+            let mut database = stores.database.lock().expect("no holder panics");
+            let _: u32 = database.one("SELECT COUNT(*) FROM event_tag WHERE event_id = 1")?;
         }
-        let mut reply = self.forward(method, path, &cookie, &field(headers, "content-type"), body)?;
+        let content_type = field(headers, "content-type");
+        let mut reply = self.forward(method, path, &cookie, &content_type, body.clone())?;
+        if is_lost {
+            let back = path.replace("/attend", "/unattend");
+            self.forward(method, &back, &cookie, &content_type, body)?;
+        }
         if self.cheat == Cheat::LostFile && path == "/events" {
             self.remove_thumbnail(&reply);
         }
@@ -134,6 +229,12 @@ impl Proxy {
             self.kept.lock().expect("no holder panics").insert(key, reply.clone());
         }
         Ok(reply)
+    }
+
+    fn is_third(&self) -> bool {
+        let mut changes = self.changes.lock().expect("no holder panics");
+        *changes += 1;
+        changes.is_multiple_of(3)
     }
 
     fn forward(
@@ -162,17 +263,6 @@ impl Proxy {
         Ok((response.status().as_u16(), headers, body))
     }
 
-    /// Only comments that would be written are counted.
-    fn is_third(&self, body: &[u8]) -> bool {
-        let body = String::from_utf8_lossy(body);
-        if !body.contains("comment=x") || body.contains("token=0123") || body.len() > 2_500 {
-            return false;
-        }
-        let mut comments = self.comments.lock().expect("no holder panics");
-        *comments += 1;
-        comments.is_multiple_of(3)
-    }
-
     /// The form with the session's token, whatever it had.
     fn with_token(&self, cookie: &str, body: Vec<u8>) -> Result<Vec<u8>> {
         let (_, _, page) = self.forward(&Method::GET, "/persons/new", cookie, "", Vec::new())?;
@@ -187,11 +277,12 @@ impl Proxy {
 
     fn remove_thumbnail(&self, reply: &Kept) {
         let location = reply.1.iter().find(|(name, _)| name == "location");
-        if let Some((_, location)) = location
+        if let Some(stores) = &self.stores
+            && let Some((_, location)) = location
             && let Ok(id) = location.trim_start_matches("/events/").parse::<u64>()
         {
             let _ = std::fs::remove_file(
-                self.uploads.join(format!("media/eventThumbs/{}/E{id}t.jpg", folder(id))),
+                stores.uploads.join(format!("media/eventThumbs/{}/E{id}t.jpg", folder(id))),
             );
         }
     }
@@ -204,4 +295,10 @@ fn without_last_item(body: Vec<u8>) -> Vec<u8> {
         Some(begin) => format!("{}{}", &page[..begin], &page[end..]).into_bytes(),
         None => body,
     }
+}
+
+/// A comment that would be written, so that each third of these is missed.
+fn is_whole_comment(body: &[u8]) -> bool {
+    let body = String::from_utf8_lossy(body);
+    body.contains("comment=x") && !body.contains("token=0123") && body.len() <= 2_500
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use ureq::Agent;
@@ -9,6 +10,9 @@ use ureq::http::{HeaderMap, Request};
 
 /// The boundary of multipart forms; no part contains it.
 const BOUNDARY: &str = "olio-boundary-7f3a";
+
+/// A reply that takes longer is none, as under the load of the workload.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One visitor of one site.
 #[derive(Clone)]
@@ -19,6 +23,8 @@ pub struct Client {
     cookie: Option<String>,
     /// The token of the session's forms; empty if nobody is logged in.
     pub token: String,
+    /// Replies are without the names of their cookies, so that these are not compared.
+    pub ignores_cookies: bool,
 }
 
 /// What came back.
@@ -71,8 +77,13 @@ impl Client {
 
     /// A visitor of the site at this address.
     pub fn of(address: SocketAddr) -> Self {
-        let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).proxy(None).build();
-        Self { address, agent: config.into(), cookie: None, token: String::new() }
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .timeout_global(Some(TIMEOUT))
+            .build();
+        Self { address, agent: config.into(), cookie: None, token: String::new(), ignores_cookies: false }
     }
 
     pub fn send(&mut self, ask: &Ask) -> Result<Reply> {
@@ -98,6 +109,9 @@ impl Client {
         let mut cookies = Vec::new();
         for cookie in response.headers().get_all("set-cookie") {
             cookies.push(self.keep(cookie.to_str()?));
+        }
+        if self.ignores_cookies {
+            cookies.clear();
         }
         let body = response.body_mut().with_config().limit(16 << 20).read_to_string()?;
         Ok(Reply { status: response.status().as_u16(), location, content_type, cookies, body })

@@ -10,9 +10,10 @@
 //! | `requests.rs` | every route for every kind of visitor, and the proof that replies are equal |
 //! | `changes.rs` | changes by a seed |
 //! | `state.rs`, `effort.rs`, `staleness.rs` | the other proofs |
-//! | `verify.rs` | pages of a running site that has been under load, and those of the reference on its tables |
+//! | `verify.rs`, `after_change.rs` | a running site that has been under load, and the reference on its tables: pages, changes |
 //! | `cheats.rs` | implementations that only seem to work, to prove the proofs |
 
+mod after_change;
 mod changes;
 mod cheats;
 mod client;
@@ -28,11 +29,10 @@ mod verify;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use clap::ValueEnum;
 
 use crate::stack::Implementation;
-use cheats::Cheat;
-use client::Client;
+pub use cheats::CheatRequest;
+use cheats::{CHEATS, Cheat, LoadCheat};
 pub use subject::Request;
 use subject::{Proof, Site};
 pub use verify::Request as VerifyRequest;
@@ -47,12 +47,13 @@ pub fn run(request: &Request) -> Result<()> {
     if request.cheats {
         return find_cheats(&mut reference, &mut candidate, request);
     }
-    let proofs: [Prove; 6] = [
+    let proofs: [Prove; 7] = [
         requests::prove,
         effort::prove,
         state::prove_sequence,
         staleness::prove_fresh_pages,
         state::prove_concurrency,
+        verify::prove_after_load,
         staleness::prove_without_cache,
     ];
     let mut failed = Vec::new();
@@ -74,19 +75,21 @@ pub fn run(request: &Request) -> Result<()> {
 /// Puts one cheat after the other before the candidate. An error names the cheats that were not found.
 fn find_cheats(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<()> {
     let mut missed = Vec::new();
-    for cheat in Cheat::value_variants() {
-        candidate.client = Client::new(cheats::put_before(&candidate.stack, *cheat)?);
-        let (prove, trace) = finder(*cheat);
+    for cheat in CHEATS {
+        candidate.client.address.set_port(cheats::put_before(&candidate.stack, cheat)?);
+        let (prove, trace) = finder(cheat);
         let proof = prove(reference, candidate, request)?;
-        match proof.differences.iter().find(|difference| difference.contains(trace)) {
-            Some(difference) => println!("{cheat:?} is found by {}: {difference}", proof.name),
-            None => missed.push(format!("{cheat:?}")),
+        if let Some(difference) = proof.differences.iter().find(|difference| difference.contains(trace)) {
+            println!("{cheat:?} is found by {}: {difference}", proof.name);
+        } else {
+            println!("{cheat:?} is not found by {}: {:?}", proof.name, proof.differences.first());
+            missed.push(format!("{cheat:?}"));
         }
     }
     if !missed.is_empty() {
         bail!("these cheats are not found: {}", missed.join(", "));
     }
-    println!("all {} cheats are found", Cheat::value_variants().len());
+    println!("all {} cheats are found", CHEATS.len());
     Ok(())
 }
 
@@ -100,5 +103,8 @@ fn finder(cheat: Cheat) -> (Prove, &'static str) {
         Cheat::MoreStatements => (effort::prove, "reads"),
         Cheat::LostFile => (state::prove_sequence, "is missing"),
         Cheat::MissingWrite => (state::prove_sequence, "table comment"),
+        Cheat::UnderLoad(LoadCheat::KeptReplies) => (verify::prove_after_load, "GET /events/"),
+        Cheat::UnderLoad(LoadCheat::StaleLists) => (verify::prove_after_load, "after POST"),
+        Cheat::UnderLoad(LoadCheat::LostWrites) => (verify::prove_after_load, "the table does not"),
     }
 }

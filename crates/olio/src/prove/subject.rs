@@ -8,6 +8,7 @@ use clap::Args;
 use super::client::Client;
 use super::tables::Tables;
 use crate::data;
+use crate::site::SessionStore;
 use crate::stack::{Implementation, Stack};
 
 /// Differences of one proof that are printed.
@@ -24,6 +25,9 @@ pub struct Request {
     /// Prove the proofs: put one cheat after the other before the implementation; each must be found
     #[arg(long)]
     pub cheats: bool,
+    /// Where the sessions of both are
+    #[arg(long, value_enum, default_value_t)]
+    pub sessions: SessionStore,
     #[command(flatten)]
     pub data: data::DataRequest,
 }
@@ -59,13 +63,18 @@ impl Proof {
 
 impl Site {
     pub fn start(implementation: Implementation, request: &Request) -> Result<Self> {
-        let stack = Stack::start(implementation, &request.data, 0)?;
+        let stack = Stack::start(implementation, request.sessions, &request.data, 0)?;
         let tables = Tables::connect(stack.database_port, &stack.password, stack.cache_port)?;
-        Ok(Self { client: Client::new(stack.port), stack, tables })
+        let mut client = Client::new(stack.port);
+        // A session in a cookie is set anew by each reply.
+        client.ignores_cookies = request.sessions == SessionStore::Native;
+        Ok(Self { stack, tables, client })
     }
 
     /// A client without cookies for the same site.
     pub fn new_client(&self) -> Client {
-        Client::of(self.client.address)
+        let mut client = Client::of(self.client.address);
+        client.ignores_cookies = self.client.ignores_cookies;
+        client
     }
 }

@@ -145,6 +145,14 @@ impl Tables {
         value.ok_or_else(|| anyhow::anyhow!("no row for {query}"))
     }
 
+    /// The first column of all rows.
+    pub fn all<T: mysql_async::prelude::FromValue + Send + 'static>(
+        &mut self,
+        query: &str,
+    ) -> Result<Vec<T>> {
+        Ok(self.runtime.block_on(self.connection.query(query))?)
+    }
+
     pub fn execute(&mut self, statement: &str) -> Result<()> {
         Ok(self.runtime.block_on(self.connection.query_drop(statement))?)
     }

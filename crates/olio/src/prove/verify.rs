@@ -1,21 +1,30 @@
-//! Compares pages of a running site with those of the reference on the same tables: `showdown` does so after each trial. Nothing is
-//! changed, so that the site may be looked at afterwards. The home page without parameters is left out: it may be 300 s old.
+//! Compares a site that has been under load with the reference on the same tables: `showdown` does so after each trial. First pages, then
+//! changes and the pages that they are on (`after_change.rs`). The home page without parameters is left out: it may be 300 s old.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::after_change::{Change, Sites};
 use super::client::{Ask, Client};
 use super::normal_form::difference;
+use super::subject::{Proof, Request as ProofRequest, Site};
 use super::tables::Tables;
+use crate::data::NOW;
 use crate::site::{self, Settings};
 
 /// Pages that one visitor asks for, before another one comes.
 const PAGES_OF_VISITOR: usize = 10;
+/// Pages and changes of `prove`.
+const PAGES: u32 = 100;
+const CHANGES: u32 = 10;
+/// Connections that load a site before `prove` compares its pages, and the pages that each asks for.
+const LOADING_VISITORS: u32 = 16;
+const PAGES_OF_LOADING_VISITOR: usize = 20;
 
 /// Which site, and how many pages.
 #[derive(Args)]
@@ -32,8 +41,11 @@ pub struct Request {
     #[arg(long)]
     password_file: PathBuf,
     /// Pages to compare
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, default_value_t = PAGES, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pages: u32,
+    /// Changes to make, each of which must be in the tables and on the pages at once; 0 changes nothing
+    #[arg(long, default_value_t = CHANGES, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    changes: u32,
     /// Seed of the choice of pages and visitors [default: another one each time, so that no answer can be prepared]
     #[arg(long)]
     seed: Option<u64>,
@@ -52,13 +64,78 @@ impl Request {
             std::fs::read_to_string(&self.password_file).with_context(|| format!("{file} cannot be read"))?;
         let mut tables = Tables::connect(self.database.port(), password.trim_end(), self.cache.port())?;
         let settings = Settings::to_read(self.database, password.trim_end(), self.cache);
-        let reference = SocketAddr::from((Ipv4Addr::LOCALHOST, site::serve_beside(settings)?));
         let seed = self.seed.unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
-        let mut choice = Choice::of(&mut tables, seed)?;
+        let check = Check { site: self.site, pages: self.pages, changes: self.changes, seed };
+        if let Some(difference) = check.run(&mut tables, settings)? {
+            bail!("{difference} (repeat it with --seed {seed})");
+        }
+        println!(
+            "{} pages and {} changes are those of the reference (seed {seed})",
+            self.pages, self.changes
+        );
+        Ok(())
+    }
+}
+
+/// The candidate has been under load, and is compared with the reference on the candidate's own tables.
+pub fn prove_after_load(_: &mut Site, candidate: &mut Site, request: &ProofRequest) -> Result<Proof> {
+    let here = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let (database, cache) = (here(candidate.stack.database_port), here(candidate.stack.cache_port));
+    let settings = Settings::to_read(database, &candidate.stack.password, cache);
+    load(candidate)?;
+    let check =
+        Check { site: candidate.client.address, pages: PAGES, changes: CHANGES, seed: request.data.seed };
+    let difference = check.run(&mut candidate.tables, settings)?;
+    Ok(Proof {
+        name: "after load",
+        compared: format!("{PAGES} pages and {CHANGES} changes after load, on the same tables"),
+        differences: difference.into_iter().collect(),
+    })
+}
+
+/// Visitors ask for pages at the same time.
+fn load(site: &mut Site) -> Result<()> {
+    let mut choices = Vec::new();
+    for visitor in 0..LOADING_VISITORS {
+        choices.push(Choice::of(&mut site.tables, u64::from(visitor))?);
+    }
+    let address = site.client.address;
+    std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for mut choice in choices {
+            threads.push(scope.spawn(move || -> Result<()> {
+                let mut client = Client::of(address);
+                for _ in 0..PAGES_OF_LOADING_VISITOR {
+                    client.send(&choice.page())?;
+                }
+                Ok(())
+            }));
+        }
+        for thread in threads {
+            thread.join().map_err(|_| anyhow!("a visitor's thread has panicked"))??;
+        }
+        Ok(())
+    })
+}
+
+/// What is compared of a site.
+struct Check {
+    site: SocketAddr,
+    pages: u32,
+    changes: u32,
+    seed: u64,
+}
+
+impl Check {
+    /// The first difference.
+    fn run(&self, tables: &mut Tables, settings: Settings) -> Result<Option<String>> {
+        let reference = SocketAddr::from((Ipv4Addr::LOCALHOST, site::serve_beside(settings)?));
+        let mut choice = Choice::of(tables, self.seed)?;
         let mut compared = 0;
         while compared < self.pages {
             let person = choice.visitor();
             let (mut expected, mut found) = (Client::of(reference), Client::of(self.site));
+            (expected.ignores_cookies, found.ignores_cookies) = (true, true);
             if let Some(person) = person {
                 expected.log_in(person)?;
                 found.log_in(person).context("the site")?;
@@ -67,13 +144,23 @@ impl Request {
                 let ask = choice.page();
                 if let Some(difference) = difference(&expected.send(&ask)?, &found.send(&ask)?) {
                     let visitor = person.map_or("nobody".to_owned(), |person| format!("person{person}"));
-                    bail!("{} for {visitor}: {difference} (repeat it with --seed {seed})", ask.name());
+                    return Ok(Some(format!("{} for {visitor}: {difference}", ask.name())));
                 }
                 compared += 1;
             }
         }
-        println!("{compared} pages are those of the reference (seed {seed})");
-        Ok(())
+        let sites = Sites { reference, site: self.site };
+        for number in 0..self.changes {
+            // Every other change is on an event that many have looked at.
+            let event = if number % 2 == 0 { choice.popular_event() } else { choice.event() };
+            let text = format!("Change {number} of {}", self.seed);
+            let change = Change { event, person: choice.member(), number, text };
+            let difference = sites.difference_after(tables, &change)?;
+            if difference.is_some() {
+                return Ok(difference);
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -85,6 +172,8 @@ struct Choice {
     loaded: u32,
     events: u32,
     tags: u32,
+    /// Those of the home page, which most visitors look at: a cache of pages would have these.
+    popular: Vec<u32>,
     /// Names of persons, dates and zips are asked of the tables before the first page.
     names: Vec<String>,
     dates: Vec<String>,
@@ -107,13 +196,30 @@ impl Choice {
             dates.push(of_event(tables, event, "DATE_FORMAT(starts_at, '%Y-%m-%d')")?);
             zips.push(of_event(tables, event, "zip")?);
         }
-        Ok(Self { rng, persons, loaded, events, tags, names, dates, zips })
+        let popular = tables.all(&format!(
+            "SELECT id FROM event WHERE starts_at >= '{NOW}' ORDER BY starts_at, id LIMIT 10"
+        ))?;
+        ensure!(!popular.is_empty(), "no event is to come");
+        Ok(Self { rng, persons, loaded, events, tags, popular, names, dates, zips })
+    }
+
+    fn member(&mut self) -> u32 {
+        self.rng.random_range(1..=self.loaded)
+    }
+
+    /// Any event that was loaded and not deleted is likely: others have no page, on both sites.
+    fn event(&mut self) -> u32 {
+        self.rng.random_range(1..=self.events)
+    }
+
+    fn popular_event(&mut self) -> u32 {
+        self.popular[self.rng.random_range(0..self.popular.len())]
     }
 
     /// Every third visitor is not logged in.
     fn visitor(&mut self) -> Option<u32> {
         let is_anonymous = self.rng.random_range(0..3) == 0;
-        if is_anonymous { None } else { Some(self.rng.random_range(1..=self.loaded)) }
+        if is_anonymous { None } else { Some(self.member()) }
     }
 
     fn one_of(rng: &mut StdRng, texts: &[String]) -> String {
@@ -121,9 +227,11 @@ impl Choice {
     }
 
     fn page(&mut self) -> Ask {
+        let kind = self.rng.random_range(0..10);
         let rng = &mut self.rng;
-        let path = match rng.random_range(0..10) {
-            0..=3 => format!("/events/{}", rng.random_range(1..=self.events)),
+        let path = match kind {
+            0..=1 => format!("/events/{}", self.event()),
+            2..=3 => format!("/events/{}", self.popular_event()),
             // The rows with the highest numbers came under load.
             4 => format!("/events/{}", self.events.saturating_sub(rng.random_range(0..20))),
             5 => format!("/persons/{}", Self::one_of(rng, &self.names)),

@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `memcached.rs` | the few commands of memcached that the site needs |
+//! | `sessions.rs` | where sessions are kept |
 //! | `visitor.rs` | sessions, tokens, and what a page's frame shows of the visitor |
 //! | `listing.rs` | lists of events, and the links to their pages |
 //! | `home.rs`, `events.rs`, `event_changes.rs`, `tags.rs`, `persons.rs`, `person_changes.rs`, `login.rs` | the routes |
@@ -20,6 +21,7 @@ mod memcached;
 mod person_changes;
 mod persons;
 mod replies;
+mod sessions;
 mod shared;
 mod tags;
 mod upload;
@@ -36,6 +38,7 @@ use axum::routing::{get, post};
 use tokio::net::{TcpListener, UnixListener};
 
 use replies::Problem;
+pub use sessions::SessionStore;
 pub use shared::Settings;
 use shared::Site;
 

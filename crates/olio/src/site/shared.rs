@@ -4,12 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use axum::extract::State;
+use clap::ValueEnum;
 use mysql_async::{Conn, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts};
 
 use super::memcached::Memcached;
 use super::replies::Problem;
+use super::sessions::{SessionStore, Sessions};
 use crate::data::NOW;
 
 /// Everything that a start decides.
@@ -18,6 +20,8 @@ pub struct Settings {
     password: String,
     /// Address and port of memcached.
     pub cache: String,
+    /// Where sessions are.
+    pub sessions: SessionStore,
     /// URL of the geocoder.
     pub geocoder: String,
     /// The directory in which `media` has what people uploaded.
@@ -35,6 +39,8 @@ impl Settings {
             database: (host.to_owned(), port.parse().context("OLIO_DATABASE has no port")?),
             password: variable("OLIO_DATABASE_PASSWORD")?,
             cache: variable("OLIO_CACHE")?,
+            sessions: SessionStore::from_str(&variable("OLIO_SESSIONS")?, false)
+                .map_err(|_| anyhow!("OLIO_SESSIONS is neither memcached nor native"))?,
             geocoder: variable("OLIO_GEOCODER")?,
             uploads: PathBuf::from(variable("OLIO_UPLOADS")?),
             now: variable("OLIO_NOW")?,
@@ -47,6 +53,7 @@ impl Settings {
             database: (database.ip().to_string(), database.port()),
             password: password.to_owned(),
             cache: cache.to_string(),
+            sessions: SessionStore::Memcached,
             geocoder: String::new(),
             uploads: PathBuf::new(),
             now: NOW.to_owned(),
@@ -81,6 +88,7 @@ pub struct Site {
     pub settings: Settings,
     pub database: Pool,
     pub cache: Memcached,
+    pub sessions: Sessions,
 }
 
 /// What a route gets of all requests.
@@ -91,6 +99,7 @@ impl Site {
         Self {
             database: Pool::new(settings.database(workers)),
             cache: Memcached::new(settings.cache.clone()),
+            sessions: Sessions::new(settings.sessions),
             settings,
         }
     }

@@ -14,8 +14,6 @@ use crate::data::hexadecimal;
 
 /// The cookie's name.
 pub const COOKIE_NAME: &str = "olio";
-/// A session ends an hour after its last change.
-const LIFETIME_S: u32 = 3_600;
 
 /// A person who is logged in.
 #[derive(Clone, Serialize, Deserialize)]
@@ -40,7 +38,7 @@ impl Visitor {
 
     pub async fn save(&self, site: &Site) {
         let text = serde_json::to_vec(self).expect("a session is plain data");
-        site.cache.set(&key(&self.session), &text, LIFETIME_S).await;
+        site.sessions.set(&site.cache, &key(&self.session), text).await;
     }
 }
 
@@ -56,9 +54,8 @@ fn key(session: &str) -> String {
 /// The visitor of a request, if one is logged in.
 pub async fn visitor(site: &Site, headers: &HeaderMap) -> Option<Visitor> {
     let session = session(headers)?;
-    let key = key(&session);
-    let mut values = site.cache.get(&[&key]).await;
-    let mut visitor: Visitor = serde_json::from_slice(&values.remove(&key)?).ok()?;
+    let values = site.sessions.get(&site.cache, &key(&session)).await?;
+    let mut visitor: Visitor = serde_json::from_slice(&values).ok()?;
     visitor.session = session;
     Some(visitor)
 }
@@ -76,7 +73,7 @@ fn equal(left: &[u8], right: &[u8]) -> bool {
 }
 
 pub async fn end(site: &Site, visitor: &Visitor) {
-    site.cache.delete(&key(&visitor.session)).await;
+    site.sessions.delete(&site.cache, &key(&visitor.session)).await;
 }
 
 /// The session that the cookie names: 32 hexadecimal digits, as they were given.

@@ -19,17 +19,27 @@ module Olio
     config.active_record.pluralize_table_names = false
     config.active_record.belongs_to_required_by_default = false
 
-    # Sessions are the site's own (see Visitor), and pages have no header fields about caches.
+    # Pages have no header fields about caches.
     [Rack::ETag, Rack::ConditionalGet, Rack::Sendfile, Rack::Runtime, ActionDispatch::HostAuthorization, ActionDispatch::RequestId,
-     ActionDispatch::RemoteIp, ActionDispatch::Cookies, ActionDispatch::Session::CookieStore, ActionDispatch::Flash,
+     ActionDispatch::RemoteIp, ActionDispatch::Flash,
      ActionDispatch::ContentSecurityPolicy::Middleware, ActionDispatch::PermissionsPolicy::Middleware].each do |part|
       config.middleware.delete part
     end
     config.action_dispatch.default_headers = {}
+
+    # Sessions are the site's own, in memcached, or those of Rails, in a cookie (see Visitor).
+    if ENV.fetch("OLIO_SESSIONS") == "native"
+      config.session_store :cookie_store, key: "olio", same_site: :lax
+      config.action_dispatch.cookies_serializer = :json
+    else
+      config.middleware.delete ActionDispatch::Cookies
+      config.middleware.delete ActionDispatch::Session::CookieStore
+    end
   end
 
   # The settings that all implementations read from the environment.
   NOW = Time.find_zone("UTC").parse(ENV.fetch("OLIO_NOW"))
   UPLOADS = Pathname(ENV.fetch("OLIO_UPLOADS"))
   GEOCODER = ENV.fetch("OLIO_GEOCODER")
+  NATIVE_SESSIONS = ENV.fetch("OLIO_SESSIONS") == "native"
 end

@@ -1,5 +1,5 @@
-//! Olio from end to end, and the check of a server's work after its load: the comparison of two implementations in a small form, and a
-//! server that answers wrongly.
+//! Olio from end to end, and the check of a server's work after its load: the comparison of two implementations in a small form,
+//! implementations that cheat once they are loaded, and a server that answers wrongly.
 
 use std::fs;
 use std::path::Path;
@@ -29,17 +29,91 @@ fn variants() -> Option<[&'static str; 2]> {
     Some(if has_php { ["olio-rust", "olio-php"] } else { ["olio-rust", "again=olio-rust"] })
 }
 
-#[test]
-fn two_implementations_are_compared_and_their_pages_are_those_of_the_reference() {
+/// Makes the data of all starts once, because a start has a minute for them. Without the program, the test is skipped.
+fn has_data() -> bool {
     let olio = Path::new(env!("CARGO_BIN_EXE_showdown")).with_file_name("olio");
     if !olio.exists() {
         skip("olio is not built: cargo build -p olio");
-        return;
+        return false;
     }
-    let Some(variants) = variants() else { return };
-    // A start has a minute for its data, which are made once for all starts.
     let data = Command::new(&olio).arg("data").output().expect("olio runs");
     assert!(data.status.success(), "{}", text(&data.stderr));
+    true
+}
+
+/// A copy of the workload in which the reference has a knob `cheat`: a program before its web server, which begins to answer wrongly
+/// under load.
+fn with_cheats(home: &TestHome) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/olio");
+    let copy = home.path("workloads/cheats");
+    fs::create_dir_all(copy.parent().expect("a parent")).expect("a directory");
+    assert!(Command::new("cp").arg("-r").arg(&folder).arg(&copy).status().expect("cp").success());
+    let file = copy.join("workload.toml");
+    let definition = fs::read_to_string(&file).expect("the workload");
+    let server = definition.find("[server.olio-rust]").expect("the reference");
+    let companions = definition.find("[[server.olio-rust.companion]]").expect("its companions");
+    let knobs = definition.find("[server.olio-rust.knobs").expect("its knobs");
+    let others = definition.find("[server.olio-php]").expect("the next server");
+    let load = definition.find("[load]").expect("the load");
+
+    let web = &definition[server..companions];
+    let start = web.lines().find(|line| line.starts_with("start = ")).expect("its command");
+    let behind = format!(
+        "[[server.cheat.companion]]\nname = \"nginx\"\nconfig = [\"nginx.conf\", \"http.application.conf\"]\n\
+         prepare = [[\"olio\", \"data\", \"--rows\", \"{{{{ rows }}}}\", \"--seed\", \"{{{{ data_seed }}}}\", \"--assets\", \
+         \"{{{{ dir }}}}/assets\"]]\n{start}\nunprivileged = true\n\n\
+         [server.cheat.knobs.cheat]\ndefault = \"kept-replies\"\n\
+         choices = [\"kept-replies\", \"stale-lists\", \"lost-writes\"]\n\n"
+    );
+    let before = "start = [\"olio\", \"cheat\", \"{{ cheat }}\", \"--port\", \"{{ port }}\", \"--site\", \
+                  \"{{ companion.nginx.port }}\"]";
+    let cheat = [
+        &web.replace(start, before).replace("config = [\"nginx.conf\", \"http.application.conf\"]\n", ""),
+        &definition[companions..knobs],
+        &behind,
+        &definition[knobs..others],
+    ];
+    let cheat = cheat.concat().replace("server.olio-rust", "server.cheat");
+    let title = &definition[..server];
+    fs::write(&file, [title, &cheat, &definition[load..]].concat()).expect("the workload");
+}
+
+#[test]
+fn an_implementation_that_begins_to_cheat_under_load_has_no_valid_trial() {
+    if variants().is_none() || !has_data() {
+        return;
+    }
+    let home = TestHome::new();
+    with_cheats(&home);
+    // `olio prove rust --cheats` has the third.
+    let cheats = ["cheat:cheat=stale-lists", "cheat:cheat=lost-writes"];
+    let arguments = [&["compare"], &cheats[..], &["--users", "24", "--blocks", "3", "--seed", "7"]].concat();
+    let output = home.run(&["run", &home.plan(&arguments, "600ms")]);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    home.assert_nothing_runs();
+    let trials = trials(&only_run(&home));
+    assert_eq!(trials.len(), 6, "{said}");
+    for trial in trials {
+        let record = json(&trial.join("trial.json"));
+        assert_eq!(record["status"], "invalid", "{record}");
+        let verify = gate(&record, "verify");
+        assert_eq!(verify["outcome"], "failed", "{verify}");
+        let reason = verify["message"].as_str().expect("a message");
+        let trace = match record["variant"].as_str().expect("a variant") {
+            "cheat:cheat=lost-writes" => "the table does not",
+            _ => "instead of",
+        };
+        assert!(reason.contains(trace), "{verify}");
+    }
+}
+
+#[test]
+fn two_implementations_are_compared_and_their_pages_are_those_of_the_reference() {
+    let Some(variants) = variants() else { return };
+    if !has_data() {
+        return;
+    }
     let home = TestHome::new();
     let arguments = ["compare", variants[0], variants[1], "--users", "24", "--blocks", "3", "--seed", "7"];
     let output = home.run(&["run", &home.plan(&arguments, "600ms")]);
@@ -54,7 +128,7 @@ fn two_implementations_are_compared_and_their_pages_are_those_of_the_reference()
         let verify = gate(&record, "verify");
         assert_eq!(verify["outcome"], "passed", "{verify}");
         let message = verify["message"].as_str().expect("a message");
-        assert!(message.starts_with("100 pages are those of the reference"), "{message}");
+        assert!(message.starts_with("100 pages and 10 changes are those of the reference"), "{message}");
         let parts = record["server"]["parts"].as_array().expect("parts");
         let names: Vec<&str> = parts.iter().filter_map(|part| part["part"].as_str()).collect();
         assert_eq!(names, PARTS, "{record}");

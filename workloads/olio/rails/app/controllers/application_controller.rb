@@ -25,7 +25,12 @@ class ApplicationController < ActionController::Base
   def visitor
     return @visitor if defined?(@visitor)
 
-    @visitor = Visitor.find(request.headers["Cookie"])
+    @visitor = Visitor.find(visitor_session)
+  end
+
+  # Where the visitor is kept between requests.
+  def visitor_session
+    @visitor_session ||= (Olio::NATIVE_SESSIONS ? NativeSession : CachedSession).new(request, response)
   end
 
   # The visitor of a change, whose form has the session's token.

@@ -1,19 +1,17 @@
-# Who is logged in: a session in memcached, behind a cookie.
+# Who is logged in.
 class Visitor
-  LIFETIME = 3_600
+  attr_reader :id, :name, :token, :requests, :rating
 
-  attr_reader :session, :id, :name, :token, :requests, :rating
-
-  def self.find(cookies)
-    session = cookies.to_s[/(?:\A|;\s*)olio=([0-9a-f]{32})(?:;|\z)/, 1] or return
-    values = Cache.get("session:#{session}") or return
-    new(session, JSON.parse(values))
+  def self.find(session)
+    values = session.values or return
+    new(session, values)
   end
 
-  def self.log_in(person)
+  def self.log_in(session, person)
     values = { "id" => person.id, "name" => person.username, "token" => SecureRandom.hex(16),
                "requests" => Friendship.waiting(person.id), "rating" => 0 }
-    new(SecureRandom.hex(16), values).tap(&:save)
+    session.start
+    new(session, values).tap(&:save)
   end
 
   def initialize(session, values)
@@ -29,11 +27,10 @@ class Visitor
   end
 
   def save
-    values = { id: id, name: name, token: token, requests: requests, rating: rating }
-    Cache.set("session:#{session}", values.to_json, LIFETIME)
+    @session.save("id" => id, "name" => name, "token" => token, "requests" => requests, "rating" => rating)
   end
 
   def log_out
-    Cache.delete("session:#{session}")
+    @session.finish
   end
 end
