@@ -96,6 +96,23 @@ pub struct ServerWindow {
 }
 
 impl ServerWindow {
+    /// A window in which nothing was seen of a server.
+    pub fn nothing(server: &str) -> Self {
+        Self {
+            server: server.to_owned(),
+            address: String::new(),
+            weight: None,
+            state: None,
+            requests: 0,
+            failed: Failures::default(),
+            in_progress: 0,
+            log_lines: 0,
+            response_ms: Vec::new(),
+            counters_arrived: false,
+            log_arrived: false,
+        }
+    }
+
     /// Requests that were answered later than the objective allows.
     pub fn late(&self, objective_ms: u32) -> u64 {
         self.response_ms.iter().filter(|ms| **ms > objective_ms).count() as u64

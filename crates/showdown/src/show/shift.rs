@@ -93,6 +93,9 @@ pub fn status_text(status: Option<&Status>) -> String {
     };
     if let Some(lease) = &status.lease {
         text.extend(["the lease was lost: ", &lease.lost, "\n"]);
+        for line in lease.done.iter().chain(&lease.left) {
+            text.extend(["  ", line, "\n"]);
+        }
     }
     if !status.is_running {
         for added in &status.added {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::site::{PROGRAM, Site, answer, send_signal};
+use crate::site::{PROGRAM, Site, answer, eventually, send_signal};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -16,12 +16,12 @@ fn anybody_who_may_ends_a_run_and_a_second_one_beside_it_is_refused() {
     let site = Site::start(200);
     let _users = site.users();
     let run = site.start_run();
-    let status = site.shift(&["--status"]);
-    let shown = text(&status.stdout);
-    assert!(
-        shown.starts_with("a run is in progress (pid ") && shown.contains("candidate        weight  16"),
-        "{shown}"
-    );
+    let mut shown = String::new();
+    eventually("the status has the weight of the first step", || {
+        shown = text(&site.shift(&["--status"]).stdout);
+        shown.contains("candidate        weight  16")
+    });
+    assert!(shown.starts_with("a run is in progress (pid "), "{shown}");
 
     let second = site.shift(&["--yes"]);
     let refused = text(&second.stderr);

@@ -59,6 +59,15 @@ impl Drop for RunningShift {
     }
 }
 
+/// Waits until the condition is true. The time limit is much longer than needed, so that a slow machine passes.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "timeout: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 pub fn send_signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).expect("a process"), signal).expect("it runs");
 }
@@ -178,12 +187,10 @@ impl Site {
         let mut command = self.shift_command(&options);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut run = RunningShift { child };
-        let start = Instant::now();
-        while !self.weights().contains(&("candidate".to_owned(), "16".to_owned())) {
-            let has_ended = run.child.try_wait().expect("its state").is_some();
-            assert!(!has_ended && start.elapsed() < PATIENCE, "the first step does not begin");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        eventually("the first step begins", || {
+            assert!(run.child.try_wait().expect("its state").is_none(), "the run has ended");
+            self.weights().contains(&("candidate".to_owned(), "16".to_owned()))
+        });
         run
     }
 

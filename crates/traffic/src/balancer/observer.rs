@@ -195,34 +195,18 @@ fn of<'a>(counters: &'a BackendCounters, name: &str) -> Option<&'a ServerCounter
 
 fn unanswered(name: &str, received: &ReceivedLog) -> ServerWindow {
     let lines = received.servers.get(name).cloned().unwrap_or_default();
-    ServerWindow {
-        server: name.to_owned(),
-        address: String::new(),
-        weight: None,
-        state: None,
-        requests: 0,
-        failed: Failures::default(),
-        in_progress: 0,
-        log_lines: lines.lines,
-        response_ms: lines.response_ms,
-        counters_arrived: false,
-        log_arrived: false,
-    }
+    ServerWindow { log_lines: lines.lines, response_ms: lines.response_ms, ..ServerWindow::nothing(name) }
 }
 
 fn window(reading: &ServerReading, lines: ServerLog, log_arrived: bool) -> ServerWindow {
     ServerWindow {
-        server: reading.name.clone(),
         address: reading.address.clone(),
         weight: Some(reading.weight),
         state: Some(reading.state),
-        requests: 0,
-        failed: Failures::default(),
-        in_progress: 0,
         log_lines: lines.lines,
         response_ms: lines.response_ms,
-        counters_arrived: false,
         log_arrived,
+        ..ServerWindow::nothing(&reading.name)
     }
 }
 

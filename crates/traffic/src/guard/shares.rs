@@ -55,3 +55,38 @@ impl Shares {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::{BalancerIdentity, ServerState, ServerWindow};
+    use crate::weights::Participants;
+
+    fn window(requests: [u64; 2]) -> Window {
+        let mut servers = Vec::new();
+        for (server, requests) in ["candidate", "old"].into_iter().zip(requests) {
+            servers.push(ServerWindow {
+                weight: Some(1),
+                state: Some(ServerState::Up),
+                requests,
+                ..ServerWindow::nothing(server)
+            });
+        }
+        let (algorithm, version) = ("roundrobin".to_owned(), "HAProxy 2.6".to_owned());
+        let identity = Some(BalancerIdentity { pid: 1, started_s: 1, algorithm, version });
+        Window { second: 0, identity, servers, alarms: Vec::new() }
+    }
+
+    #[test]
+    fn the_first_window_of_a_step_has_the_weights_of_before_and_does_not_count() {
+        let (candidate, old) = ("candidate".parse().unwrap(), vec!["old".parse().unwrap()]);
+        let weights = Weights::before(Participants { candidate, control: None, old }, &window([0, 0]));
+        let mut shares = Shares::default();
+        assert_eq!(shares.check(&window([0, 9000]), &weights), None);
+        assert_eq!(shares.check(&window([500, 500]), &weights), None);
+        shares.begin_step();
+        assert_eq!(shares.check(&window([0, 9000]), &weights), None);
+        let off = shares.check(&window([100, 900]), &weights);
+        assert!(matches!(off, Some(Stop::ShareOff { total: 1000, .. })), "{off:?}");
+    }
+}

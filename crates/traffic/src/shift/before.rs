@@ -3,6 +3,7 @@
 //! Both are watched all the time, because a breach cannot be told before. It costs at most 4 % of a CPU, and no thread of the run waits for
 //! it: the rollback is done by then. A cause is not proved by it; `showdown explain` does experiments.
 
+use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -99,21 +100,25 @@ impl ServerBefore {
         }
         let mut text = format!("{server} used {:.2} CPUs in the {:.0} s before", self.cpus, self.watched_s);
         if let Some(first) = self.groups.first() {
-            let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-            text.push_str(&format!(
+            let _ = write!(
+                text,
                 "; {} × {}: {} on a CPU (the busiest {}), {} waiting for one",
                 first.threads,
                 archive::printable::one_line(&first.name),
                 percent(first.running),
                 percent(first.busiest_thread),
                 percent(first.runnable)
-            ));
+            );
             for wait in &first.waits {
-                text.push_str(&format!(", {} {}", percent(wait.wait_share), wait.what));
+                let _ = write!(text, ", {} {}", percent(wait.wait_share), wait.what);
             }
         }
         text
     }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
 }
 
 /// A server that is watched, or why it is not.
@@ -167,6 +172,24 @@ impl WatchedServer {
     }
 }
 
+/// Watches servers until it is told to stop. None if nobody asks for the result any more.
+fn watch_until(servers: Vec<(Name, SocketAddr)>, stopped: &Receiver<()>) -> Option<Vec<ServerBefore>> {
+    let mut watched = Vec::new();
+    for (name, address) in servers {
+        watched.push(WatchedServer::new(name, address));
+    }
+    loop {
+        for server in &mut watched {
+            server.take_turns();
+        }
+        match stopped.recv_timeout(TURN / 20) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) => return Some(watched.into_iter().map(WatchedServer::result).collect()),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+}
+
 /// Watches the servers of a run on a thread of its own.
 #[derive(Debug)]
 pub struct BeforeBreach {
@@ -182,24 +205,12 @@ impl BeforeBreach {
         let (sender, result) = channel();
         let servers: Vec<(Name, SocketAddr)> =
             joining.iter().map(|server| (server.name.clone(), server.address)).collect();
-        let work = move || {
-            let mut watched: Vec<WatchedServer> =
-                servers.into_iter().map(|(name, address)| WatchedServer::new(name, address)).collect();
-            loop {
-                for server in &mut watched {
-                    server.take_turns();
-                }
-                match stopped.recv_timeout(TURN / 20) {
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Ok(()) => break,
-                    // Nobody asks any more.
-                    Err(RecvTimeoutError::Disconnected) => return,
-                }
-            }
-            let _ = sender.send(watched.into_iter().map(WatchedServer::result).collect());
-        };
         // Without a thread there is no result, and the run goes on.
-        let started = thread::Builder::new().name("sd-before".to_owned()).spawn(work);
+        let started = thread::Builder::new().name("sd-before".to_owned()).spawn(move || {
+            if let Some(watched) = watch_until(servers, &stopped) {
+                let _ = sender.send(watched);
+            }
+        });
         Self { stop: started.is_ok().then_some(stop), result }
     }
 

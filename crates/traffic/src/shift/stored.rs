@@ -92,15 +92,15 @@ impl StoredShift {
             return Err(unreadable(directory, "the name of its folder is no id of a run"));
         };
         let plan = directory.join(PLAN);
-        let names = PlannedNames::read(&plan).map_err(|error| unreadable(&plan, error))?;
+        let names = PlannedNames::read(&plan).map_err(|error| unreadable(&plan, error.to_string()))?;
         let answer_file = directory.join(ANSWER);
         let answer: Option<AnswerRecord> = match File::open(&answer_file) {
             Ok(file) => Some(
                 serde_json::from_reader(file.take(MOST_BYTES))
-                    .map_err(|error| unreadable(&answer_file, error))?,
+                    .map_err(|error| unreadable(&answer_file, error.to_string()))?,
             ),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(unreadable(&answer_file, error)),
+            Err(error) => return Err(unreadable(&answer_file, error.to_string())),
         };
         let state = match &answer {
             Some(answer) if ["stopped", "not_shown"].contains(&answer.status.as_str()) => {
@@ -116,14 +116,14 @@ impl StoredShift {
     /// Its seconds. The last line of a run that was killed may be cut off.
     pub fn windows(&self) -> Result<Vec<WindowRecord>, StoredError> {
         let file = self.directory.join(WINDOWS);
-        let opened = File::open(&file).map_err(|error| unreadable(&file, error))?;
+        let opened = File::open(&file).map_err(|error| unreadable(&file, error.to_string()))?;
         let mut windows = Vec::new();
         for line in BufReader::new(opened.take(MOST_BYTES)).lines() {
-            let line = line.map_err(|error| unreadable(&file, error))?;
+            let line = line.map_err(|error| unreadable(&file, error.to_string()))?;
             match serde_json::from_str(&line) {
                 Ok(window) => windows.push(window),
                 Err(error) if error.is_eof() => break,
-                Err(error) => return Err(unreadable(&file, error)),
+                Err(error) => return Err(unreadable(&file, error.to_string())),
             }
         }
         Ok(windows)
@@ -144,13 +144,12 @@ impl StoredShift {
         let mut names = self.names.clone();
         // The plan of a ramp may have a control, which does not take part.
         names.control.take_if(|control| !has_server(&windows, control));
-        Ok(match &self.answer {
-            Some(answer) => page(&names, answer.into(), &windows),
-            None => {
-                let (sentence, steps) = (self.sentence(), steps(&windows));
-                page(&names, Told { sentence: &sentence, steps: &steps, before_breach: &[] }, &windows)
-            }
-        })
+        let Some(answer) = &self.answer else {
+            let (sentence, steps) = (self.sentence(), steps(&windows));
+            let told = Told { sentence: &sentence, steps: &steps, before_breach: &[] };
+            return Ok(page(&names, told, &windows));
+        };
+        Ok(page(&names, answer.into(), &windows))
     }
 
     /// Writes the page to its place in the folder; returns the place.
@@ -183,6 +182,6 @@ fn is_locked(windows: &Path) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-fn unreadable(file: &Path, reason: impl ToString) -> StoredError {
-    StoredError::Unreadable { file: file.to_owned(), reason: reason.to_string() }
+fn unreadable(file: &Path, reason: impl Into<String>) -> StoredError {
+    StoredError::Unreadable { file: file.to_owned(), reason: reason.into() }
 }

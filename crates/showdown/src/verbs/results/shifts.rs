@@ -66,16 +66,16 @@ pub fn list(archive: &Archive, query: &Query) -> anyhow::Result<Vec<ListedRun>> 
 }
 
 fn matches(run: &ListedRun, query: &Query) -> bool {
-    let text = query.text.as_ref().map(|text| text.to_ascii_lowercase());
-    let has_text = |text: &str| {
-        let sentence = run.sentence.as_deref().unwrap_or_default().to_ascii_lowercase();
-        run.id.as_str().contains(text) || sentence.contains(text)
-    };
-    text.is_none_or(|text| has_text(&text))
+    query.text.as_ref().is_none_or(|text| has_text(run, &text.to_ascii_lowercase()))
         && query.workload.is_none()
         && query.tag.is_none()
         && query.variant.as_ref().is_none_or(|variant| run.variants.contains(variant))
         && query.state.is_none_or(|state| run.state == state)
+}
+
+fn has_text(run: &ListedRun, text: &str) -> bool {
+    let sentence = run.sentence.as_deref().unwrap_or_default().to_ascii_lowercase();
+    run.id.as_str().contains(text) || sentence.contains(text)
 }
 
 fn listed_run(shift: &StoredShift) -> ListedRun {
