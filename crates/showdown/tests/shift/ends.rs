@@ -1,6 +1,8 @@
 //! Runs that end before their time: a person ends them, or they are killed. The candidate takes nothing afterwards, and what was left is
 //! named and put back.
 
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -38,8 +40,8 @@ fn anybody_who_may_ends_a_run_and_a_second_one_beside_it_is_refused() {
     assert!(weights.contains(&("candidate".to_owned(), "16".to_owned())), "the first goes on: {weights:?}");
 
     // A plan that was spoiled since then still ends the run.
-    let plan = std::fs::read_to_string(&site.plan).expect("the plan");
-    std::fs::write(&site.plan, plan.replace("log = \"127", "log = \"nowhere 127")).expect("a file");
+    let plan = fs::read_to_string(&site.plan).expect("the plan");
+    fs::write(&site.plan, plan.replace("log = \"127", "log = \"nowhere 127")).expect("a file");
     let abort = site.shift(&["--abort"]);
     assert_eq!(abort.status.code(), Some(0), "{}", text(&abort.stderr));
     assert!(text(&abort.stdout).contains("the run has taken its servers out"), "{}", text(&abort.stdout));
@@ -88,6 +90,12 @@ fn what_a_killed_run_has_left_is_named_and_put_back_by_the_next_one() {
     let users = site.users();
     let run = site.start_run();
     let lease = run.lease();
+    eventually("a second of the step is recorded", || {
+        let status = site.shift(&["--status", "--format", "json"]);
+        let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+        let record = Path::new(status["run"]["record"].as_str().expect("a folder"));
+        fs::metadata(record.join("windows.jsonl")).is_ok_and(|windows| windows.len() > 0)
+    });
     // So that neither sees the other's end and puts anything back.
     run.signal(Signal::STOP);
     send_signal(lease, Signal::KILL);
@@ -113,7 +121,7 @@ fn what_a_killed_run_has_left_is_named_and_put_back_by_the_next_one() {
         "{listed}"
     );
     let page = site.command(&["report"]).output().expect("it runs");
-    let page = std::fs::read_to_string(text(&page.stdout).trim()).expect("the page");
+    let page = fs::read_to_string(text(&page.stdout).trim()).expect("the page");
     assert!(page.contains("was killed before it had an answer") && page.contains("step 1, 10.0 %"), "{page}");
 
     // Without --yes, so that it begins nothing itself.
