@@ -22,7 +22,7 @@ fn rollout(others: Behaviour, candidate: Behaviour, seed: u64) -> Answer {
         hard: HardLimits { failed: 0.02, late: 0.5, objective_ms: OBJECTIVE_MS },
     };
     let first = backend.window();
-    let (mut canary, actions) = Canary::start(participants(), rules, &first).expect("a backend that is fit");
+    let (mut canary, actions) = Canary::start(participants(), rules, &first);
     backend.apply(&actions);
     while canary.phase() != Phase::Ended {
         let actions = canary.take(&backend.window());

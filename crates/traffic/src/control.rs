@@ -17,10 +17,11 @@ use rustix::net::sockopt::socket_peercred;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::{self, JournalError, JournalState, ShiftJournal};
+use crate::journal::{self, AddedServer, JournalError, JournalState, ShiftJournal};
 use crate::lease::protocol::{LeaseRecord, RECORD_NAME};
-use crate::observation::Window;
-use crate::recovery::{self, Recovered};
+use crate::name::Name;
+use crate::observation::{Alarm, Window};
+use crate::recovery::{self, REMOVE_LIMIT, Recovered};
 
 /// The socket of a run, in its directory.
 const CONTROL_NAME: &str = "control.sock";
@@ -107,7 +108,7 @@ fn answer(mut stream: UnixStream, requests: &Sender<String>) -> io::Result<()> {
     }
     let who = socket_peercred(&stream)?;
     let who = format!("pid {} of user ID {}", who.pid.as_raw_pid(), who.uid.as_raw());
-    let _ = requests.send(format!("aborted by {who}"));
+    let _ = requests.send(who);
     stream.write_all(ABORT)
 }
 
@@ -122,8 +123,63 @@ fn ask_to_abort(directory: &Path) -> io::Result<()> {
     stream.read_exact(&mut word)
 }
 
+/// A server in the last second of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct LastOfServer {
+    pub server: String,
+    pub weight: Option<u32>,
+    pub requests: u64,
+    pub failed: u64,
+    pub in_progress: u64,
+}
+
+/// The last second that a run has seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct LastSecond {
+    pub second: u64,
+    pub alarms: Vec<String>,
+    pub servers: Vec<LastOfServer>,
+}
+
+impl LastSecond {
+    fn of(window: &Window) -> Self {
+        let mut servers = Vec::new();
+        for server in &window.servers {
+            servers.push(LastOfServer {
+                server: server.server.clone(),
+                weight: server.weight,
+                requests: server.requests,
+                failed: server.failed.total(),
+                in_progress: server.in_progress,
+            });
+        }
+        let alarms = window.alarms.iter().map(Alarm::to_string).collect();
+        Self { second: window.second, alarms, servers }
+    }
+}
+
+/// A server that a run has added and not removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct AddedStatus {
+    pub server: Name,
+    pub weight: u32,
+    pub is_withdrawn: bool,
+}
+
+/// A server that was there before, and whose weight a run has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct ChangedStatus {
+    pub server: Name,
+    pub weight: u32,
+    pub weight_before: u32,
+}
+
 /// How a run stands.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub struct Status {
     /// Whether its process runs.
     pub is_running: bool,
@@ -135,10 +191,14 @@ pub struct Status {
     pub backend: Option<String>,
     /// When it has begun, in seconds since 1970.
     pub since_s: Option<u64>,
-    /// Servers that it has added, with the last weight of each, and whether it is out of service.
-    pub added: Vec<(String, u32, bool)>,
-    /// The last window that the run has seen, without response times.
-    pub last_window: Option<Window>,
+    /// Servers that it has added and not removed, as its journal says.
+    pub added: Vec<AddedStatus>,
+    /// Servers that were there before and have another weight now, as its journal says.
+    pub changed: Vec<ChangedStatus>,
+    /// The folder of its record. None before the run has one.
+    pub record: Option<PathBuf>,
+    /// The last second that the run has seen.
+    pub last_second: Option<LastSecond>,
     /// What the process of its lease has done, if the lease was lost.
     pub lease: Option<LeaseRecord>,
 }
@@ -153,14 +213,29 @@ pub fn status(directory: &Path) -> Result<Option<Status>, JournalError> {
         socket: opened.map(|opened| opened.socket.clone()),
         backend: opened.map(|opened| opened.backend.to_string()),
         since_s: opened.map(|opened| opened.at_s),
-        added: state
-            .added
-            .iter()
-            .map(|added| (added.server.name.to_string(), added.weight, added.is_withdrawn))
-            .collect(),
-        last_window: read_json(&directory.join(WINDOW_NAME)),
+        added: state.added.iter().map(added_status).collect(),
+        changed: changed_statuses(&state),
+        record: state.record.clone(),
+        last_second: read_json(&directory.join(WINDOW_NAME)),
         lease: read_json(&directory.join(RECORD_NAME)),
     }))
+}
+
+fn added_status(added: &AddedServer) -> AddedStatus {
+    AddedStatus { server: added.server.name.clone(), weight: added.weight, is_withdrawn: added.is_withdrawn }
+}
+
+fn changed_statuses(state: &JournalState) -> Vec<ChangedStatus> {
+    let Some(opened) = &state.opened else { return Vec::new() };
+    let mut changed = Vec::new();
+    for (server, weight) in &state.changed {
+        if let Some(before) = opened.weights.get(server.as_str())
+            && before != weight
+        {
+            changed.push(ChangedStatus { server: server.clone(), weight: *weight, weight_before: *before });
+        }
+    }
+    changed
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
@@ -169,12 +244,8 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
 
 /// Writes down the last window, for [`status`]. It is no record: nothing is lost if it cannot be written.
 pub fn write_window(directory: &Path, window: &Window) {
-    let mut window = window.clone();
-    for server in &mut window.servers {
-        server.response_ms = Vec::new();
-    }
     let Ok(mut file) = tempfile::NamedTempFile::new_in(directory) else { return };
-    if serde_json::to_writer(&mut file, &window).is_ok() {
+    if serde_json::to_writer(&mut file, &LastSecond::of(window)).is_ok() {
         let _ = file.persist(directory.join(WINDOW_NAME));
     }
 }
@@ -205,7 +276,7 @@ pub fn abort(directory: &Path) -> Result<Recovered, JournalError> {
         }
     }
     match ShiftJournal::lock(directory) {
-        Ok(mut journal) => recovery::recover(&mut journal),
+        Ok(mut journal) => recovery::recover(&mut journal, REMOVE_LIMIT),
         Err(JournalError::Busy { .. }) => Ok(recovery::recover_unlocked(&before)),
         Err(error) => Err(error),
     }

@@ -11,7 +11,8 @@ use host::journal_file::{JournalFile, JournalFileError, lines};
 use host::process::ProcessId;
 use serde::{Deserialize, Serialize};
 
-use crate::balancer::{Name, NewServer};
+use crate::balancer::NewServer;
+use crate::name::Name;
 use crate::observation::BalancerIdentity;
 
 /// The journal's file, in the directory of the run.
@@ -43,6 +44,8 @@ pub enum JournalLine {
     Owner(ProcessId),
     /// A run begins.
     Opened(Opened),
+    /// The folder of the run's record.
+    Record(PathBuf),
     /// A server is about to be added.
     Adding(NewServer),
     /// A weight is about to be set.
@@ -87,6 +90,8 @@ pub struct JournalState {
     pub owner: Option<ProcessId>,
     /// The run. None if nothing was begun, or all was undone.
     pub opened: Option<Opened>,
+    /// The folder of the run's record. None before there is one.
+    pub record: Option<PathBuf>,
     /// Servers that the run has added and not removed, in the order of their addition.
     pub added: Vec<AddedServer>,
     /// The last weights of servers that were there before.
@@ -109,6 +114,7 @@ impl JournalState {
             JournalLine::Opened(opened) => {
                 *self = Self { owner: self.owner, opened: Some(opened), ..Self::default() };
             }
+            JournalLine::Record(directory) => self.record = Some(directory),
             JournalLine::Adding(server) => {
                 self.added.push(AddedServer { server, weight: 0, is_withdrawn: false });
             }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,19 +13,14 @@ use crate::balancer::interface::{Balancer, BalancerError};
 use crate::balancer::lock::{BalancerLock, BalancerLockError, LockRole};
 use crate::balancer::log::receiver::{LogAddress, LogError, LogReceiver};
 use crate::balancer::observer::Observer;
-use crate::balancer::{Haproxy, Name, NewServer};
+use crate::balancer::{Haproxy, NewServer};
 use crate::control::{self, Control};
 use crate::journal::{JournalError, JournalLine, Opened, ShiftJournal, now_s};
 use crate::lease::protocol::LeaseOrder;
 use crate::lease::{Lease, LeaseError, LeaseMember, Probe};
-use crate::observation::{Action, Window};
-use crate::recovery::{self, Recovered, take_out};
-
-/// How often a server is asked whether it still has sessions, and the lease renewed meanwhile.
-const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
-
-/// How long HAProxy may take to let go of connections that it has kept open to a server without a session.
-const REMOVE_LIMIT: Duration = Duration::from_secs(10);
+use crate::name::Name;
+use crate::observation::{Action, Alarm, Window};
+use crate::recovery::{self, REMOVE_INTERVAL, REMOVE_LIMIT, Recovered, take_out};
 
 /// Where a run works.
 #[derive(Debug, Clone)]
@@ -44,8 +39,6 @@ pub struct LiveSettings {
     pub program: PathBuf,
     /// How long the lease is valid without a renewal.
     pub lease_valid: Duration,
-    /// How long sessions may take to end before the run says that they do not.
-    pub drain_limit: Duration,
 }
 
 /// A server that joins the backend for the run: the candidate, or its control.
@@ -105,21 +98,9 @@ pub enum LiveError {
         /// Why.
         reason: String,
     },
-    /// Sessions do not end.
-    #[error(
-        "{server} still has {sessions} sessions after {seconds} s: it stays up until they end; remove it then with `del server`"
-    )]
-    StillBusy {
-        /// The server.
-        server: String,
-        /// Sessions in progress.
-        sessions: u64,
-        /// The time that has passed.
-        seconds: u64,
-    },
     /// The name is none.
     #[error(transparent)]
-    Name(#[from] crate::balancer::interface::BadName),
+    Name(#[from] crate::name::BadName),
 }
 
 /// A run at a balancer. Dropped before [`Action::Done`], it takes its servers out.
@@ -139,7 +120,7 @@ pub struct LiveBalancer {
     /// Why no weight is raised any more.
     only_lowers: Option<String>,
     /// Alarms for the next window.
-    alarms: Vec<String>,
+    alarms: Vec<Alarm>,
     _lock: BalancerLock,
 }
 
@@ -154,7 +135,7 @@ impl LiveBalancer {
         }
         let lock = BalancerLock::take(&settings.socket, LockRole::Run)?;
         let mut journal = ShiftJournal::lock(&settings.directory)?;
-        let recovered = recovery::recover(&mut journal)?;
+        let recovered = recovery::recover(&mut journal, REMOVE_LIMIT)?;
         if let Some(left) = recovered.left.first() {
             return Err(LiveError::Unfinished(left.clone()));
         }
@@ -192,6 +173,11 @@ impl LiveBalancer {
             settings,
             _lock: lock,
         })
+    }
+
+    /// Writes down where the record of this run is: whoever comes after its death finds it.
+    pub fn journal_record(&mut self, directory: &Path) -> Result<(), LiveError> {
+        Ok(self.journal.write(JournalLine::Record(directory.to_owned()))?)
     }
 
     /// What could not be checked, and a person has to vouch for.
@@ -260,12 +246,12 @@ impl LiveBalancer {
         }
         let is_lost = lease.lost().is_some();
         let mut lowered = if is_lost { self.added.clone() } else { lease.unhealthy().to_vec() };
-        self.only_lowers.get_or_insert_with(|| news[0].clone());
+        self.only_lowers.get_or_insert_with(|| news[0].to_string());
         self.alarms.extend(news);
         lowered.retain(|server| self.weights.get(server).is_some_and(|weight| *weight > 0));
         for server in lowered {
             if let Err(error) = self.set_weight(&server, 0) {
-                self.alarms.push(error.to_string());
+                self.alarms.push(Alarm::NotDone(error.to_string()));
             }
         }
     }
@@ -276,19 +262,19 @@ impl LiveBalancer {
         // After the balancer was read: what the process of the lease has changed there, it has said before.
         self.renew();
         let mut alarms = std::mem::take(&mut self.alarms);
-        alarms.extend(self.control.abort_request());
+        alarms.extend(self.control.abort_request().map(|by| Alarm::Aborted { by }));
         for change in changes {
             // After the loss of the lease its process takes them out: this is no stranger.
             let is_of_lease = self.has_lost_lease()
                 && self.added.iter().any(|added| change.server() == Some(added.as_str()));
             if !is_of_lease {
-                alarms.push(change.to_string());
+                alarms.push(Alarm::Changed(change));
             }
         }
         alarms.append(&mut window.alarms);
         window.alarms = alarms;
         if let Some(alarm) = window.alarms.first() {
-            self.only_lowers.get_or_insert_with(|| alarm.clone());
+            self.only_lowers.get_or_insert_with(|| alarm.to_string());
         }
         control::write_window(&self.settings.directory, &window);
         window
@@ -301,8 +287,7 @@ impl LiveBalancer {
     /// Does what is asked, and reads it back.
     pub fn apply(&mut self, action: &Action) -> Result<(), LiveError> {
         match action {
-            Action::SetWeight { server, weight } => self.set_weight(&server.parse()?, *weight),
-            Action::Drain { server } => self.drain(&server.parse()?),
+            Action::SetWeight { server, weight } => self.set_weight(server, *weight),
             Action::Done => self.finish(),
         }
     }
@@ -319,7 +304,7 @@ impl LiveBalancer {
             Ok(()) => {}
             Err(error) if is_raise => return Err(error.into()),
             // The journal must not stand in the way of a rollback.
-            Err(error) => self.alarms.push(error.to_string()),
+            Err(error) => self.alarms.push(Alarm::NotDone(error.to_string())),
         }
         if is_added && !is_raise && before != Some(weight) {
             self.only_lowers.get_or_insert_with(|| {
@@ -336,7 +321,7 @@ impl LiveBalancer {
         self.observer.watch().expect_weight(server.as_str(), weight);
         let was_set = self.journal.write(JournalLine::WasSet { server: server.clone(), weight });
         if let Err(error) = was_set {
-            self.alarms.push(error.to_string());
+            self.alarms.push(Alarm::NotDone(error.to_string()));
         }
         Ok(())
     }
@@ -352,29 +337,6 @@ impl LiveBalancer {
             return Ok(());
         }
         Err(not_raised(lease.lost().unwrap_or("a server of the lease does not work")))
-    }
-
-    /// Waits until a server has no session. None is cut.
-    fn drain(&mut self, server: &Name) -> Result<(), LiveError> {
-        let start = Instant::now();
-        loop {
-            self.renew();
-            match self.balancer.drain(server) {
-                Ok(remaining) if remaining.sessions + remaining.queued == 0 => return Ok(()),
-                Ok(remaining) if start.elapsed() > self.settings.drain_limit => {
-                    let seconds = start.elapsed().as_secs();
-                    return Err(LiveError::StillBusy {
-                        server: server.to_string(),
-                        sessions: remaining.sessions,
-                        seconds,
-                    });
-                }
-                Err(BalancerError::NoServer { .. } | BalancerError::Unreachable { .. }) => return Ok(()),
-                Ok(_) | Err(BalancerError::Silent { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-            thread::sleep(DRAIN_INTERVAL);
-        }
     }
 
     /// Takes the added servers out, removes those without a connection, gives the others their weights back, and ends journal and lease.
@@ -396,11 +358,11 @@ impl LiveBalancer {
                     _ => break,
                 }
                 self.renew();
-                thread::sleep(DRAIN_INTERVAL);
+                thread::sleep(REMOVE_INTERVAL);
             }
             self.observer.watch().expect_no_server(server.as_str());
         }
-        let recovered = recovery::recover(&mut self.journal)?;
+        let recovered = recovery::recover(&mut self.journal, Duration::ZERO)?;
         if let Some(left) = recovered.left.first() {
             return Err(LiveError::Unfinished(left.clone()));
         }
@@ -417,7 +379,7 @@ impl Drop for LiveBalancer {
     /// What cannot be done here, the process of the lease does.
     fn drop(&mut self) {
         if self.journal.state().opened.is_some() {
-            let _ = recovery::recover(&mut self.journal);
+            let _ = recovery::recover(&mut self.journal, Duration::ZERO);
         }
     }
 }

@@ -1,7 +1,11 @@
 //! One second of live traffic as plain data, and what is asked of the balancer: the interface of the part that observes and acts
 //! (`balancer`, `lease`, `journal`) and the part that decides (`rollout`, `ramp`). Neither part knows more of the other.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+use crate::name::Name;
 
 /// Which process of a balancer answers. A reload or a restart changes `pid` or `started_s`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +21,7 @@ pub struct BalancerIdentity {
 }
 
 /// Whether the balancer sends new requests to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerState {
     /// It does, as far as the weight allows.
     Up,
@@ -32,8 +35,20 @@ pub enum ServerState {
     Absent,
 }
 
+impl fmt::Display for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Draining => "draining",
+            Self::Maintenance => "in maintenance",
+            Self::Absent => "not in the backend",
+        })
+    }
+}
+
 /// Requests that failed in a window, by kind. A request counts once for each kind that the balancer counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Failures {
     /// Connections that the server refused, or that were not established in time.
     pub refused: u64,
@@ -53,7 +68,7 @@ impl Failures {
 }
 
 /// What was seen of one server in one window. Counts are of this window alone: differences of the balancer's counters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerWindow {
     /// Its name in the backend.
     pub server: String,
@@ -81,14 +96,201 @@ pub struct ServerWindow {
 }
 
 impl ServerWindow {
+    /// A window in which nothing was seen of a server.
+    pub fn nothing(server: &str) -> Self {
+        Self {
+            server: server.to_owned(),
+            address: String::new(),
+            weight: None,
+            state: None,
+            requests: 0,
+            failed: Failures::default(),
+            in_progress: 0,
+            log_lines: 0,
+            response_ms: Vec::new(),
+            counters_arrived: false,
+            log_arrived: false,
+        }
+    }
+
     /// Requests that were answered later than the objective allows.
     pub fn late(&self, objective_ms: u32) -> u64 {
         self.response_ms.iter().filter(|ms| **ms > objective_ms).count() as u64
     }
 }
 
+/// A change at the balancer that this run has not made. The balancer does not say who did it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Another process answers, and the old one still runs: a reload.
+    Reloaded {
+        /// The process before.
+        before: u32,
+        /// The process now.
+        now: u32,
+    },
+    /// Another process answers, and the old one has ended.
+    Restarted {
+        /// The process before.
+        before: u32,
+        /// The process now.
+        now: u32,
+    },
+    /// The backend chooses servers by another algorithm.
+    Algorithm {
+        /// The algorithm now.
+        now: String,
+    },
+    /// A server has another weight.
+    Weight {
+        /// The server.
+        server: String,
+        /// The weight that it should have.
+        expected: u32,
+        /// The weight that it has.
+        now: u32,
+    },
+    /// A server was switched off, drained or switched on.
+    Administration {
+        /// The server.
+        server: String,
+        /// Its state now.
+        now: ServerState,
+    },
+    /// A server has another address.
+    Address {
+        /// The server.
+        server: String,
+        /// Its address before.
+        before: String,
+        /// Its address now.
+        now: String,
+    },
+    /// A server is new.
+    Added(String),
+    /// A server is gone.
+    Removed(String),
+}
+
+impl Change {
+    /// The server that was changed. None if it was the balancer.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            Self::Reloaded { .. } | Self::Restarted { .. } | Self::Algorithm { .. } => None,
+            Self::Weight { server, .. }
+            | Self::Administration { server, .. }
+            | Self::Address { server, .. }
+            | Self::Added(server)
+            | Self::Removed(server) => Some(server),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reloaded { before, now } => write!(
+                f,
+                "HAProxy was reloaded: pid {now} has taken over from pid {before}, which finishes its sessions; weights are those \
+                 of the configuration again"
+            ),
+            Self::Restarted { before, now } => write!(
+                f,
+                "HAProxy was restarted: pid {now} answers, and pid {before} has ended; weights are those of the configuration again"
+            ),
+            Self::Algorithm { now } => {
+                write!(f, "somebody else has changed the backend's algorithm to {now:?}")
+            }
+            Self::Weight { server, expected, now } => write!(
+                f,
+                "somebody else has set the weight of {server} from {expected} to {now} (`set server {server} weight {now}`)"
+            ),
+            Self::Administration { server, now } => {
+                write!(
+                    f,
+                    "somebody else has changed the state of {server}: it is {now} (`set server {server} state`)"
+                )
+            }
+            Self::Address { server, before, now } => {
+                write!(f, "somebody else has changed the address of {server} from {before} to {now}")
+            }
+            Self::Added(server) => write!(f, "somebody else has added the server {server}"),
+            Self::Removed(server) => write!(f, "somebody else has removed the server {server}"),
+        }
+    }
+}
+
+/// What the part that observes and acts knows to be wrong, with its line for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Alarm {
+    /// Somebody else has changed something.
+    #[error("{0}")]
+    Changed(Change),
+    /// The lease asks a server itself, and the server does not work.
+    #[error("{server} does not work: {reason}")]
+    DoesNotWork {
+        /// The server.
+        server: Name,
+        /// What was seen.
+        reason: String,
+    },
+    /// The balancer no longer hears from the run, or the run not from the process of its lease.
+    #[error("the lease on the balancer is lost: {0}")]
+    LeaseLost(String),
+    /// What the process of the lease has done after the loss, or what stands in its way.
+    #[error("{0}")]
+    TakenOut(String),
+    /// Nobody answers at the admin socket, and the process that did has ended.
+    #[error("the balancer does not answer, and its process {pid} has ended")]
+    BalancerEnded {
+        /// The process.
+        pid: u32,
+    },
+    /// The receiver of the log is closed.
+    #[error("the log is no longer received at {address}")]
+    LogClosed {
+        /// Where it was received.
+        address: String,
+    },
+    /// The balancer logs nothing about a server that it sends requests to.
+    #[error(
+        "no line of the log about {server} has arrived, and HAProxy has counted {requests} requests: its configuration needs a line \
+         `log` with this run's address and `log-format \"{format}\"`"
+    )]
+    NoLog {
+        /// The server.
+        server: String,
+        /// What the balancer has counted.
+        requests: u64,
+        /// The format that is read.
+        format: &'static str,
+    },
+    /// The log has lost lines, or lines of somebody else.
+    #[error(
+        "the log has {lines} lines about {server}, and HAProxy has counted {requests} requests: lines are lost, or somebody else sends \
+         lines; is the address of the log used by one run alone?"
+    )]
+    LogDisagrees {
+        /// The server.
+        server: String,
+        /// Lines of the log.
+        lines: u64,
+        /// What the balancer has counted.
+        requests: u64,
+    },
+    /// The balancer, the journal or the record does not do what it is asked: the error in one line.
+    #[error("{0}")]
+    NotDone(String),
+    /// A person ends the run.
+    #[error("aborted by {by}")]
+    Aborted {
+        /// The process, and its user.
+        by: String,
+    },
+}
+
 /// One second behind the balancer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
     /// Number of the window, from 0. Windows that could not be observed have a number, too, and no data.
     pub second: u64,
@@ -96,8 +298,8 @@ pub struct Window {
     pub identity: Option<BalancerIdentity>,
     /// All servers of the backend, also those that do not take part, in the balancer's order.
     pub servers: Vec<ServerWindow>,
-    /// What the observing part knows to be wrong, one line each: "the candidate's process has ended". Each stops the run.
-    pub alarms: Vec<String>,
+    /// What the observing part knows to be wrong. Each ends the run.
+    pub alarms: Vec<Alarm>,
 }
 
 impl Window {
@@ -108,20 +310,14 @@ impl Window {
 }
 
 /// What is asked of the balancer. The acting part journals it, does it, and reads it back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Gives a server this absolute weight, from 0 to 256.
     SetWeight {
         /// Its name in the backend.
-        server: String,
+        server: Name,
         /// The weight.
         weight: u32,
-    },
-    /// Waits until a server has no session in progress. Sessions are never cut. The server has weight 0 by then.
-    Drain {
-        /// Its name in the backend.
-        server: String,
     },
     /// Nothing more is asked: the journal ends, and the lease is given back.
     Done,

@@ -2,20 +2,27 @@
 
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use load::inputs::slo::{Bound, Quantity, Slo};
 use load::inputs::units::{parse_duration, parse_duration_or_zero, parse_share};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::balancer::interface::HIGHEST_WEIGHT;
+use crate::balancer::log::receiver::{BadLogAddress, LogAddress};
 use crate::guard::HardLimits;
+use crate::lease::Probe;
+use crate::live::Joining;
+use crate::name::{BadName, Name};
 use crate::ramp::{RampRules, usual_multiples};
 use crate::rollout::{CanaryRules, WEIGHTS, usual_steps};
 use crate::weights::Participants;
+
+/// How long an answer of a health page may take.
+const PROBE_MS: u64 = 1000;
 
 /// The largest file that is read as a plan.
 const MOST_BYTES: u64 = 1 << 20;
@@ -113,32 +120,78 @@ pub struct Overrides {
     pub max_share: Option<f64>,
 }
 
-/// Where the balancer is.
+/// Which backend of which balancer: all that `--status` and `--abort` need of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedBalancer {
+pub struct PlannedBackend {
     /// The admin socket.
     pub socket: PathBuf,
     /// The name of the backend.
-    pub backend: String,
-    /// Where the log arrives, as text.
-    pub log: String,
+    pub backend: Name,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawBackendPlan {
+    balancer: RawBackend,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawBackend {
+    socket: PathBuf,
+    backend: String,
+}
+
+impl PlannedBackend {
+    /// Reads these keys of a plan, whatever else is in it: a run is ended also if somebody has spoiled its plan since then.
+    pub fn read(file: &Path) -> Result<Self, PlanError> {
+        let text =
+            read_text(file).map_err(|source| PlanError::Unreadable { file: file.to_owned(), source })?;
+        let raw: RawBackendPlan = from_toml(&text, file)?;
+        let backend = name("[balancer] backend", raw.balancer.backend)?;
+        Ok(Self { socket: raw.balancer.socket, backend })
+    }
+}
+
+/// The servers that a run has compared, by the plan in its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedNames {
+    /// The new server.
+    pub candidate: Name,
+    /// The old version. A ramp may have it in its plan, too.
+    pub control: Option<Name>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawNames {
+    candidate: RawName,
+    control: Option<RawName>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawName {
+    name: Name,
+}
+
+impl PlannedNames {
+    /// Reads these keys of a plan.
+    pub fn read(file: &Path) -> Result<Self, PlanError> {
+        let text =
+            read_text(file).map_err(|source| PlanError::Unreadable { file: file.to_owned(), source })?;
+        let raw: RawNames = from_toml(&text, file)?;
+        Ok(Self { candidate: raw.candidate.name, control: raw.control.map(|control| control.name) })
+    }
+}
+
+/// Where the balancer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedBalancer {
+    /// Which backend.
+    pub place: PlannedBackend,
+    /// Where the log arrives.
+    pub log: LogAddress,
     /// The balancer's configuration file, if it may be read.
     pub configuration: Option<PathBuf>,
     /// How long the lease is valid without a renewal.
     pub lease: Duration,
-}
-
-/// A server that joins the backend for the run. It runs already.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedServer {
-    /// Its name in the backend.
-    pub name: String,
-    /// Where it listens.
-    pub address: SocketAddr,
-    /// The path of a page that answers while the server is well. None: a connection suffices.
-    pub health: Option<String>,
-    /// Whether the balancer sends the PROXY protocol.
-    pub proxy_protocol: bool,
 }
 
 /// A checked plan.
@@ -149,11 +202,11 @@ pub struct ShiftPlan {
     /// Where the balancer is.
     pub balancer: PlannedBalancer,
     /// The servers that carry the traffic, by their names in the backend.
-    pub old: Vec<String>,
+    pub old: Vec<Name>,
     /// The new server.
-    pub candidate: PlannedServer,
+    pub candidate: Joining,
     /// The old version, started at the same time as the candidate.
-    pub control: Option<PlannedServer>,
+    pub control: Option<Joining>,
     /// The percentile of the objective, 0 to 100.
     pub quantile: f64,
     margin: f64,
@@ -171,17 +224,11 @@ impl ShiftPlan {
     pub fn read(file: &Path, overrides: Overrides) -> Result<Self, PlanError> {
         let text =
             read_text(file).map_err(|source| PlanError::Unreadable { file: file.to_owned(), source })?;
-        Self::parse(text, overrides).map_err(|error| match error {
-            PlanError::Text { reason, .. } => PlanError::Text { file: file.to_owned(), reason },
-            other => other,
-        })
+        Self::parse(text, file, overrides)
     }
 
-    fn parse(text: String, overrides: Overrides) -> Result<Self, PlanError> {
-        let raw: RawPlan = toml::from_str(&text).map_err(|error| PlanError::Text {
-            file: PathBuf::new(),
-            reason: error.message().lines().collect::<Vec<_>>().join(" "),
-        })?;
+    fn parse(text: String, file: &Path, overrides: Overrides) -> Result<Self, PlanError> {
+        let raw: RawPlan = from_toml(&text, file)?;
         let rules = raw.rules;
         let (quantile, objective_ms) = objective(&rules.objective)?;
         let dwell = time("[rules] dwell", rules.dwell.as_deref(), "5m", parse_duration_or_zero)?;
@@ -207,15 +254,17 @@ impl ShiftPlan {
         let max_share = share("[rules] max_share", rules.max_share.as_deref(), "50%")?;
         let plan = Self {
             balancer: PlannedBalancer {
-                socket: raw.balancer.socket,
-                backend: raw.balancer.backend,
-                log: raw.balancer.log,
+                place: PlannedBackend {
+                    socket: raw.balancer.socket,
+                    backend: name("[balancer] backend", raw.balancer.backend)?,
+                },
+                log: log(&raw.balancer.log)?,
                 configuration: raw.balancer.configuration,
                 lease: time("[balancer] lease", raw.balancer.lease.as_deref(), "2s", parse_duration)?,
             },
-            old: raw.old.servers,
-            candidate: server(raw.candidate, "[candidate] address")?,
-            control: raw.control.map(|control| server(control, "[control] address")).transpose()?,
+            old: names("[old] servers", raw.old.servers)?,
+            candidate: server(raw.candidate, &CANDIDATE_KEYS)?,
+            control: raw.control.map(|control| server(control, &CONTROL_KEYS)).transpose()?,
             quantile,
             margin,
             negligible: share("[rules] negligible", rules.negligible.as_deref(), "0.2%")?,
@@ -239,7 +288,7 @@ impl ShiftPlan {
         if self.old.is_empty() {
             return Err(bad("[old] servers", "name the servers that carry the traffic, such as [\"old1\"]"));
         }
-        let added = std::iter::once(&self.candidate).chain(&self.control).map(|server| &server.name);
+        let added = std::iter::once(&self.candidate).chain(&self.control).map(|joining| &joining.name);
         let mut names = BTreeSet::new();
         for name in self.old.iter().chain(added) {
             if !names.insert(name) {
@@ -250,6 +299,15 @@ impl ShiftPlan {
             }
         }
         Ok(())
+    }
+
+    /// The servers of a run that join the backend.
+    pub fn joining(&self, participants: &Participants) -> Vec<Joining> {
+        let mut joining = vec![self.candidate.clone()];
+        if participants.control.is_some() {
+            joining.extend(self.control.clone());
+        }
+        joining
     }
 
     /// The servers of a canary. A canary needs a control.
@@ -315,6 +373,13 @@ fn read_text(file: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
+fn from_toml<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, PlanError> {
+    toml::from_str(text).map_err(|error| PlanError::Text {
+        file: file.to_owned(),
+        reason: error.message().lines().collect::<Vec<_>>().join(" "),
+    })
+}
+
 /// One percentile and its limit in whole ms.
 fn objective(text: &str) -> Result<(f64, u32), PlanError> {
     const EXPECTED: &str = "one percentile of the response time in whole ms, such as p99<200ms";
@@ -330,11 +395,35 @@ fn objective(text: &str) -> Result<(f64, u32), PlanError> {
     }
 }
 
-fn server(raw: RawServer, key: &'static str) -> Result<PlannedServer, PlanError> {
-    let address =
-        raw.address.parse().map_err(|_| bad(key, "an address with a port, such as 127.0.0.1:8081"))?;
-    let RawServer { name, health, proxy_protocol, .. } = raw;
-    Ok(PlannedServer { name, address, health, proxy_protocol })
+/// The keys of a server, for errors.
+struct ServerKeys {
+    name: &'static str,
+    address: &'static str,
+    health: &'static str,
+}
+
+const CANDIDATE_KEYS: ServerKeys =
+    ServerKeys { name: "[candidate] name", address: "[candidate] address", health: "[candidate] health" };
+const CONTROL_KEYS: ServerKeys =
+    ServerKeys { name: "[control] name", address: "[control] address", health: "[control] health" };
+
+fn server(raw: RawServer, keys: &ServerKeys) -> Result<Joining, PlanError> {
+    let RawServer { name: text, address, health, proxy_protocol } = raw;
+    let probe = match health {
+        None => Probe::Connect,
+        Some(path) if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Probe::Http { path, within_ms: PROBE_MS }
+        }
+        Some(_) => return Err(bad(keys.health, "a path such as /health, without spaces")),
+    };
+    let expected = "an address with a port, such as 127.0.0.1:8081";
+    Ok(Joining {
+        name: name(keys.name, text)?,
+        address: address.parse().map_err(|_| bad(keys.address, expected))?,
+        probe,
+        sends_proxy_header: proxy_protocol,
+        most_connections: None,
+    })
 }
 
 fn time<E: std::fmt::Display>(
@@ -346,114 +435,25 @@ fn time<E: std::fmt::Display>(
     parse(text.unwrap_or(default)).map_err(|error| bad(key, error.to_string()))
 }
 
+fn log(text: &str) -> Result<LogAddress, PlanError> {
+    text.parse().map_err(|error: BadLogAddress| bad("[balancer] log", error.to_string()))
+}
+
+fn name(key: &'static str, text: String) -> Result<Name, PlanError> {
+    text.try_into().map_err(|error: BadName| bad(key, error.to_string()))
+}
+
+fn names(key: &'static str, texts: Vec<String>) -> Result<Vec<Name>, PlanError> {
+    let mut names = Vec::new();
+    for text in texts {
+        names.push(name(key, text)?);
+    }
+    Ok(names)
+}
+
 fn share(key: &'static str, text: Option<&str>, default: &str) -> Result<f64, PlanError> {
     parse_share(text.unwrap_or(default)).map_err(|error| bad(key, error.to_string()))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PLAN: &str = r#"
-[balancer]
-socket = "/run/haproxy/admin.sock"
-backend = "web"
-log = "127.0.0.1:5140"
-
-[old]
-servers = ["old1", "old2"]
-
-[candidate]
-name = "candidate"
-address = "127.0.0.1:8081"
-
-[control]
-name = "control"
-address = "127.0.0.1:8082"
-
-[rules]
-objective = "p99<200ms"
-"#;
-
-    fn parse(text: &str) -> Result<ShiftPlan, PlanError> {
-        ShiftPlan::parse(text.to_owned(), Overrides::default())
-    }
-
-    #[test]
-    fn a_short_plan_has_the_usual_numbers() {
-        let plan = parse(PLAN).unwrap();
-        let rules = plan.canary_rules().unwrap();
-        assert_eq!(rules.steps.len(), 5);
-        assert_eq!((rules.dwell_s, rules.longest_s, rules.margin, rules.alpha), (300, 3600, 1.25, 0.01));
-        assert_eq!(rules.hard, HardLimits { failed: 0.02, late: 0.5, objective_ms: 200 });
-        assert_eq!(plan.canary_participants().unwrap().control.as_deref(), Some("control"));
-        // Of two old servers, two old servers' share is a half.
-        assert_eq!(plan.ramp_rules().unwrap().multiples, [1.0, 1.5, 2.0]);
-    }
-
-    #[test]
-    fn options_replace_keys() {
-        let overrides = Overrides { dwell: Some(Duration::from_secs(7)), max_share: Some(0.01) };
-        let plan = ShiftPlan::parse(PLAN.to_owned(), overrides).unwrap();
-        let rules = plan.canary_rules().unwrap();
-        assert_eq!((rules.dwell_s, rules.steps.len()), (7, 1));
-        assert!(plan.ramp_rules().unwrap_err().to_string().starts_with("[rules] max_share: "));
-    }
-
-    #[test]
-    fn a_mistake_is_named_with_its_key_and_what_to_write() {
-        for (from, to, text) in [
-            ("p99<200ms", "p99<200us", "[rules] objective: one percentile of the response time in whole ms"),
-            ("p99<200ms", "p99<200ms,p50<10ms", "[rules] objective: one percentile"),
-            ("p99<200ms\"", "p99<200ms\"\nmargin = 0.5", "[rules] margin: a ratio above 1"),
-            ("p99<200ms\"", "p99<200ms\"\nsteps = [4, 1]", "[rules] steps: rising weights"),
-            (
-                "p99<200ms\"",
-                "p99<200ms\"\ndwell = \"2h\"",
-                "[rules] longest: a step has no time beyond its dwell",
-            ),
-            ("p99<200ms\"", "p99<200ms\"\nalpha = \"x\"", "[rules] alpha: "),
-            ("p99<200ms\"", "p99<200ms\"\nmargn = 2", "unknown field `margn`"),
-            ("127.0.0.1:8081", "8081", "[candidate] address: an address with a port"),
-            ("\"old1\", \"old2\"", "", "[old] servers: name the servers"),
-            ("\"control\"", "\"old1\"", "old1 is named twice"),
-            ("backend = \"web\"", "", "missing field `backend`"),
-        ] {
-            let found = parse(&PLAN.replacen(from, to, 1)).unwrap_err().to_string();
-            assert!(found.contains(text), "{found} lacks {text}");
-            assert_eq!(found.lines().count(), 1, "{found}");
-        }
-    }
-
-    #[test]
-    fn a_canary_needs_a_control_and_a_ramp_does_not() {
-        let without = PLAN.replace("[control]\nname = \"control\"\naddress = \"127.0.0.1:8082\"\n", "");
-        let plan = parse(&without).unwrap();
-        assert!(plan.canary_participants().unwrap_err().to_string().contains("pass --ramp"));
-        assert_eq!(plan.ramp_participants().control, None);
-    }
-
-    /// The page has each key of a plan, and no other.
-    #[test]
-    fn every_key_is_documented() {
-        let page = include_str!("../../../docs/LIVE-TRAFFIC.md");
-        let (_, section) = page.split_once("## The plan").expect("the section");
-        let section = section.split("\n## ").next().expect("its end");
-        let rows = section
-            .lines()
-            .filter_map(|line| line.strip_prefix("| `"))
-            .filter_map(|row| row.split('`').next());
-        let documented: BTreeSet<&str> = rows.collect();
-        let mut accepted = BTreeSet::new();
-        for table in ["balancer", "old", "candidate", "control", "rules"] {
-            // The parser lists the keys of a table where one does not exist.
-            let text = PLAN.replace(&format!("[{table}]"), &format!("[{table}]\nno_such_key = 1"));
-            let error = parse(&text).unwrap_err().to_string();
-            let (_, expected) = error.split_once("expected ").unwrap_or_else(|| panic!("{error}"));
-            let keys = expected.split('`').skip(1).step_by(2);
-            accepted.extend(keys.map(|key| format!("{table}.{key}")));
-        }
-        let accepted: BTreeSet<&str> = accepted.iter().map(String::as_str).collect();
-        assert_eq!(documented, accepted);
-    }
-}
+mod tests;

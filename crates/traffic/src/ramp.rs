@@ -6,7 +6,7 @@ use std::fmt;
 
 use stats::anytime::counts::{Dispersion, share};
 
-use crate::guard::{Breach, Guard, HardLimits, Reason, StartError, Stop, percent};
+use crate::guard::{Breach, Guard, HardLimits, Reason, Stop, percent};
 use crate::observation::{Action, ServerWindow, Window};
 use crate::rollout::is_drained;
 use crate::weights::{Participants, Weights};
@@ -169,13 +169,10 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// Checks the backend, and begins with one old server's share.
-    pub fn start(
-        participants: Participants,
-        rules: RampRules,
-        first: &Window,
-    ) -> Result<(Self, Vec<Action>), StartError> {
-        let (guard, mut weights) = Guard::new(participants, first, rules.hard)?;
+    /// Begins at a backend that was checked, with one old server's share.
+    pub fn start(participants: Participants, rules: RampRules, first: &Window) -> (Self, Vec<Action>) {
+        let guard = Guard::new(rules.hard);
+        let mut weights = Weights::before(participants, first);
         let mut actions = weights.scale_old(OLD_WEIGHT);
         actions.extend(weights.rise(weight(rules.multiples[0])));
         let ramp = Self {
@@ -189,7 +186,7 @@ impl Ramp {
             seen: StepSeen::default(),
             answer: None,
         };
-        Ok((ramp, actions))
+        (ramp, actions)
     }
 
     /// Takes the next second; returns what is asked of the balancer, in this order.
@@ -206,7 +203,7 @@ impl Ramp {
     }
 
     fn take_in_step(&mut self, step: usize, window: &Window) -> Vec<Action> {
-        if let Some(server) = window.server(&self.weights.participants().candidate) {
+        if let Some(server) = window.server(self.weights.participants().candidate.as_str()) {
             self.requests += server.requests;
             self.seen.take(server, self.rules.hard.objective_ms);
         }

@@ -1,9 +1,19 @@
 //! Undoes what a journal says: first the servers that were added get weight 0 and go out of service, then the others get their weights
 //! back. Sessions are never cut. A run does this at its end, the lease after the run's death, and `showdown shift --abort` after both.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::balancer::Haproxy;
 use crate::balancer::interface::{Balancer, BalancerError};
-use crate::balancer::{Haproxy, Name};
 use crate::journal::{JournalError, JournalLine, JournalState, ShiftJournal};
+use crate::name::Name;
+
+/// How long HAProxy may take to let go of connections that it has kept open to a server without a session.
+pub const REMOVE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often it is asked to remove a server meanwhile.
+pub const REMOVE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What was undone, one line each.
 #[derive(Debug, Default)]
@@ -36,7 +46,11 @@ pub fn take_out(balancer: &mut dyn Balancer, server: &Name) -> Result<(), Balanc
 }
 
 /// Undoes what a journal says at a balancer. Returns what happened to each server, and the lines for the journal.
-fn undo(state: &JournalState, balancer: &mut dyn Balancer) -> (Recovered, Vec<JournalLine>) {
+fn undo(
+    state: &JournalState,
+    balancer: &mut dyn Balancer,
+    patience: Duration,
+) -> (Recovered, Vec<JournalLine>) {
     let (mut recovered, mut journalled) = (Recovered::default(), Vec::new());
     for added in &state.added {
         let name = &added.server.name;
@@ -68,9 +82,15 @@ fn undo(state: &JournalState, balancer: &mut dyn Balancer) -> (Recovered, Vec<Jo
             Err(error) => recovered.left.push(error.to_string()),
         }
     }
+    let start = Instant::now();
     for added in &state.added {
         let name = &added.server.name;
-        match balancer.remove(name) {
+        let mut removed = balancer.remove(name);
+        while matches!(removed, Err(BalancerError::Refused { .. })) && start.elapsed() < patience {
+            thread::sleep(REMOVE_INTERVAL);
+            removed = balancer.remove(name);
+        }
+        match removed {
             Ok(()) | Err(BalancerError::NoServer { .. }) => {
                 recovered.done.push(format!("{name} was removed"));
                 journalled.push(JournalLine::Removed(name.clone()));
@@ -85,8 +105,9 @@ fn undo(state: &JournalState, balancer: &mut dyn Balancer) -> (Recovered, Vec<Jo
     (recovered, journalled)
 }
 
-/// Undoes what the journal of a directory says, if anything, and writes down that it is done.
-pub fn recover(journal: &mut ShiftJournal) -> Result<Recovered, JournalError> {
+/// Undoes what the journal of a directory says, if anything, and writes down that it is done. `patience` is how long the balancer may take
+/// to close the connections that it has kept open to a server without a session: before, the server cannot be removed.
+pub fn recover(journal: &mut ShiftJournal, patience: Duration) -> Result<Recovered, JournalError> {
     let state = journal.state().clone();
     let Some(opened) = &state.opened else { return Ok(Recovered::default()) };
     let mut balancer = Haproxy::new(&opened.socket, &opened.backend);
@@ -97,7 +118,7 @@ pub fn recover(journal: &mut ShiftJournal) -> Result<Recovered, JournalError> {
         Err(_) => true,
     };
     let (recovered, lines) = if is_same {
-        undo(&state, &mut balancer)
+        undo(&state, &mut balancer, patience)
     } else {
         let done = "the balancer was reloaded, restarted or ended since then: it has the weights of its configuration".to_owned();
         (Recovered { done: vec![done], left: Vec::new() }, Vec::new())
@@ -114,5 +135,5 @@ pub fn recover(journal: &mut ShiftJournal) -> Result<Recovered, JournalError> {
 /// Undoes what a journal says that another process has locked: a run that does not answer. Its balancer is asked directly.
 pub fn recover_unlocked(state: &JournalState) -> Recovered {
     let Some(opened) = &state.opened else { return Recovered::default() };
-    undo(state, &mut Haproxy::new(&opened.socket, &opened.backend)).0
+    undo(state, &mut Haproxy::new(&opened.socket, &opened.backend), REMOVE_LIMIT).0
 }

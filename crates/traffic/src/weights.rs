@@ -2,27 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use crate::name::Name;
 use crate::observation::{Action, Window};
 
 /// The servers of a run in their backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Participants {
     /// The new server.
-    pub candidate: String,
+    pub candidate: Name,
     /// The old version, started at the same time as the candidate. A ramp has none.
-    pub control: Option<String>,
+    pub control: Option<Name>,
     /// The servers that carried the traffic before.
-    pub old: Vec<String>,
+    pub old: Vec<Name>,
 }
 
 impl Participants {
     /// The candidate, and the control if there is one.
-    pub fn added(&self) -> impl Iterator<Item = &String> {
+    pub fn added(&self) -> impl Iterator<Item = &Name> {
         std::iter::once(&self.candidate).chain(&self.control)
     }
 
     /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = &String> {
+    pub fn all(&self) -> impl Iterator<Item = &Name> {
         self.added().chain(&self.old)
     }
 }
@@ -30,7 +31,7 @@ impl Participants {
 /// Weight 0. There is no way to make a rollback that raises a weight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lower {
-    server: String,
+    server: Name,
 }
 
 impl Lower {
@@ -43,16 +44,18 @@ impl Lower {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weights {
     participants: Participants,
-    before: BTreeMap<String, u32>,
-    expected: BTreeMap<String, u32>,
+    before: BTreeMap<Name, u32>,
+    expected: BTreeMap<Name, u32>,
 }
 
 impl Weights {
     /// The weights before the run.
     pub fn before(participants: Participants, window: &Window) -> Self {
-        let before: BTreeMap<String, u32> = participants
+        let before: BTreeMap<Name, u32> = participants
             .all()
-            .map(|name| (name.clone(), window.server(name).and_then(|server| server.weight).unwrap_or(0)))
+            .map(|name| {
+                (name.clone(), window.server(name.as_str()).and_then(|server| server.weight).unwrap_or(0))
+            })
             .collect();
         Self { participants, expected: before.clone(), before }
     }
@@ -70,7 +73,7 @@ impl Weights {
     /// The candidate's part of all traffic, 0 to 1.
     pub fn candidate_share(&self) -> f64 {
         let total: u32 = self.expected.values().sum();
-        let candidate = self.expected(&self.participants.candidate).unwrap_or(0);
+        let candidate = self.expected(self.participants.candidate.as_str()).unwrap_or(0);
         f64::from(candidate) / f64::from(total.max(1))
     }
 
@@ -82,7 +85,7 @@ impl Weights {
 
     /// Gives the candidate and the control the weight of a step.
     pub(crate) fn rise(&mut self, weight: u32) -> Vec<Action> {
-        let added: Vec<String> = self.participants.added().cloned().collect();
+        let added: Vec<Name> = self.participants.added().cloned().collect();
         // The control first: no moment has a candidate without its control.
         added.into_iter().rev().map(|server| self.set(server, weight)).collect()
     }
@@ -90,22 +93,21 @@ impl Weights {
     /// Candidate 0, then control 0, then the old servers as before. Sessions are waited for and not cut.
     pub(crate) fn roll_back(&mut self) -> Vec<Action> {
         let mut actions = Vec::new();
-        let added: Vec<String> = self.participants.added().cloned().collect();
+        let added: Vec<Name> = self.participants.added().cloned().collect();
         for server in added {
             self.expected.insert(server.clone(), 0);
             actions.push(Lower { server }.action());
         }
         for server in self.participants.old.clone() {
             let before = self.before.get(&server).copied().unwrap_or(0);
-            if self.expected(&server) != Some(before) {
+            if self.expected(server.as_str()) != Some(before) {
                 actions.push(self.set(server, before));
             }
         }
-        actions.extend(self.participants.added().cloned().map(|server| Action::Drain { server }));
         actions
     }
 
-    fn set(&mut self, server: String, weight: u32) -> Action {
+    fn set(&mut self, server: Name, weight: u32) -> Action {
         self.expected.insert(server.clone(), weight);
         Action::SetWeight { server, weight }
     }

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use traffic::balancer::haproxy::{answers, configuration};
-use traffic::balancer::interface::Name;
 use traffic::balancer::log::line::{self, MOST_LINE_BYTES};
 use traffic::balancer::log::receiver::ReceivedLog;
 use traffic::journal::JournalState;
+use traffic::name::Name;
 
 const INFO: &str = "Name: HAProxy\nVersion: 2.6.12\nNbproc: 1\nPid: 13251\nUptime_sec: 1\nStopping: 0\nDroppedLogs: 3\n\
                     Start_time_sec: 1795993179\n\n";

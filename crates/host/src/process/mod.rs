@@ -24,6 +24,7 @@ pub use cpu_used::{CpuUsed, thread_cpu_time};
 pub use error::{Error, StartError};
 pub use exit::ProcessExit;
 pub use external::ExternalError;
+pub use external::listeners::listening_at;
 pub use list::{ProcessId, with_descendants};
 pub use log::{LogTail, LogText};
 pub use memory_shortage::MemoryShortage;

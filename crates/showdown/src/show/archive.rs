@@ -28,7 +28,9 @@ pub fn list(listed: &[ListedRun], root: &Path) -> String {
         rows.push(vec![
             run.id.to_string(),
             format!("{}{}", run.state.name(), if is_imported { ", imported" } else { "" }),
-            if run.invalid == 0 {
+            if run.kind.as_deref() == Some("shift") {
+                "–".to_owned()
+            } else if run.invalid == 0 {
                 run.valid.to_string()
             } else {
                 format!("{} of {}", run.valid, run.valid + run.invalid)

@@ -13,6 +13,7 @@ pub mod progress;
 pub mod resume;
 pub mod selftest;
 pub mod selftest_clients;
+pub mod shift;
 pub mod tuning;
 pub mod tunings;
 pub mod verdict;

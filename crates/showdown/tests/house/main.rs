@@ -27,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("explain", &["bakeoff", "machine", "profile", "workload", "archive", "stats", "load", "host"]),
     ("tune", &["explain", "bakeoff", "machine", "workload", "archive", "stats", "load", "host"]),
     ("concurrency", &["bakeoff", "machine", "workload", "archive", "load", "host", "wire"]),
-    ("traffic", &["machine", "archive", "load", "host", "stats"]),
+    ("traffic", &["machine", "profile", "archive", "load", "host", "stats"]),
     ("truth", &["load", "host", "stats", "wire"]),
     ("cost", &["power", "archive", "stats"]),
     ("report", &["archive", "cost", "stats"]),

@@ -17,4 +17,4 @@ pub mod observer;
 pub mod watch;
 
 pub use haproxy::client::Haproxy;
-pub use interface::{Balancer, BalancerError, Name, NewServer};
+pub use interface::{Balancer, BalancerError, NewServer};

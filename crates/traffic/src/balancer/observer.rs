@@ -7,8 +7,8 @@ use std::path::Path;
 use super::interface::{BackendCounters, Balancer, BalancerError, ServerCounters, ServerReading};
 use super::log::line::FORMAT;
 use super::log::receiver::{LogReceiver, ReceivedLog, ServerLog};
-use super::watch::{Change, Watch};
-use crate::observation::{BalancerIdentity, Failures, ServerState, ServerWindow, Window};
+use super::watch::Watch;
+use crate::observation::{Alarm, BalancerIdentity, Change, Failures, ServerState, ServerWindow, Window};
 
 /// After how many windows in a row lines and counters that do not agree are an alarm.
 const WINDOWS_OF_DISAGREEMENT: u32 = 3;
@@ -44,7 +44,7 @@ struct Agreement {
 
 impl Agreement {
     /// Adds a window. Returns what is wrong, once.
-    fn add(&mut self, window: &ServerWindow, without_line: u64) -> Option<String> {
+    fn add(&mut self, window: &ServerWindow, without_line: u64) -> Option<Alarm> {
         self.lines += window.log_lines;
         self.most += window.requests;
         self.without_line += window.failed.redispatched + without_line;
@@ -57,19 +57,11 @@ impl Agreement {
             return None;
         }
         self.is_reported = true;
-        let (server, lines) = (&window.server, self.lines);
+        let (server, lines, requests) = (window.server.clone(), self.lines, self.most);
         Some(if lines == 0 {
-            format!(
-                "no line of the log about {server} has arrived, and HAProxy has counted {} requests: its configuration needs a line \
-                 `log` with this run's address and `log-format \"{FORMAT}\"`",
-                self.most
-            )
+            Alarm::NoLog { server, requests, format: FORMAT }
         } else {
-            format!(
-                "the log has {lines} lines about {server}, and HAProxy has counted {} requests: lines are lost, or somebody else sends \
-                 lines; is the address of the log used by one run alone?",
-                self.most
-            )
+            Alarm::LogDisagrees { server, lines, requests }
         })
     }
 }
@@ -137,14 +129,14 @@ impl Observer {
         self.second += 1;
         let mut alarms = Vec::new();
         if !log.is_open() {
-            alarms.push(format!("the log is no longer received at {}", log.address()));
+            alarms.push(Alarm::LogClosed { address: log.address().to_string() });
         }
         let Ok(moment) = asked else {
             let pid = self.before.0.pid;
             let mut servers: Vec<ServerWindow> =
                 self.known.iter().map(|name| unanswered(name, &received)).collect();
             if !is_alive(pid) {
-                alarms.push(format!("the balancer does not answer, and its process {pid} has ended"));
+                alarms.push(Alarm::BalancerEnded { pid });
                 // With the process, its servers and their sessions are gone.
                 for server in &mut servers {
                     server.state = Some(ServerState::Absent);
@@ -203,34 +195,18 @@ fn of<'a>(counters: &'a BackendCounters, name: &str) -> Option<&'a ServerCounter
 
 fn unanswered(name: &str, received: &ReceivedLog) -> ServerWindow {
     let lines = received.servers.get(name).cloned().unwrap_or_default();
-    ServerWindow {
-        server: name.to_owned(),
-        address: String::new(),
-        weight: None,
-        state: None,
-        requests: 0,
-        failed: Failures::default(),
-        in_progress: 0,
-        log_lines: lines.lines,
-        response_ms: lines.response_ms,
-        counters_arrived: false,
-        log_arrived: false,
-    }
+    ServerWindow { log_lines: lines.lines, response_ms: lines.response_ms, ..ServerWindow::nothing(name) }
 }
 
 fn window(reading: &ServerReading, lines: ServerLog, log_arrived: bool) -> ServerWindow {
     ServerWindow {
-        server: reading.name.clone(),
         address: reading.address.clone(),
         weight: Some(reading.weight),
         state: Some(reading.state),
-        requests: 0,
-        failed: Failures::default(),
-        in_progress: 0,
         log_lines: lines.lines,
         response_ms: lines.response_ms,
-        counters_arrived: false,
         log_arrived,
+        ..ServerWindow::nothing(&reading.name)
     }
 }
 
@@ -277,7 +253,7 @@ mod tests {
             let received = ReceivedLog::default();
             let window =
                 ServerWindow { requests: *requests, log_lines: *lines, ..unanswered("new", &received) };
-            found.extend(agreement.add(&window, 0));
+            found.extend(agreement.add(&window, 0).map(|alarm| alarm.to_string()));
         }
         found
     }

@@ -1,112 +1,10 @@
 //! What has changed at a balancer that this run has not changed: a reload, a restart, a weight or a server that somebody else has set.
-//! The balancer does not say who did it; what it says is named: the processes before and after, and the command that would do it.
+//! This is the only place that detects it; what follows is left to `guard`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::interface::ServerReading;
-use crate::observation::{BalancerIdentity, ServerState};
-
-/// A change by somebody else.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// Another process answers, and the old one still runs: a reload.
-    Reloaded {
-        /// The process before.
-        before: u32,
-        /// The process now.
-        now: u32,
-    },
-    /// Another process answers, and the old one has ended.
-    Restarted {
-        /// The process before.
-        before: u32,
-        /// The process now.
-        now: u32,
-    },
-    /// The backend chooses servers by another algorithm.
-    Algorithm {
-        /// The algorithm now.
-        now: String,
-    },
-    /// A server has another weight.
-    Weight {
-        /// The server.
-        server: String,
-        /// The weight that it should have.
-        expected: u32,
-        /// The weight that it has.
-        now: u32,
-    },
-    /// A server was switched off, drained or switched on.
-    Administration {
-        /// The server.
-        server: String,
-        /// Its state now.
-        now: ServerState,
-    },
-    /// A server has another address.
-    Address {
-        /// The server.
-        server: String,
-        /// Its address before.
-        before: String,
-        /// Its address now.
-        now: String,
-    },
-    /// A server is new.
-    Added(String),
-    /// A server is gone.
-    Removed(String),
-}
-
-impl Change {
-    /// The server that was changed. None if it was the balancer.
-    pub fn server(&self) -> Option<&str> {
-        match self {
-            Self::Reloaded { .. } | Self::Restarted { .. } | Self::Algorithm { .. } => None,
-            Self::Weight { server, .. }
-            | Self::Administration { server, .. }
-            | Self::Address { server, .. }
-            | Self::Added(server)
-            | Self::Removed(server) => Some(server),
-        }
-    }
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Reloaded { before, now } => write!(
-                f,
-                "HAProxy was reloaded: pid {now} has taken over from pid {before}, which finishes its sessions; weights are those \
-                 of the configuration again"
-            ),
-            Self::Restarted { before, now } => write!(
-                f,
-                "HAProxy was restarted: pid {now} answers, and pid {before} has ended; weights are those of the configuration again"
-            ),
-            Self::Algorithm { now } => {
-                write!(f, "somebody else has changed the backend's algorithm to {now:?}")
-            }
-            Self::Weight { server, expected, now } => write!(
-                f,
-                "somebody else has set the weight of {server} from {expected} to {now} (`set server {server} weight {now}`)"
-            ),
-            Self::Administration { server, now } => {
-                write!(
-                    f,
-                    "somebody else has changed the state of {server} to {now:?} (`set server {server} state`)"
-                )
-            }
-            Self::Address { server, before, now } => {
-                write!(f, "somebody else has changed the address of {server} from {before} to {now}")
-            }
-            Self::Added(server) => write!(f, "somebody else has added the server {server}"),
-            Self::Removed(server) => write!(f, "somebody else has removed the server {server}"),
-        }
-    }
-}
+use crate::observation::{BalancerIdentity, Change};
 
 /// What a server should look like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,6 +111,7 @@ impl Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::ServerState;
 
     fn identity(pid: u32, started_s: u64) -> BalancerIdentity {
         BalancerIdentity { pid, started_s, algorithm: "roundrobin".into(), version: "HAProxy 2.6".into() }

@@ -36,7 +36,6 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         program: std::env::current_exe()?,
         // A busy machine stands still for a second or two.
         lease_valid: Duration::from_secs(4),
-        drain_limit: Duration::from_secs(5),
     })?;
     let mut joining = Vec::new();
     for (name, address) in [("cand", candidate), ("control", control)] {
@@ -50,7 +49,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     }
     live.join(&joining)?;
     for server in ["cand", "control"] {
-        live.apply(&Action::SetWeight { server: server.to_owned(), weight: 64 })?;
+        live.apply(&Action::SetWeight { server: server.parse()?, weight: 64 })?;
     }
     say(&format!("lease {}", live.lease_pid().unwrap_or_default()));
     let has_ended = std::thread::spawn(|| drop(io::stdin().read_to_end(&mut Vec::new())));
@@ -60,7 +59,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         live.renew();
         std::thread::sleep(Duration::from_millis(100));
         weight = (weight + 1).min(200);
-        let _ = live.apply(&Action::SetWeight { server: "cand".to_owned(), weight });
+        let _ = live.apply(&Action::SetWeight { server: "cand".parse()?, weight });
         if observed.elapsed() > Duration::from_secs(1) {
             observed = Instant::now();
             for alarm in live.observe().alarms {

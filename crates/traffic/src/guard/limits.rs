@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::reason::{Breach, Reason, Stop};
-use super::start::in_words;
+use crate::name::Name;
 use crate::observation::{Failures, ServerState, ServerWindow, Window};
 use crate::weights::Participants;
 
@@ -41,7 +41,7 @@ struct Seen {
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
     hard: HardLimits,
-    seen: BTreeMap<String, VecDeque<Seen>>,
+    seen: BTreeMap<Name, VecDeque<Seen>>,
 }
 
 impl Limits {
@@ -52,7 +52,7 @@ impl Limits {
     /// The control is looked at first: where both breach a limit, the candidate is not to blame.
     pub(super) fn check(&mut self, window: &Window, participants: &Participants) -> Option<Reason> {
         for name in participants.all() {
-            let seen = window.server(name).map_or_else(Seen::default, |server| self.see(server));
+            let seen = window.server(name.as_str()).map_or_else(Seen::default, |server| self.see(server));
             let last = self.seen.entry(name.clone()).or_default();
             last.push_back(seen);
             if last.len() > WINDOWS {
@@ -82,11 +82,11 @@ impl Limits {
         }
     }
 
-    fn breach(&self, window: &Window, name: &str) -> Option<Breach> {
-        if let Some(state) = window.server(name).and_then(|server| server.state)
+    fn breach(&self, window: &Window, name: &Name) -> Option<Breach> {
+        if let Some(state) = window.server(name.as_str()).and_then(|server| server.state)
             && state != ServerState::Up
         {
-            return Some(Breach::NotUp { state: in_words(state) });
+            return Some(Breach::NotUp { server: name.clone(), state });
         }
         let seen = self.seen.get(name)?;
         let is_full = seen.len() == WINDOWS;
@@ -95,7 +95,7 @@ impl Limits {
             ("log", is_full && seen.iter().all(|seen| !seen.has_log)),
         ] {
             if is_missing {
-                return Some(Breach::NoData { what, server: name.to_owned() });
+                return Some(Breach::NoData { what, server: name.clone() });
             }
         }
         let requests: u64 = seen.iter().map(|seen| seen.requests).sum();

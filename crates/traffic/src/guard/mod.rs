@@ -1,58 +1,78 @@
-//! What ends every run on live traffic, whatever its question: a change by somebody else, missing data, a server that is down, and
-//! hard limits in two of three windows. Statistics are left to `rollout` and `ramp`.
+//! What ends every run on live traffic, whatever its question: an alarm of the part that observes, missing data, a server that is down,
+//! and hard limits in two of three windows. Statistics are left to `rollout` and `ramp`.
 
-mod changes;
 mod limits;
 mod reason;
+mod shares;
 mod start;
 
 pub use limits::HardLimits;
 pub(crate) use reason::percent;
 pub use reason::{Breach, Reason, Stop};
-pub use start::StartError;
+pub use start::{StartError, check_start};
 
-use crate::observation::Window;
+use crate::observation::{Alarm, ServerState, Window};
 use crate::weights::{Participants, Weights};
 
-use changes::Changes;
 use limits::Limits;
+use shares::Shares;
 
 /// Watches every window of a run.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    changes: Changes,
+    shares: Shares,
     limits: Limits,
 }
 
 impl Guard {
-    /// Checks the backend before the first action.
-    pub fn new(
-        participants: Participants,
-        first: &Window,
-        hard: HardLimits,
-    ) -> Result<(Self, Weights), StartError> {
-        let identity = start::check(&participants, first)?;
-        let guard = Self { changes: Changes::new(identity, first), limits: Limits::new(hard) };
-        Ok((guard, Weights::before(participants, first)))
+    /// Begins with nothing seen.
+    pub fn new(hard: HardLimits) -> Self {
+        Self { shares: Shares::default(), limits: Limits::new(hard) }
     }
 
     /// Why the run must end, if it must.
     pub fn check(&mut self, window: &Window, weights: &Weights) -> Option<Reason> {
-        let changed = self.changes.check(window, weights);
-        let limits = self.limits.check(window, weights.participants());
+        let participants = weights.participants();
+        let shares = self.shares.check(window, weights);
+        let limits = self.limits.check(window, participants);
         if let Some(alarm) = window.alarms.first() {
-            // The lease asks the servers itself: where the candidate does not answer it, the candidate is to blame.
-            let candidate = format!("{} does not work: ", weights.participants().candidate);
-            return Some(match alarm.strip_prefix(&candidate) {
-                Some(reason) => Breach::DoesNotWork(reason.to_owned()).into(),
-                None => Stop::Alarm(alarm.clone()).into(),
-            });
+            return Some(of_alarms(alarm, window, participants));
         }
-        changed.map(Reason::from).or(limits)
+        old_not_up(window, participants).or(shares).map(Reason::from).or(limits)
     }
 
     /// Begins a step: shares are counted anew.
     pub fn begin_step(&mut self) {
-        self.changes.begin_step();
+        self.shares.begin_step();
     }
+}
+
+/// What the alarms of a window mean. Where candidate and control do not work, the candidate is not to blame.
+fn of_alarms(first: &Alarm, window: &Window, participants: &Participants) -> Reason {
+    for alarm in &window.alarms {
+        if let Alarm::DoesNotWork { server, reason } = alarm
+            && *server != participants.candidate
+        {
+            let breach = Breach::DoesNotWork { server: server.clone(), reason: reason.clone() };
+            return Stop::ControlFailed(Box::new(breach)).into();
+        }
+    }
+    match first {
+        Alarm::DoesNotWork { server, reason } => {
+            Breach::DoesNotWork { server: server.clone(), reason: reason.clone() }.into()
+        }
+        other => Stop::Alarm(other.clone()).into(),
+    }
+}
+
+/// An old server that is not up: its part of the traffic is elsewhere.
+fn old_not_up(window: &Window, participants: &Participants) -> Option<Stop> {
+    for name in &participants.old {
+        if let Some(state) = window.server(name.as_str()).and_then(|server| server.state)
+            && state != ServerState::Up
+        {
+            return Some(Stop::OldNotUp { server: name.clone(), state });
+        }
+    }
+    None
 }

@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use crate::observation::BalancerIdentity;
+use crate::name::Name;
+use crate::observation::{Alarm, ServerState};
 
 /// The candidate is to blame, or cannot be watched.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -30,8 +31,13 @@ pub enum Breach {
         limit: f64,
     },
     /// The probe of the lease fails.
-    #[error("the candidate does not work: {0}")]
-    DoesNotWork(String),
+    #[error("{server} does not work: {reason}")]
+    DoesNotWork {
+        /// The server.
+        server: Name,
+        /// What was seen.
+        reason: String,
+    },
     /// Requests were sent and none was answered, three windows in succession.
     #[error("none of {requests} requests was answered within three seconds")]
     NoAnswers {
@@ -39,10 +45,12 @@ pub enum Breach {
         requests: u64,
     },
     /// The balancer's health check fails, or somebody else than this run has switched the candidate off.
-    #[error("the balancer says that the candidate is {state}")]
+    #[error("the balancer says that {server} is {state}")]
     NotUp {
-        /// The state in words.
-        state: &'static str,
+        /// The server.
+        server: Name,
+        /// Its state.
+        state: ServerState,
     },
     /// Counters or log are missing three windows in succession.
     #[error("no {what} of {server} for three seconds: without data nobody knows how users fare")]
@@ -50,7 +58,7 @@ pub enum Breach {
         /// "counters" or "log".
         what: &'static str,
         /// The server.
-        server: String,
+        server: Name,
     },
     /// The anytime-valid process of a metric has reached 1/α.
     #[error(
@@ -85,43 +93,14 @@ pub enum Breach {
 pub enum Stop {
     /// What the observing part knows to be wrong.
     #[error("{0}")]
-    Alarm(String),
-    /// Another process answers, so weights and counters are those of the configuration file again.
-    #[error("the balancer was reloaded or restarted (pid {} → {}): add the servers again and start anew", before.pid, after.pid)]
-    Reloaded {
-        /// At the start.
-        before: BalancerIdentity,
-        /// Now.
-        after: BalancerIdentity,
-    },
-    /// Somebody has changed how the backend chooses.
-    #[error("the backend's algorithm was changed from {before} to {after} by somebody else")]
-    AlgorithmChanged {
-        /// At the start.
-        before: String,
-        /// Now.
-        after: String,
-    },
-    /// Somebody else has set a weight.
-    #[error("the weight of {server} was set to {found} by somebody else: this run had set {expected}")]
-    WeightChanged {
-        /// The server.
-        server: String,
-        /// What this run had set.
-        expected: u32,
-        /// What was read back.
-        found: u32,
-    },
-    /// Servers were added, removed or moved.
-    #[error("the servers of the backend were changed by somebody else: {0}")]
-    ServersChanged(String),
+    Alarm(#[from] Alarm),
     /// An old server is not up, so its part of the traffic is elsewhere.
     #[error("the old server {server} is {state}: repair it first")]
     OldNotUp {
         /// The server.
-        server: String,
-        /// The state in words.
-        state: &'static str,
+        server: Name,
+        /// Its state.
+        state: ServerState,
     },
     /// The control breached a limit: users fail there, too.
     #[error("the control failed: {0}. This says nothing of the candidate")]
@@ -132,7 +111,7 @@ pub enum Stop {
     )]
     ShareOff {
         /// The server.
-        server: String,
+        server: Name,
         /// Requests that it was sent.
         found: f64,
         /// Requests by its weight.

@@ -11,7 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::protocol::{LeaseEvent, LeaseOrder, PROCESS_NAME, Renewal, VERB};
-use crate::balancer::Name;
+use crate::name::Name;
+use crate::observation::Alarm;
 
 /// How long the process may take to listen, or to end.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -50,7 +51,7 @@ pub struct Lease {
     unanswered_since: Option<Instant>,
     lost: Option<String>,
     /// News that were heard and not asked for yet.
-    pending: Vec<String>,
+    pending: Vec<Alarm>,
     /// Servers that do not work.
     unhealthy: Vec<Name>,
 }
@@ -120,8 +121,8 @@ impl Lease {
         }
     }
 
-    /// What has happened since the last call: servers that do not work, and the loss of the lease. One line each, each once.
-    pub fn news(&mut self) -> Vec<String> {
+    /// What has happened since the last call: servers that do not work, and the loss of the lease. Each once.
+    pub fn news(&mut self) -> Vec<Alarm> {
         loop {
             match self.events.try_recv() {
                 Ok(event) => self.hear(event),
@@ -145,11 +146,11 @@ impl Lease {
                 self.unanswered_since = if number < self.sent { Some(Instant::now()) } else { None };
             }
             LeaseEvent::Unhealthy { server, reason } => {
-                self.pending.push(format!("{server} does not work: {reason}"));
+                self.pending.push(Alarm::DoesNotWork { server: server.clone(), reason });
                 self.unhealthy.push(server);
             }
             LeaseEvent::Lost(reason) => self.lose(reason),
-            LeaseEvent::TakenOut(what) => self.pending.extend(what),
+            LeaseEvent::TakenOut(what) => self.pending.extend(what.into_iter().map(Alarm::TakenOut)),
             LeaseEvent::Listening(_) | LeaseEvent::Refused(_) => {}
         }
     }
@@ -170,7 +171,7 @@ impl Lease {
 
     fn lose(&mut self, reason: String) {
         if self.lost.is_none() {
-            self.pending.push(format!("the lease on the balancer is lost: {reason}"));
+            self.pending.push(Alarm::LeaseLost(reason.clone()));
             self.lost = Some(reason);
             // The process takes the servers out, if it can.
             self.renewals = None;

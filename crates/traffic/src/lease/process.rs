@@ -18,10 +18,11 @@ use serde::Serialize;
 
 use super::beacon::{self, Beacon};
 use super::protocol::{LeaseEvent, LeaseOrder, LeaseRecord, PROCESS_NAME, RECORD_NAME, Renewal, VERB};
+use crate::balancer::Haproxy;
 use crate::balancer::interface::{Balancer, BalancerError};
 use crate::balancer::lock::{BalancerLock, LockRole};
-use crate::balancer::{Haproxy, Name};
 use crate::journal::{ShiftJournal, now_s};
+use crate::name::Name;
 use crate::recovery::{self, Recovered, take_out};
 
 /// The longest line from the run: an order with some servers.
@@ -170,7 +171,7 @@ fn take_over(order: &LeaseOrder, lost: String) {
     remove(&mut balancer, order);
     // A run that hangs has its journal locked. Whoever ends it undoes the rest.
     if let Ok(mut journal) = ShiftJournal::lock(&order.directory)
-        && let Ok(rest) = recovery::recover(&mut journal)
+        && let Ok(rest) = recovery::recover(&mut journal, Duration::ZERO)
     {
         record.done.extend(rest.done);
         record.left.extend(rest.left);
@@ -199,7 +200,7 @@ fn wait_for_sessions(balancer: &mut Haproxy, order: &LeaseOrder) {
     while start.elapsed() < LONGEST_DRAIN {
         let mut is_busy = false;
         for member in &order.members {
-            if let Ok(remaining) = balancer.drain(&member.server) {
+            if let Ok(remaining) = balancer.remaining(&member.server) {
                 is_busy |= remaining.sessions + remaining.queued > 0;
             }
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::balancer::Name;
+use crate::name::Name;
 
 /// The hidden first argument by which a program becomes the process of a lease.
 pub const VERB: &str = "__lease";

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Bound};
 use super::evidence::{Evidences, Metric};
 use super::rules::{CanaryRules, OLD_WEIGHT, Step};
-use crate::guard::{Guard, Reason, StartError, Stop};
+use crate::guard::{Guard, Reason, Stop};
 use crate::observation::{Action, ServerState, Window};
 use crate::weights::{Participants, Weights};
 
@@ -35,20 +35,17 @@ pub struct Canary {
 }
 
 impl Canary {
-    /// Checks the backend, and begins the first step.
-    pub fn start(
-        participants: Participants,
-        rules: CanaryRules,
-        first: &Window,
-    ) -> Result<(Self, Vec<Action>), StartError> {
-        let (guard, mut weights) = Guard::new(participants, first, rules.hard)?;
+    /// Begins the first step at a backend that was checked.
+    pub fn start(participants: Participants, rules: CanaryRules, first: &Window) -> (Self, Vec<Action>) {
+        let guard = Guard::new(rules.hard);
+        let mut weights = Weights::before(participants, first);
         let mut actions = weights.scale_old(OLD_WEIGHT);
         actions.extend(weights.rise(rules.steps[0].weight));
         let evidences = Evidences::new(&rules);
         let phase = Phase::Step(0);
         let canary =
             Self { rules, guard, weights, evidences, phase, seconds: 0, step_began_s: 0, answer: None };
-        Ok((canary, actions))
+        (canary, actions)
     }
 
     /// Takes the next second; returns what is asked of the balancer, in this order.
@@ -66,8 +63,8 @@ impl Canary {
             return self.end(reason);
         }
         let participants = self.weights.participants();
-        let control = participants.control.as_ref().and_then(|control| window.server(control));
-        if let (Some(candidate), Some(control)) = (window.server(&participants.candidate), control)
+        let control = participants.control.as_ref().and_then(|control| window.server(control.as_str()));
+        if let (Some(candidate), Some(control)) = (window.server(participants.candidate.as_str()), control)
             && [candidate, control].iter().all(|server| server.counters_arrived && server.log_arrived)
         {
             self.evidences.record(candidate, control, self.rules.hard.objective_ms);
@@ -163,7 +160,7 @@ impl Canary {
 /// Whether the added servers have no session in progress. A server that is gone has none: a reload has removed it, and its sessions are
 /// those of the process before.
 pub(crate) fn is_drained(window: &Window, participants: &Participants) -> bool {
-    participants.added().all(|name| match window.server(name) {
+    participants.added().all(|name| match window.server(name.as_str()) {
         Some(server) if server.state == Some(ServerState::Absent) => true,
         Some(server) => server.counters_arrived && server.in_progress == 0,
         None => window.identity.is_some(),

@@ -1,8 +1,8 @@
 //! A canary or a ramp, as a run sees it.
 
-use crate::guard::{Reason, StartError, Stop, percent};
+use crate::guard::{Reason, Stop, percent};
 use crate::observation::{Action, Window};
-use crate::plan::{PlanError, ShiftPlan};
+use crate::plan::{PlanError, PlannedNames, ShiftPlan};
 use crate::ramp::{self, Ramp, RampEnd, RampPhase, RampRules};
 use crate::rollout::{self, Answer, Canary, CanaryRules, Metric, Phase};
 use crate::weights::{Participants, Weights};
@@ -68,6 +68,12 @@ impl Question {
         }
     }
 
+    /// The new server and what it is compared with.
+    pub fn names(&self) -> PlannedNames {
+        let Participants { candidate, control, .. } = self.participants().clone();
+        PlannedNames { candidate, control }
+    }
+
     /// What is late, in ms.
     pub fn objective_ms(&self) -> u32 {
         match self {
@@ -102,16 +108,16 @@ pub enum Decider {
 }
 
 impl Decider {
-    /// Checks the backend and begins.
-    pub fn start(question: &Question, first: &Window) -> Result<(Self, Vec<Action>), StartError> {
+    /// Begins at a backend that was checked.
+    pub fn start(question: &Question, first: &Window) -> (Self, Vec<Action>) {
         match question.clone() {
             Question::Canary(participants, rules) => {
-                let (canary, actions) = Canary::start(participants, rules, first)?;
-                Ok((Self::Canary(Box::new(canary)), actions))
+                let (canary, actions) = Canary::start(participants, rules, first);
+                (Self::Canary(Box::new(canary)), actions)
             }
             Question::Ramp(participants, rules) => {
-                let (ramp, actions) = Ramp::start(participants, rules, first)?;
-                Ok((Self::Ramp(Box::new(ramp)), actions))
+                let (ramp, actions) = Ramp::start(participants, rules, first);
+                (Self::Ramp(Box::new(ramp)), actions)
             }
         }
     }
@@ -145,6 +151,17 @@ impl Decider {
         match self {
             Self::Canary(canary) => canary.phase() == Phase::Draining,
             Self::Ramp(ramp) => ramp.phase() == RampPhase::Draining,
+        }
+    }
+
+    /// Whether it has ended because the candidate breached.
+    pub fn is_breach(&self) -> bool {
+        match self {
+            Self::Canary(canary) => matches!(canary.answer(), Some(Answer::RolledBack { .. })),
+            Self::Ramp(ramp) => {
+                let reason = ramp.answer().and_then(|answer| answer.reason.as_ref());
+                matches!(reason, Some(RampEnd::Reason(Reason::Breach(_))))
+            }
         }
     }
 

@@ -1,11 +1,15 @@
 //! A whole run on live traffic, from second to second: it connects the part that decides with the part that acts, writes the record, and
 //! makes the page.
 
+mod before;
 mod decider;
 mod page;
 mod record;
 mod run;
+mod stored;
 
+pub use before::{BeforeBreach, ServerBefore, ThreadsBefore, WaitBefore};
 pub use decider::{Decider, Ending, Question};
 pub use record::{AnswerRecord, Record, RecordError, ServerRecord, StepRecord, WindowRecord};
 pub use run::{Acting, RunError, Second, run};
+pub use stored::{StoredError, StoredShift, StoredState, folders, is_record};

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use archive::model::thousands;
 
-use super::record::{AnswerRecord, ServerRecord, WindowRecord};
-use crate::weights::Participants;
+use super::before::ServerBefore;
+use super::record::{AnswerRecord, ServerRecord, StepRecord, WindowRecord};
+use crate::name::Name;
+use crate::plan::PlannedNames;
 
 /// Width and height of a chart's lines, in pixels.
 const WIDTH: f64 = 860.0;
@@ -27,10 +29,26 @@ struct Line {
     values: Vec<Option<f64>>,
 }
 
+/// What the page says in words.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'a> {
+    pub(super) sentence: &'a str,
+    pub(super) steps: &'a [StepRecord],
+    pub(super) before_breach: &'a [ServerBefore],
+}
+
+impl<'a> From<&'a AnswerRecord> for Told<'a> {
+    fn from(answer: &'a AnswerRecord) -> Self {
+        let AnswerRecord { answer: sentence, steps, before_breach, .. } = answer;
+        Self { sentence, steps, before_breach }
+    }
+}
+
 /// The page of a run.
-pub(super) fn page(answer: &AnswerRecord, windows: &[WindowRecord], participants: &Participants) -> String {
-    let candidate = participants.candidate.as_str();
-    let control = participants.control.as_deref();
+pub(super) fn page(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord]) -> String {
+    let Told { sentence, steps, before_breach } = told;
+    let candidate = names.candidate.as_str();
+    let control = names.control.as_ref().map(Name::as_str);
     let mut html = String::new();
     let _ = write!(
         html,
@@ -38,15 +56,16 @@ pub(super) fn page(answer: &AnswerRecord, windows: &[WindowRecord], participants
          <meta name=\"viewport\" content=\"width=device-width\"><title>Live traffic: {0}</title><style>{STYLE}</style>\
          <h1>Live traffic: {0}</h1><p><strong>{1}</strong></p>",
         escape(candidate),
-        escape(&answer.answer)
+        escape(sentence)
     );
-    html.push_str(&steps(answer));
+    html.push_str(&list_of_servers(before_breach));
+    html.push_str(&table_of_steps(steps));
     let share = Line {
         class: "candidate",
         name: candidate.to_owned(),
         values: windows.iter().map(|window| Some(100.0 * window.share)).collect(),
     };
-    let begins: Vec<u64> = answer.steps.iter().map(|step| step.began_s).collect();
+    let begins: Vec<u64> = steps.iter().map(|step| step.began_s).collect();
     html.push_str(&chart("The candidate's share of all traffic, %", &[share], &begins));
     for (title, value) in FIGURES {
         let mut lines = vec![of_server(windows, candidate, "candidate", *value)];
@@ -83,9 +102,21 @@ fn of_server(windows: &[WindowRecord], name: &str, class: &'static str, value: F
     Line { class, name: name.to_owned(), values: windows.iter().map(of_window).collect() }
 }
 
-fn steps(answer: &AnswerRecord) -> String {
+/// What each server did in the seconds before a breach.
+fn list_of_servers(before_breach: &[ServerBefore]) -> String {
+    if before_breach.is_empty() {
+        return String::new();
+    }
+    let mut html = "<h2>In the seconds before the breach</h2><ul>".to_owned();
+    for server in before_breach {
+        let _ = write!(html, "<li>{}", escape(&server.in_words()));
+    }
+    html + "</ul>"
+}
+
+fn table_of_steps(steps: &[StepRecord]) -> String {
     let mut html = "<h2>Steps</h2><table><tr><th>step<th>begins at, s<th>share".to_owned();
-    for step in &answer.steps {
+    for step in steps {
         let _ = write!(
             html,
             "<tr><td>{}<td>{}<td>{:.2} %",

@@ -3,12 +3,22 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use serde::Serialize;
+use archive::RunId;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::before::{BeforeBreach, ServerBefore};
 use super::decider::{Decider, Question};
-use crate::observation::{ServerState, ServerWindow, Window};
+use crate::observation::{Alarm, ServerState, ServerWindow, Window};
+
+/// The folder of all runs of this kind, in the directory of runs.
+pub(super) const FOLDER: &str = "shift";
+pub(super) const PLAN: &str = "plan.toml";
+pub(super) const WINDOWS: &str = "windows.jsonl";
+pub(super) const ANSWER: &str = "answer.json";
+pub(super) const PAGE: &str = "report.html";
 
 /// A file of the run cannot be written.
 #[derive(Debug, Error)]
@@ -19,7 +29,7 @@ pub struct RecordError {
 }
 
 /// A server in a second.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
 pub struct ServerRecord {
     pub server: String,
@@ -75,7 +85,7 @@ fn percentile(times: &[u32], share: f64) -> Option<u32> {
 }
 
 /// A second.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
 pub struct WindowRecord {
     pub second: u64,
@@ -89,7 +99,7 @@ pub struct WindowRecord {
 }
 
 /// A step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
 pub struct StepRecord {
     pub began_s: u64,
@@ -98,7 +108,7 @@ pub struct StepRecord {
 }
 
 /// The answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
 pub struct AnswerRecord {
     pub question: String,
@@ -108,6 +118,7 @@ pub struct AnswerRecord {
     pub seconds: u64,
     pub requests: u64,
     pub steps: Vec<StepRecord>,
+    pub before_breach: Vec<ServerBefore>,
     pub directory: String,
 }
 
@@ -122,17 +133,16 @@ pub struct Record {
 }
 
 impl Record {
-    /// Makes the folder, which must not exist, with the plan in it.
-    pub fn create(directory: &Path, plan: &str) -> Result<Self, RecordError> {
-        if let Some(parent) = directory.parent() {
-            fs::create_dir_all(parent).map_err(failed(parent))?;
-        }
-        fs::create_dir(directory).map_err(failed(directory))?;
-        let plan_file = directory.join("plan.toml");
+    /// Makes the folder of a run of this candidate that begins now, with the plan in it, below the directory of runs.
+    pub fn create(runs: &Path, candidate: &str, plan: &str) -> Result<Self, RecordError> {
+        let directory = new_folder(&runs.join(FOLDER), candidate)?;
+        let plan_file = directory.join(PLAN);
         fs::write(&plan_file, plan).map_err(failed(&plan_file))?;
-        let file = directory.join("windows.jsonl");
-        let lines = BufWriter::new(File::create(&file).map_err(failed(&file))?);
-        let directory = directory.to_owned();
+        let file = directory.join(WINDOWS);
+        let windows = File::create(&file).map_err(failed(&file))?;
+        // The lock ends with this process: a record without an answer and without it is of a run that was killed.
+        windows.lock().map_err(failed(&file))?;
+        let lines = BufWriter::new(windows);
         Ok(Self { directory, lines, windows: Vec::new(), steps: Vec::new(), seconds: 0 })
     }
 
@@ -161,10 +171,10 @@ impl Record {
             late_log_e: evidence.map(|(late, _, _)| late),
             failed_log_e: evidence.map(|(_, failed, _)| failed),
             limit_log_e: evidence.map(|(_, _, limit)| limit),
-            alarms: window.alarms.clone(),
+            alarms: window.alarms.iter().map(Alarm::to_string).collect(),
             servers: window.servers.iter().map(|server| ServerRecord::of(server, objective_ms)).collect(),
         };
-        let file = self.directory.join("windows.jsonl");
+        let file = self.directory.join(WINDOWS);
         let written = serde_json::to_writer(&mut self.lines, &record).map_err(io::Error::from);
         written
             .and_then(|()| self.lines.write_all(b"\n"))
@@ -175,7 +185,12 @@ impl Record {
     }
 
     /// Writes the answer.
-    pub fn end(&self, question: &Question, decider: &Decider) -> Result<Option<AnswerRecord>, RecordError> {
+    pub fn end(
+        &self,
+        question: &Question,
+        decider: &Decider,
+        before: BeforeBreach,
+    ) -> Result<Option<AnswerRecord>, RecordError> {
         let Some((answer, ending, carried, requests)) = decider.answer() else { return Ok(None) };
         let record = AnswerRecord {
             question: question.word().to_owned(),
@@ -185,9 +200,10 @@ impl Record {
             seconds: self.seconds,
             requests,
             steps: self.steps.clone(),
+            before_breach: if decider.is_breach() { before.result() } else { Vec::new() },
             directory: self.directory.display().to_string(),
         };
-        let file = self.directory.join("answer.json");
+        let file = self.directory.join(ANSWER);
         let text = serde_json::to_string_pretty(&record).map_err(io::Error::from).map_err(failed(&file))?;
         fs::write(&file, text + "\n").map_err(failed(&file))?;
         Ok(Some(record))
@@ -200,8 +216,23 @@ impl Record {
 
     /// Writes the page.
     pub fn page(&self, html: &str) -> Result<(), RecordError> {
-        let file = self.directory.join("report.html");
+        let file = self.directory.join(PAGE);
         fs::write(&file, html).map_err(failed(&file))
+    }
+}
+
+fn new_folder(parent: &Path, candidate: &str) -> Result<PathBuf, RecordError> {
+    fs::create_dir_all(parent).map_err(failed(parent))?;
+    // Two processes differ in it, and so do two runs of one.
+    let mut salt = std::process::id() as u16;
+    loop {
+        let id = RunId::new(SystemTime::now(), [candidate], salt);
+        let directory = parent.join(id.as_str());
+        match fs::create_dir(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => salt = salt.wrapping_add(1),
+            Err(error) => return Err(failed(&directory)(error)),
+        }
     }
 }
 

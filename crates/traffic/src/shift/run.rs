@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::before::BeforeBreach;
 use super::decider::{Decider, Question};
 use super::page::page;
 use super::record::{AnswerRecord, Record, RecordError, WindowRecord};
-use crate::guard::{StartError, Stop};
+use crate::guard::Stop;
 use crate::live::{LiveBalancer, LiveError};
-use crate::observation::{Action, ServerState, Window};
+use crate::name::Name;
+use crate::observation::{Action, Alarm, ServerState, Window};
 
 /// How often the lease is renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_millis(200);
@@ -54,20 +56,17 @@ impl Acting for LiveBalancer {
 /// Why a run has no answer.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The backend is not fit. Nothing was changed.
-    #[error(transparent)]
-    Start(#[from] StartError),
     /// A server that was added does not come up. Nobody was sent to it.
     #[error(
         "{server} is not up after {MOST_SECONDS_UNTIL_UP} s: check that it listens and answers, and [candidate] or [control] in the plan"
     )]
     NotUp {
         /// The server.
-        server: String,
+        server: Name,
     },
     /// Something is wrong before the first step.
     #[error("{0}")]
-    Alarm(String),
+    Alarm(Alarm),
     /// The balancer does not do what it is asked.
     #[error(transparent)]
     Live(#[from] LiveError),
@@ -85,17 +84,18 @@ pub struct Second<'a> {
     pub begins_step: bool,
 }
 
-/// Runs a question to its end. The servers have joined with weight 0.
+/// Runs a question to its end. The servers have joined with weight 0, and `before` watches them.
 pub fn run(
     question: &Question,
     acting: &mut dyn Acting,
+    mut before: BeforeBreach,
     record: &mut Record,
     interrupted: &AtomicBool,
     follow: &mut dyn FnMut(&Second<'_>),
 ) -> Result<Option<AnswerRecord>, RunError> {
     let first = wait_until_up(question, acting, interrupted)?;
     let Some(first) = first else { return Ok(None) };
-    let (mut decider, actions) = Decider::start(question, &first)?;
+    let (mut decider, actions) = Decider::start(question, &first);
     let mut pending = apply(acting, &mut decider, actions);
     let (mut seconds_pending, mut seconds_draining) = (0, 0);
     let mut phase = String::new();
@@ -114,6 +114,9 @@ pub fn run(
         }
         let asks_for_the_end = actions.contains(&Action::Done);
         pending = apply(acting, &mut decider, actions);
+        if decider.is_draining() {
+            before.stop();
+        }
         // Users come first: the record is written after the action, and a full disk stops the run but no rollback.
         match record.second(&window, step, &decider, question.objective_ms()) {
             Ok(window) => {
@@ -122,16 +125,17 @@ pub fn run(
                 follow(&Second { window, begins_step });
             }
             Err(error) => {
-                let actions = decider.stop(Stop::Alarm(error.to_string()));
+                let actions = decider.stop(Alarm::NotDone(error.to_string()).into());
                 pending.extend(apply(acting, &mut decider, actions));
             }
         }
         if pending.is_empty() {
             seconds_pending = 0;
             if asks_for_the_end {
-                let answer = record.end(question, &decider)?;
+                let answer = record.end(question, &decider, before)?;
                 if let Some(answer) = &answer {
-                    record.page(&page(answer, record.windows(), question.participants()))?;
+                    let names = question.names();
+                    record.page(&page(&names, answer.into(), record.windows()))?;
                 }
                 return Ok(answer);
             }
@@ -151,13 +155,9 @@ fn apply(acting: &mut dyn Acting, decider: &mut Decider, actions: Vec<Action>) -
     let mut failed = Vec::new();
     let mut queue = VecDeque::from(actions);
     while let Some(action) = queue.pop_front() {
-        // The windows say when sessions are over.
-        if matches!(action, Action::Drain { .. }) {
-            continue;
-        }
         let Err(error) = acting.apply(&action) else { continue };
         if decider.is_in_step() {
-            queue = decider.stop(Stop::Alarm(error.to_string())).into();
+            queue = decider.stop(Alarm::NotDone(error.to_string()).into()).into();
         } else {
             failed.push((action, error));
         }
@@ -171,6 +171,7 @@ fn wait_until_up(
     acting: &mut dyn Acting,
     interrupted: &AtomicBool,
 ) -> Result<Option<Window>, RunError> {
+    let mut missing = None;
     for _ in 0..MOST_SECONDS_UNTIL_UP {
         wait_a_second(acting);
         if interrupted.load(Ordering::Relaxed) {
@@ -180,18 +181,18 @@ fn wait_until_up(
         if let Some(alarm) = window.alarms.first() {
             return Err(RunError::Alarm(alarm.clone()));
         }
-        if not_up(question, &window).is_none() {
+        missing = not_up(question, &window);
+        if missing.is_none() {
             return Ok(Some(window));
         }
     }
-    let server = not_up(question, &acting.observe()).unwrap_or_default();
-    Err(RunError::NotUp { server })
+    Err(RunError::NotUp { server: missing.unwrap_or_else(|| question.participants().candidate.clone()) })
 }
 
 /// A server that was added and is not up.
-fn not_up(question: &Question, window: &Window) -> Option<String> {
+fn not_up(question: &Question, window: &Window) -> Option<Name> {
     for name in question.participants().added() {
-        if window.server(name).and_then(|server| server.state) != Some(ServerState::Up) {
+        if window.server(name.as_str()).and_then(|server| server.state) != Some(ServerState::Up) {
             return Some(name.clone());
         }
     }

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use host::process::tcp_probe;
 use host::{Host, ServerCommand};
 use rustix::process::{Pid, Signal, kill_process};
+use traffic::balancer::Haproxy;
 use traffic::balancer::interface::{Balancer, ServerReading};
-use traffic::balancer::{Haproxy, Name};
 use traffic::lease::Probe;
 use traffic::live::{Joining, LiveBalancer, LiveError, LiveSettings};
+use traffic::name::Name;
 use traffic::observation::{Action, ServerState, Window};
 
 /// The program of `src/bin/traffic-lab.rs`.
@@ -243,7 +244,6 @@ impl Lab {
             program: PROGRAM.into(),
             // Longer than a busy machine stands still: what tests the loss of a lease has a run of its own.
             lease_valid: Duration::from_mins(1),
-            drain_limit: PATIENCE,
         }
     }
 
@@ -334,7 +334,7 @@ impl Drop for Run {
 }
 
 pub fn set(live: &mut LiveBalancer, server: &str, weight: u32) -> Result<(), LiveError> {
-    live.apply(&Action::SetWeight { server: server.to_owned(), weight })
+    live.apply(&Action::SetWeight { server: name(server), weight })
 }
 
 /// Observes until a window is as wanted.

@@ -1,10 +1,10 @@
 //! Weight is shifted, seen in counters and log, and given back.
 
 use traffic::balancer::interface::Balancer;
-use traffic::control;
-use traffic::observation::{Action, ServerState};
+use traffic::control::{self, AddedStatus};
+use traffic::observation::{Action, Alarm, Change, ServerState};
 
-use crate::lab::{Lab, eventually, observe_until, set};
+use crate::lab::{Lab, eventually, name, observe_until, set};
 
 #[test]
 fn weight_is_shifted_and_counted_and_nothing_is_left() {
@@ -12,7 +12,7 @@ fn weight_is_shifted_and_counted_and_nothing_is_left() {
     let mut live = lab.open().unwrap();
     assert!(live.unseen().iter().all(|unseen| !unseen.0.contains("configuration")), "{:?}", live.unseen());
     let first = live.observe();
-    assert_eq!(first.alarms, [""; 0]);
+    assert_eq!(first.alarms, []);
     assert_eq!(first.server("cand").map(|server| server.weight), Some(Some(0)));
     assert!(!lab.send(20, "/").contains_key("cand"), "it has weight 0");
     live.observe();
@@ -27,20 +27,23 @@ fn weight_is_shifted_and_counted_and_nothing_is_left() {
         let candidate = window.server("cand").expect("it is there");
         assert_eq!((candidate.weight, candidate.state), (Some(64), Some(ServerState::Up)));
         assert_eq!(candidate.response_ms.len() as u64, candidate.log_lines);
-        assert_eq!(window.alarms, [""; 0]);
+        assert_eq!(window.alarms, []);
         lines += candidate.log_lines;
         requests += candidate.requests;
         lines == 10 && requests == 10
     });
     // The status of a run is seen from outside, and its journal.
     let status = control::status(&lab.settings().directory).unwrap().expect("a run");
-    assert!(status.is_running && status.last_window.is_some());
-    assert_eq!(status.added, [("cand".to_owned(), 64, false), ("control".to_owned(), 64, false)]);
+    assert!(status.is_running && status.last_second.is_some());
+    let added = ["cand", "control"];
+    assert_eq!(
+        status.added,
+        added.map(|server| AddedStatus { server: name(server), weight: 64, is_withdrawn: false })
+    );
     // A rollback only lowers.
     set(&mut live, "cand", 0).unwrap();
     let raised = set(&mut live, "cand", 1).unwrap_err().to_string();
     assert!(raised.contains("a rollback only lowers"), "{raised}");
-    live.apply(&Action::Drain { server: "cand".to_owned() }).unwrap();
     live.apply(&Action::Done).unwrap();
     assert_eq!((lab.reading("cand"), lab.reading("control")), (None, None));
     let status = control::status(&lab.settings().directory).unwrap().expect("a run");
@@ -86,7 +89,9 @@ fn a_candidate_that_dies_is_seen_by_redispatches_and_errors() {
         alarms.extend(window.alarms.clone());
         window.server("cand").is_some_and(|server| server.state == Some(ServerState::Down))
     });
-    assert!(alarms.iter().any(|alarm| alarm.starts_with("cand does not work: ")), "{alarms:?}");
+    let is_blamed =
+        |alarm: &Alarm| matches!(alarm, Alarm::DoesNotWork { server, .. } if *server == name("cand"));
+    assert!(alarms.iter().any(is_blamed), "{alarms:?}");
     assert_eq!(window.server("control").map(|server| server.state), Some(Some(ServerState::Up)));
     let raised = set(&mut live, "control", 1).unwrap_err().to_string();
     assert!(raised.contains("is not raised: cand does not work"), "{raised}");
@@ -144,7 +149,7 @@ fn a_request_that_nobody_answers_is_a_failure_although_no_error_of_haproxy_count
     let mut resets = 0;
     observe_until(&mut live, "all of them are resets", |window| {
         resets += window.servers.iter().map(|server| server.failed.reset).sum::<u64>();
-        assert_eq!(window.alarms, [""; 0]);
+        assert_eq!(window.alarms, []);
         resets >= unanswered
     });
     set(&mut live, "cand", 0).unwrap();
@@ -156,18 +161,16 @@ fn what_somebody_else_changes_is_named() {
     let lab = Lab::start();
     let mut live = lab.open().unwrap();
     set(&mut live, "cand", 4).unwrap();
-    assert_eq!(live.observe().alarms, [""; 0]);
+    assert_eq!(live.observe().alarms, []);
     lab.ask("set server b/cand weight 200");
-    let alarms = live.observe().alarms;
-    assert_eq!(alarms.len(), 1, "{alarms:?}");
-    assert!(alarms[0].contains("somebody else has set the weight of cand from 4 to 200"), "{alarms:?}");
-    assert_eq!(live.observe().alarms, [""; 0], "once");
+    let weight = Change::Weight { server: "cand".to_owned(), expected: 4, now: 200 };
+    assert_eq!(live.observe().alarms, [Alarm::Changed(weight)]);
+    assert_eq!(live.observe().alarms, [], "once");
     lab.ask("set server b/old1 state drain");
-    let alarms = live.observe().alarms;
-    assert!(alarms.len() == 1 && alarms[0].contains("the state of old1 to Draining"), "{alarms:?}");
+    let state = Change::Administration { server: "old1".to_owned(), now: ServerState::Draining };
+    assert_eq!(live.observe().alarms, [Alarm::Changed(state)]);
     lab.ask("add server b/other 127.0.0.1:1 weight 0");
-    let alarms = live.observe().alarms;
-    assert!(alarms.len() == 1 && alarms[0].contains("has added the server other"), "{alarms:?}");
+    assert_eq!(live.observe().alarms, [Alarm::Changed(Change::Added("other".to_owned()))]);
     assert!(set(&mut live, "control", 4).is_err(), "after an alarm nothing is raised");
     set(&mut live, "cand", 0).unwrap();
     live.apply(&Action::Done).unwrap();
@@ -183,9 +186,10 @@ fn a_reload_is_noticed_and_removes_the_candidate() {
     let before = lab.worker();
     lab.reload();
     let window = observe_until(&mut live, "the reload is seen", |window| !window.alarms.is_empty());
+    let reload = &window.alarms[0];
     assert!(
-        window.alarms[0].contains(&format!("taken over from pid {before}"))
-            || window.alarms[0].contains("restarted")
+        matches!(reload, Alarm::Changed(Change::Reloaded { before: pid, .. } | Change::Restarted { before: pid, .. }) if *pid == before),
+        "{reload}"
     );
     assert_eq!(window.server("cand").map(|server| server.state), Some(Some(ServerState::Absent)));
     assert!(set(&mut live, "cand", 65).is_err());
@@ -203,9 +207,8 @@ fn a_balancer_that_dies_is_an_alarm_and_the_run_ends() {
     lab.stop_haproxy();
     let window = observe_until(&mut live, "its end is seen", |window| !window.alarms.is_empty());
     assert_eq!(window.identity, None);
-    assert!(window.alarms[0].contains("does not answer, and its process"), "{:?}", window.alarms);
+    assert!(matches!(window.alarms[0], Alarm::BalancerEnded { .. }), "{:?}", window.alarms);
     assert!(window.servers.iter().all(|server| !server.counters_arrived && server.weight.is_none()));
     assert_eq!(window.server("cand").map(|server| server.state), Some(Some(ServerState::Absent)));
-    live.apply(&Action::Drain { server: "cand".to_owned() }).unwrap();
     live.apply(&Action::Done).unwrap();
 }

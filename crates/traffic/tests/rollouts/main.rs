@@ -3,11 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
+mod runs;
 mod simulated;
 
-use simulated::{Backend, Behaviour, OBJECTIVE_MS, Planted, participants};
-use traffic::guard::{Breach, HardLimits, Reason, StartError, Stop};
-use traffic::observation::{Action, ServerState, Window};
+use simulated::{Backend, Behaviour, OBJECTIVE_MS, Planted, name, participants};
+use traffic::guard::{Breach, HardLimits, Reason, StartError, Stop, check_start};
+use traffic::observation::{Action, Alarm, Change, ServerState, Window};
 use traffic::ramp::{Ramp, RampEnd, RampRules, usual_multiples};
 use traffic::rollout::{Answer, Bound, Canary, CanaryRules, Phase, WEIGHTS, usual_steps};
 
@@ -44,7 +45,7 @@ struct Rollout {
 impl Rollout {
     fn start(rules: CanaryRules, mut backend: Backend) -> Self {
         let first = backend.window();
-        let (canary, actions) = Canary::start(participants(), rules, &first).expect("a backend that is fit");
+        let (canary, actions) = Canary::start(participants(), rules, &first);
         backend.apply(&actions);
         Self { canary, backend }
     }
@@ -237,55 +238,63 @@ fn a_candidate_that_is_down_is_rolled_back_at_once() {
         let candidate = window.servers.iter_mut().find(|server| server.server == "candidate").unwrap();
         candidate.state = Some(ServerState::Down);
     });
-    assert_eq!(rollout.breach(), &Breach::NotUp { state: "down" });
+    assert_eq!(rollout.breach(), &Breach::NotUp { server: name("candidate"), state: ServerState::Down });
 }
 
 #[test]
-fn what_somebody_else_changes_stops_the_run_and_is_named() {
-    type Change = fn(&mut Window);
-    let changes: [(Change, &str); 7] = [
-        (|window| window.identity.as_mut().unwrap().pid = 900, "reloaded or restarted (pid 812 → 900)"),
+fn an_alarm_of_the_observing_part_stops_the_run_and_is_named() {
+    let before = 812;
+    let alarms = [
+        (Alarm::Changed(Change::Restarted { before, now: 900 }), "pid 900 answers, and pid 812 has ended"),
         (
-            |window| window.identity.as_mut().unwrap().algorithm = "leastconn".to_owned(),
-            "from roundrobin to leastconn",
+            Alarm::Changed(Change::Weight { server: "old1".to_owned(), expected: 64, now: 3 }),
+            "the weight of old1 from 64 to 3",
         ),
         (
-            |window| window.servers[0].weight = Some(3),
-            "the weight of old1 was set to 3 by somebody else: this run had set 64",
+            Alarm::DoesNotWork { server: name("control"), reason: "connection refused".to_owned() },
+            "the control failed: control does not work: connection refused. This says nothing of the candidate",
         ),
-        (|window| window.servers[3].weight = Some(64), "the weight of candidate was set to 64"),
-        (
-            |window| window.servers[1].address = "127.0.0.1:9".to_owned(),
-            "old2 moved from 127.0.0.1:8001 to 127.0.0.1:9",
-        ),
-        (|window| drop(window.servers.remove(2)), "control was removed"),
-        (
-            |window| window.servers[0].state = Some(ServerState::Maintenance),
-            "the old server old1 is in maintenance",
-        ),
+        (Alarm::LeaseLost("the process has ended".to_owned()), "the lease on the balancer is lost"),
+        (Alarm::Aborted { by: "pid 7 of user ID 0".to_owned() }, "aborted by pid 7 of user ID 0"),
     ];
-    for (change, text) in changes {
+    for (alarm, text) in alarms {
         let backend = Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
         let mut rollout = Rollout::start(rules(), backend);
         rollout.second_with(|_| {});
-        let actions = rollout.second_with(change);
+        let actions = rollout.second_with(|window| window.alarms.push(alarm));
         assert!(rollout.stop().to_string().contains(text), "{} lacks {text}", rollout.stop());
-        let first = Action::SetWeight { server: "candidate".to_owned(), weight: 0 };
+        let first = Action::SetWeight { server: name("candidate"), weight: 0 };
         assert_eq!(actions[0], first, "the candidate is the first");
+        assert_as_before(&rollout.backend);
     }
 }
 
 #[test]
-fn an_alarm_of_the_observing_part_and_a_person_stop_the_run() {
+fn a_candidate_that_does_not_work_is_rolled_back_unless_the_control_does_not_work_either() {
+    let broken = |server| Alarm::DoesNotWork { server: name(server), reason: "refused".to_owned() };
+    let backend = || Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
+    let mut rollout = Rollout::start(rules(), backend());
+    rollout.second_with(|window| window.alarms.push(broken("candidate")));
+    assert_eq!(rollout.breach().to_string(), "candidate does not work: refused");
+    let mut rollout = Rollout::start(rules(), backend());
+    rollout.second_with(|window| window.alarms.extend([broken("candidate"), broken("control")]));
+    assert!(matches!(rollout.stop(), Stop::ControlFailed(_)));
+}
+
+#[test]
+fn an_old_server_that_is_not_up_stops_the_run() {
     let backend = Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
     let mut rollout = Rollout::start(rules(), backend);
-    rollout.second_with(|window| window.alarms.push("the candidate's process has ended".to_owned()));
-    assert_eq!(rollout.stop().to_string(), "the candidate's process has ended");
+    rollout.second_with(|window| window.servers[0].state = Some(ServerState::Down));
+    assert_eq!(rollout.stop().to_string(), "the old server old1 is down: repair it first");
+}
 
+#[test]
+fn a_person_stops_the_run_once() {
     let backend = Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
     let mut rollout = Rollout::start(rules(), backend);
     let actions = rollout.canary.stop(Stop::Aborted("an operator".to_owned()));
-    assert!(matches!(&actions[0], Action::SetWeight { weight: 0, server } if server == "candidate"));
+    assert!(matches!(&actions[0], Action::SetWeight { weight: 0, server } if *server == name("candidate")));
     assert!(rollout.canary.stop(Stop::Aborted("an operator".to_owned())).is_empty(), "it is stopped already");
     assert_eq!(rollout.stop().to_string(), "stopped by an operator");
 }
@@ -301,7 +310,7 @@ fn traffic_that_is_not_divided_by_weights_or_that_ends_stops_the_run() {
             candidate.log_lines = candidate.requests;
         });
     }
-    assert!(matches!(rollout.stop(), Stop::ShareOff { server, .. } if server == "candidate"));
+    assert!(matches!(rollout.stop(), Stop::ShareOff { server, .. } if *server == name("candidate")));
 
     let mut rollout =
         Rollout::start(rules(), Backend::new(0.0, Behaviour::default(), always(Behaviour::default()), 3));
@@ -336,25 +345,23 @@ fn sessions_are_waited_for_after_a_rollback() {
 
 #[test]
 fn a_backend_that_is_not_fit_is_refused_before_anything_is_changed() {
-    type Change = fn(&mut Window);
-    let changes: [(Change, StartError); 5] = [
+    type ChangeOf = fn(&mut Window);
+    let changes: [(ChangeOf, StartError); 5] = [
         (|window| window.identity = None, StartError::NoAnswer),
-        (
-            |window| window.identity.as_mut().unwrap().algorithm = "leastconn".to_owned(),
-            StartError::Algorithm("leastconn".to_owned()),
-        ),
         (|window| window.servers[0].weight = Some(2), StartError::UnequalOld("2, 1".to_owned())),
         (
-            |window| window.servers[3].weight = Some(1),
-            StartError::HasTraffic { server: "candidate".to_owned(), weight: 1 },
+            |window| window.servers[1].state = Some(ServerState::Maintenance),
+            StartError::NotUp { server: name("old2"), state: ServerState::Maintenance },
         ),
-        (|window| drop(window.servers.remove(2)), StartError::Missing("control".to_owned())),
+        (|window| window.servers[2].weight = Some(1), StartError::Unknown("control".to_owned())),
+        (|window| drop(window.servers.remove(1)), StartError::Missing(name("old2"))),
     ];
     for (change, error) in changes {
         let mut backend = Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
         let mut window = backend.window();
+        assert_eq!(check_start(&participants(), &window), Ok(()));
         change(&mut window);
-        assert_eq!(Canary::start(participants(), rules(), &window).err(), Some(error));
+        assert_eq!(check_start(&participants(), &window), Err(error));
     }
 }
 
@@ -374,7 +381,7 @@ fn a_ramp_of_a_known_capacity_breaches_beyond_it() {
         hard: HARD,
     };
     let without_control = traffic::weights::Participants { control: None, ..participants() };
-    let (mut ramp, actions) = Ramp::start(without_control, rules, &first).expect("a backend that is fit");
+    let (mut ramp, actions) = Ramp::start(without_control, rules, &first);
     backend.apply(&actions);
     while !matches!(ramp.phase(), traffic::ramp::RampPhase::Ended) {
         let window = backend.window();

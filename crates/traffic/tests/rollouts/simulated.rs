@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Binomial, Distribution};
 use rand_pcg::Pcg64;
+use traffic::name::Name;
 use traffic::observation::{Action, BalancerIdentity, Failures, ServerState, ServerWindow, Window};
 use traffic::weights::Participants;
 
@@ -42,12 +43,17 @@ pub struct Backend {
     pub identity: BalancerIdentity,
 }
 
+/// A name that is one.
+pub fn name(text: &str) -> Name {
+    text.parse().expect("a name")
+}
+
 /// The servers of all simulated backends: two old ones, a control and a candidate.
 pub fn participants() -> Participants {
     Participants {
-        candidate: "candidate".to_owned(),
-        control: Some("control".to_owned()),
-        old: vec!["old1".to_owned(), "old2".to_owned()],
+        candidate: name("candidate"),
+        control: Some(name("control")),
+        old: vec![name("old1"), name("old2")],
     }
 }
 
@@ -81,7 +87,7 @@ impl Backend {
     pub fn apply(&mut self, actions: &[Action]) {
         for action in actions {
             if let Action::SetWeight { server, weight } = action {
-                self.weights.insert(server.clone(), *weight);
+                self.weights.insert(server.to_string(), *weight);
             }
         }
     }

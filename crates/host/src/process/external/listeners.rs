@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 
 use procfs::net::{TcpState, tcp, tcp6};
 
@@ -18,6 +18,23 @@ pub(super) fn listening_sockets(address: SocketAddr) -> HashSet<u64> {
         .filter(|entry| entry.state == TcpState::Listen && arrives(entry.local_address))
         .map(|entry| entry.inode)
         .collect()
+}
+
+/// The processes of this machine that accept connections to an address. Empty where the address is of another machine, where nobody listens,
+/// or where this user may not look.
+pub fn listening_at(address: SocketAddr) -> Vec<u32> {
+    // Only an address of this machine can be bound; a listener at all addresses says nothing of another machine.
+    if UdpSocket::bind((address.ip(), 0)).is_err() {
+        return Vec::new();
+    }
+    let sockets = listening_sockets(address);
+    let mut pids = Vec::new();
+    for process in procfs::process::all_processes().into_iter().flatten().flatten() {
+        if holds_one_of(process.pid, &sockets) == Some(true) {
+            pids.push(process.pid.cast_unsigned());
+        }
+    }
+    pids
 }
 
 /// Whether a process has one of these sockets open. None if this user may not look.
@@ -59,6 +76,8 @@ mod tests {
             assert_eq!(holds_one_of(this, &here), Some(true), "{bind}");
             let elsewhere = listening_sockets(SocketAddr::from(([127, 9, 9, 9], port)));
             assert_eq!(holds_one_of(this, &elsewhere), Some(bind == "0.0.0.0:0"), "{bind}");
+            assert_eq!(listening_at(SocketAddr::from(([127, 0, 0, 1], port))), [std::process::id()]);
+            assert_eq!(listening_at(SocketAddr::from(([192, 0, 2, 1], port))), [0; 0], "of another machine");
         }
         Ok(())
     }

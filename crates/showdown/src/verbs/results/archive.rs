@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use archive::{AnonymousRun, Archive, ArchiveError, Query, Run, RunState};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
+use traffic::shift::StoredShift;
 use tune::bakeoff_lab;
 
 use crate::args::options::{AnswerFormat, RunsDir};
@@ -14,6 +15,7 @@ use crate::output_file::{self, OutputFile};
 use crate::print::{note, print, print_json, print_text};
 use crate::show;
 use crate::show::layout::units::plural;
+use crate::verbs::results::shifts;
 
 /// A run by its id, a unique part of its id, its directory, or `latest`.
 #[derive(clap::Args, Debug)]
@@ -189,13 +191,17 @@ pub fn list(args: &ListArgs) -> anyhow::Result<CommandStatus> {
         limit: Some(args.limit),
         ..Query::default()
     };
-    let listed = args.runs.archive().list(&query)?;
+    let listed = shifts::list(&args.runs.archive(), &query)?;
     args.format.print(&listed, || show::archive::list(&listed, &args.runs.runs))?;
     Ok(CommandStatus::Success)
 }
 
 /// `showdown show`.
 pub fn show(args: &ShowArgs) -> anyhow::Result<CommandStatus> {
+    if let Some(shift) = shifts::find(&args.which.run, &args.which.runs.archive())? {
+        shifts::show(&shift, args.format)?;
+        return Ok(CommandStatus::Success);
+    }
     let run = open(&args.which)?;
     match args.format {
         AnswerFormat::Json => print_json(&report::json(&run)?)?,
@@ -208,6 +214,10 @@ pub fn show(args: &ShowArgs) -> anyhow::Result<CommandStatus> {
 pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
     if args.targets.is_some() && args.format != ReportFormat::Html {
         return Err(usage("--targets goes with --format html: `showdown cost` prints text and JSON"));
+    }
+    if let Some(shift) = shifts::find(&args.which.run, &args.which.runs.archive())? {
+        report_of_shift(&shift, args)?;
+        return Ok(CommandStatus::Success);
     }
     let run = open(&args.which)?;
     let page = match args.format {
@@ -230,6 +240,28 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<CommandStatus> {
         (None, ReportFormat::Md | ReportFormat::Csv) => print(&page)?,
     }
     Ok(CommandStatus::Success)
+}
+
+/// The report of a run on live traffic.
+fn report_of_shift(shift: &StoredShift, args: &ReportArgs) -> anyhow::Result<()> {
+    if args.targets.is_some() {
+        return Err(usage("--targets prices a comparison, and this is a run on live traffic: leave it out"));
+    }
+    let content = match args.format {
+        ReportFormat::Html => shift.page()?,
+        ReportFormat::Json => shifts::json(shift)?,
+        ReportFormat::Md | ReportFormat::Csv | ReportFormat::Bencher | ReportFormat::GithubBenchmark => {
+            return Err(usage(
+                "a run on live traffic has the forms html and json: its seconds are in windows.jsonl",
+            ));
+        }
+    };
+    match (&args.output, args.format) {
+        (Some(path), _) => output_file::write("-o", path, content.as_bytes())?,
+        (None, ReportFormat::Html) => print(&format!("{}\n", shift.write_page()?.display()))?,
+        (None, _) => print_json(&content)?,
+    }
+    Ok(())
 }
 
 /// The page, with a section of costs where a file of targets is named.

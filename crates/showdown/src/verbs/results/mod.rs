@@ -3,4 +3,5 @@
 pub mod archive;
 pub mod cost;
 pub mod published;
+pub mod shifts;
 pub mod size;

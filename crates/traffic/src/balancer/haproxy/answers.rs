@@ -128,10 +128,6 @@ pub struct BackendStatistics {
 pub struct ServerStatistics {
     /// Its counters.
     pub counters: ServerCounters,
-    /// `UP`, `DOWN`, `no check`, `MAINT`.
-    pub status: String,
-    /// Whether it only serves while others are down.
-    pub is_backup: bool,
     /// Its value of the backend's cookie. Empty for none.
     pub cookie: String,
     /// Whether its weight grows after a start (`slowstart`). Only seen while it does.
@@ -239,8 +235,6 @@ impl<'a> Row<'a> {
                 unanswered: self.unanswered()?,
                 check: in_one_line(self.optional("check_status")),
             },
-            status: in_one_line(self.text("status")?),
-            is_backup: self.count("bck")? > 0,
             cookie: in_one_line(self.optional("cookie")),
             is_throttled: !self.optional("throttle").is_empty(),
         })
@@ -371,10 +365,7 @@ mod tests {
         assert_eq!((counters.queued, counters.in_progress, counters.requests), (1, 2, 30));
         assert_eq!((counters.connection_errors, counters.response_errors), (4, 5));
         assert_eq!((counters.retries, counters.redispatches, counters.status_5xx), (6, 7, 8));
-        assert_eq!(
-            (quoted.counters.name.as_str(), quoted.is_backup, quoted.is_throttled),
-            ("a \"b\", c", true, true)
-        );
+        assert_eq!((quoted.counters.name.as_str(), quoted.is_throttled), ("a \"b\", c", true));
         assert_eq!(statistics(STAT, "nothing"), Ok(None));
         assert_eq!(counters.unanswered, 0, "without the statuses nothing is known");
         let servers = servers(STATE, "b").unwrap();

@@ -8,8 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::admin_socket::AdminSocket;
 use super::answers::{self, AnswerError, BackendStatistics, Info};
 use crate::balancer::interface::{
-    BackendCounters, Balancer, BalancerError, HIGHEST_WEIGHT, Name, NewServer, Remaining, ServerReading,
+    BackendCounters, Balancer, BalancerError, HIGHEST_WEIGHT, NewServer, Remaining, ServerReading,
 };
+use crate::name::Name;
 use crate::observation::BalancerIdentity;
 
 /// How often HAProxy checks a server that was added, and after how many failures it sends nothing more: two failures are at most one
@@ -138,7 +139,7 @@ impl Balancer for Haproxy {
         Err(BalancerError::NotTaken { server: self.path(server), requested: weight, stored })
     }
 
-    fn drain(&mut self, server: &Name) -> Result<Remaining, BalancerError> {
+    fn remaining(&mut self, server: &Name) -> Result<Remaining, BalancerError> {
         let of_backend = self.of_backend()?;
         let counters = of_backend.servers.into_iter().map(|server| server.counters);
         let found = counters.into_iter().find(|counters| counters.name == server.as_str());

@@ -107,7 +107,7 @@ pub enum Refusal {
     },
     /// A server of that name exists.
     #[error(
-        "backend {backend} has a server {server} already, with weight {weight}: use another name, or remove it with `showdown shift --abort`"
+        "backend {backend} has a server {server} already, with weight {weight}: use another name, or remove it with `set server {backend}/{server} state maint` and `del server {backend}/{server}`"
     )]
     Exists {
         /// The backend.
@@ -116,12 +116,6 @@ pub enum Refusal {
         server: String,
         /// Its weight.
         weight: u32,
-    },
-    /// No server takes requests.
-    #[error("no server of backend {backend} is up: there is no traffic to shift")]
-    NothingUp {
-        /// The backend.
-        backend: String,
     },
     /// The new server does not answer.
     #[error("{server} does not accept connections at {address} ({reason}): start it first")]
@@ -243,12 +237,7 @@ fn check_statistics(backend: &str, statistics: &BackendStatistics) -> Result<(),
             return Err(Refusal::SlowStart { server: format!("{backend}/{}", server.counters.name) });
         }
     }
-    let mut active = statistics.servers.iter().filter(|server| !server.is_backup);
-    if active.any(|server| server.status.starts_with("UP") || server.status == "no check") {
-        Ok(())
-    } else {
-        Err(Refusal::NothingUp { backend })
-    }
+    Ok(())
 }
 
 /// What only the configuration tells.
@@ -361,25 +350,21 @@ mod tests {
     use super::*;
     use crate::balancer::haproxy::answers::ServerStatistics;
 
-    fn statistics(algorithm: &str, cookie: &str, status: &str) -> BackendStatistics {
-        let server = ServerStatistics { status: status.to_owned(), ..ServerStatistics::default() };
+    fn statistics(algorithm: &str, cookie: &str) -> BackendStatistics {
         let (algorithm, cookie) = (algorithm.to_owned(), cookie.to_owned());
-        BackendStatistics { algorithm, cookie, servers: vec![server], mode: "http".to_owned() }
+        let servers = vec![ServerStatistics::default()];
+        BackendStatistics { algorithm, cookie, servers, mode: "http".to_owned() }
     }
 
     #[test]
     fn statistics_refuse_in_one_line_with_a_remedy() {
-        assert!(check_statistics("b", &statistics("roundrobin", "", "UP")).is_ok());
+        assert!(check_statistics("b", &statistics("roundrobin", "")).is_ok());
         for (statistics, words) in [
-            (statistics("leastconn", "", "UP"), "backend b has balance leastconn, under which"),
-            (statistics("unknown", "", "UP"), "such as random, under which"),
-            (statistics("static-rr", "", "UP"), "set `balance roundrobin`"),
-            (statistics("", "", "UP"), "this socket does not name"),
-            (
-                statistics("roundrobin", "SRV", "UP"),
-                "by the cookie SRV, which ignores weights: remove `cookie`",
-            ),
-            (statistics("roundrobin", "", "DOWN"), "no server of backend b is up"),
+            (statistics("leastconn", ""), "backend b has balance leastconn, under which"),
+            (statistics("unknown", ""), "such as random, under which"),
+            (statistics("static-rr", ""), "set `balance roundrobin`"),
+            (statistics("", ""), "this socket does not name"),
+            (statistics("roundrobin", "SRV"), "by the cookie SRV, which ignores weights: remove `cookie`"),
         ] {
             let refusal = check_statistics("b", &statistics).expect_err(words).to_string();
             assert!(refusal.contains(words) && !refusal.contains('\n'), "{refusal}");

@@ -1,5 +1,4 @@
-//! `showdown shift` at a real HAProxy before real nginx servers: a good candidate reaches its last step, a bad one is rolled back, and
-//! mistakes are named before anything is changed. All of it runs in a private directory, on private ports.
+//! A real HAProxy before real nginx servers, in a private directory and on private ports. All of it ends with the test.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,18 +6,74 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use host::process::tcp_probe;
+use host::process::{tcp_probe, with_descendants};
 use host::{Host, ServerCommand, ServerProcess};
+use rustix::process::{Pid, Signal, kill_process};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_showdown");
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_showdown");
 const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// How long a test waits for a server on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(3);
 
+/// A run of its own process. It is killed with the test.
+pub struct RunningShift {
+    child: Child,
+}
+
+impl RunningShift {
+    pub fn signal(&self, signal: Signal) {
+        send_signal(self.child.id(), signal);
+    }
+
+    /// The process of its lease.
+    pub fn lease(&self) -> u32 {
+        let own = self.child.id();
+        let mut children =
+            with_descendants(own).into_iter().map(|process| process.pid).filter(|pid| *pid != own);
+        children
+            .find(|pid| {
+                let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+                name.is_ok_and(|name| name.trim() == "sd-lease")
+            })
+            .expect("the process of the lease")
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Output {
+        let mut output =
+            Output { status: self.child.wait().expect("its end"), stdout: Vec::new(), stderr: Vec::new() };
+        let pipes = self.child.stdout.take().zip(self.child.stderr.take());
+        let (mut stdout, mut stderr) = pipes.expect("both are pipes");
+        stdout.read_to_end(&mut output.stdout).expect("its output");
+        stderr.read_to_end(&mut output.stderr).expect("its errors");
+        output
+    }
+}
+
+impl Drop for RunningShift {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until the condition is true. The time limit is much longer than needed, so that a slow machine passes.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "timeout: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+pub fn send_signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).expect("a process"), signal).expect("it runs");
+}
+
 /// Users that end with the test.
-struct Users(Child);
+pub struct Users(Child);
 
 impl Drop for Users {
     fn drop(&mut self) {
@@ -28,10 +83,10 @@ impl Drop for Users {
 }
 
 /// A balancer with two old servers, and a candidate and a control that are not in its backend.
-struct Site {
+pub struct Site {
     socket: PathBuf,
     web: SocketAddr,
-    plan: PathBuf,
+    pub plan: PathBuf,
     _servers: Vec<ServerProcess>,
     // Last: the directory is removed after its servers have ended.
     directory: tempfile::TempDir,
@@ -39,7 +94,7 @@ struct Site {
 
 impl Site {
     /// A site whose candidate answers with this status.
-    fn start(candidate_status: u32) -> Self {
+    pub fn start(candidate_status: u32) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let folder = directory.path().display().to_string();
         let ports = Host::local().free_ports(LOCALHOST, 6).expect("free ports");
@@ -99,7 +154,7 @@ impl Site {
     }
 
     /// Users who send 400 requests a second, if the machine can.
-    fn users(&self) -> Users {
+    pub fn users(&self) -> Users {
         let url = format!("http://{}/", self.web);
         let load = Command::new(PROGRAM)
             .args(["load", &url, "-r", "400", "-c", "8", "-d", "10m", "--progress", "none"])
@@ -110,15 +165,37 @@ impl Site {
         Users(load.expect("it starts"))
     }
 
-    fn shift(&self, options: &[&str]) -> Output {
-        let runs = self.directory.path().join("runs");
+    /// `showdown VERB…` with this site's directory of runs.
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.arg("shift").arg(&self.plan).args(options).arg("--runs").arg(runs).stdin(Stdio::null());
-        command.output().expect("it runs")
+        command.args(arguments).arg("--runs").arg(self.directory.path().join("runs")).stdin(Stdio::null());
+        command
+    }
+
+    fn shift_command(&self, options: &[&str]) -> Command {
+        let plan = self.plan.display().to_string();
+        self.command(&[&["shift", &plan], options].concat())
+    }
+
+    pub fn shift(&self, options: &[&str]) -> Output {
+        self.shift_command(options).output().expect("it runs")
+    }
+
+    /// A run whose first step does not end by itself, as soon as the candidate has its weight.
+    pub fn start_run(&self) -> RunningShift {
+        let options = ["--yes", "--dwell", "30m", "--format", "json", "--progress", "none"];
+        let mut command = self.shift_command(&options);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut run = RunningShift { child };
+        eventually("the first step begins", || {
+            assert!(run.child.try_wait().expect("its state").is_none(), "the run has ended");
+            self.weights().contains(&("candidate".to_owned(), "16".to_owned()))
+        });
+        run
     }
 
     /// The names and weights in the backend.
-    fn weights(&self) -> Vec<(String, String)> {
+    pub fn weights(&self) -> Vec<(String, String)> {
         let mut stream = UnixStream::connect(&self.socket).expect("the socket");
         stream.write_all(b"show servers state b\n").expect("it is sent");
         let mut answer = String::new();
@@ -132,113 +209,15 @@ impl Site {
             .collect()
     }
 
-    fn assert_as_before(&self) {
+    pub fn assert_as_before(&self) {
         let weights = self.weights();
         let weights: Vec<(&str, &str)> = weights.iter().map(|(name, weight)| (&**name, &**weight)).collect();
         assert_eq!(weights, [("old1", "10"), ("old2", "10")]);
     }
 }
 
-fn answer(output: &Output) -> serde_json::Value {
+pub fn answer(output: &Output) -> serde_json::Value {
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}: {errors}"))
-}
-
-#[test]
-fn a_good_candidate_reaches_its_last_step_and_everything_is_as_before() {
-    let site = Site::start(200);
-    let users = site.users();
-    let output = site.shift(&["--yes", "--format", "json"]);
-    drop(users);
-    let answer = answer(&output);
-    assert_eq!(answer["status"], "no_worse", "{answer}");
-    assert_eq!(output.status.code(), Some(0));
-    let steps = answer["steps"].as_array().expect("steps");
-    assert!(steps.iter().any(|step| step["phase"] == "step 2, 25.0 % of the traffic"), "{answer}");
-    site.assert_as_before();
-
-    let folder = PathBuf::from(answer["directory"].as_str().expect("a folder"));
-    let page = fs::read_to_string(folder.join("report.html")).expect("the page");
-    assert!(page.contains("no worse than the control") && page.contains("<polyline class=\"control\""));
-    assert_keys_are_documented(&folder);
-
-    let status = site.shift(&["--status"]);
-    assert_eq!(String::from_utf8_lossy(&status.stdout), "no run at this balancer\n");
-    let abort = site.shift(&["--abort"]);
-    assert_eq!((abort.status.code(), &*abort.stdout), (Some(0), &b"no run at this balancer\n"[..]));
-}
-
-/// Every key of the files of a run is in docs/LIVE-TRAFFIC.md.
-fn assert_keys_are_documented(folder: &std::path::Path) {
-    fn keys(value: &serde_json::Value, found: &mut Vec<String>) {
-        match value {
-            serde_json::Value::Object(fields) => {
-                for (key, value) in fields {
-                    found.push(key.clone());
-                    keys(value, found);
-                }
-            }
-            serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
-            _ => {}
-        }
-    }
-    let page = include_str!("../../../docs/LIVE-TRAFFIC.md");
-    let windows = fs::read_to_string(folder.join("windows.jsonl")).expect("the seconds");
-    let answer = fs::read_to_string(folder.join("answer.json")).expect("the answer");
-    let mut found = Vec::new();
-    for line in windows.lines().take(5) {
-        keys(&serde_json::from_str(line).expect("an object a line"), &mut found);
-    }
-    keys(&serde_json::from_str(&answer).expect("an object"), &mut found);
-    assert!(found.len() > 50, "{found:?}");
-    for key in found {
-        assert!(page.contains(&format!("`{key}`")), "docs/LIVE-TRAFFIC.md lacks {key}");
-    }
-}
-
-#[test]
-fn a_candidate_that_answers_5xx_is_rolled_back() {
-    let site = Site::start(503);
-    let users = site.users();
-    let output = site.shift(&["--yes", "--format", "json"]);
-    drop(users);
-    let answer = answer(&output);
-    assert_eq!(answer["status"], "rolled_back", "{answer}");
-    // By the evidence of the counts or by the hard limit: whichever is first.
-    let sentence = answer["answer"].as_str().expect("a sentence");
-    assert!(sentence.starts_with("rolled back at 10.0 % after") && sentence.contains("failed"), "{answer}");
-    assert_eq!(answer["steps"][0]["phase"], "step 1, 10.0 % of the traffic", "{answer}");
-    assert_eq!(output.status.code(), Some(1));
-    site.assert_as_before();
-}
-
-#[test]
-fn mistakes_are_named_before_anything_is_changed() {
-    let site = Site::start(200);
-    let plan = fs::read_to_string(&site.plan).expect("the plan");
-    for (from, to, options, text) in [
-        (
-            "margin = 4",
-            "margin = 4",
-            &[][..],
-            "live traffic is at stake: read the lines above, then pass --yes",
-        ),
-        ("margin = 4", "margin = 0", &["--yes"], "[rules] margin: a ratio above 1"),
-        ("backend = \"b\"", "backend = \"c\"", &["--yes"], "backend"),
-        ("\"old2\"]", "\"old3\"]", &["--yes"], "old3 is not in the backend"),
-        (
-            "margin = 4",
-            "margin = 4",
-            &["--yes", "--max-share", "1%"],
-            "[rules] max_share: no step has so small a share",
-        ),
-    ] {
-        fs::write(&site.plan, plan.replacen(from, to, 1)).expect("a file");
-        let output = site.shift(options);
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{text}: {errors}");
-        assert!(errors.contains(text), "{errors} lacks {text}");
-        site.assert_as_before();
-    }
 }

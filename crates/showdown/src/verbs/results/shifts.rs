@@ -1,0 +1,134 @@
+//! Runs on live traffic among the others: which one a name means, how `list` shows them, and what `show` and `report` print of one.
+//! Their records are in the folder `shift` of the directory of runs.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use archive::{Archive, ArchiveError, ListedRun, Query, RunId, RunState};
+use serde::Serialize;
+use traffic::shift::{AnswerRecord, StoredShift, StoredState, folders, is_record};
+
+use crate::args::options::AnswerFormat;
+use crate::print::{print, print_json};
+use crate::show::shift::answer_text;
+
+/// The run on live traffic that a name or a path means. None if it means another run, or none.
+pub fn find(name: &str, archive: &Archive) -> anyhow::Result<Option<StoredShift>> {
+    let path = Path::new(name);
+    if path.components().count() > 1 || is_record(path) {
+        return Ok(if is_record(path) { Some(StoredShift::open(path)?) } else { None });
+    }
+    let shifts = folders(archive.root());
+    let mut matching = Vec::new();
+    for (id, directory) in &shifts {
+        if id.as_str() == name {
+            return Ok(Some(StoredShift::open(directory)?));
+        }
+        if name == "latest" || (!name.is_empty() && id.as_str().contains(name)) {
+            matching.push((id, directory));
+        }
+    }
+    let Some((newest, directory)) = matching.first() else { return Ok(None) };
+    match archive.find(name) {
+        Ok(other) if name == "latest" && other > **newest => Ok(None),
+        Ok(other) if name != "latest" => {
+            Err(ambiguous(name, matching.iter().map(|(id, _)| *id).chain([&other])))
+        }
+        Err(ArchiveError::Ambiguous { candidates, .. }) => {
+            Err(ambiguous(name, matching.iter().map(|(id, _)| *id).chain(&candidates)))
+        }
+        _ if name != "latest" && matching.len() > 1 => {
+            Err(ambiguous(name, matching.iter().map(|(id, _)| *id)))
+        }
+        _ => Ok(Some(StoredShift::open(directory)?)),
+    }
+}
+
+fn ambiguous<'a>(name: &str, candidates: impl Iterator<Item = &'a RunId>) -> anyhow::Error {
+    let candidates = candidates.cloned().collect();
+    ArchiveError::Ambiguous { name: name.to_owned(), candidates }.into()
+}
+
+/// All runs that match a query, the newest first: those of the archive, and those on live traffic.
+pub fn list(archive: &Archive, query: &Query) -> anyhow::Result<Vec<ListedRun>> {
+    let mut listed = archive.list(query)?;
+    for (_, directory) in folders(archive.root()) {
+        // A record that cannot be read is named by `show`.
+        let Ok(shift) = StoredShift::open(&directory) else { continue };
+        let run = listed_run(&shift);
+        if matches(&run, query) {
+            listed.push(run);
+        }
+    }
+    listed.sort_by(|one, other| other.id.cmp(&one.id));
+    listed.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
+    Ok(listed)
+}
+
+fn matches(run: &ListedRun, query: &Query) -> bool {
+    query.text.as_ref().is_none_or(|text| has_text(run, &text.to_ascii_lowercase()))
+        && query.workload.is_none()
+        && query.tag.is_none()
+        && query.variant.as_ref().is_none_or(|variant| run.variants.contains(variant))
+        && query.state.is_none_or(|state| run.state == state)
+}
+
+fn has_text(run: &ListedRun, text: &str) -> bool {
+    let sentence = run.sentence.as_deref().unwrap_or_default().to_ascii_lowercase();
+    run.id.as_str().contains(text) || sentence.contains(text)
+}
+
+fn listed_run(shift: &StoredShift) -> ListedRun {
+    let started = shift.id.started().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let names = std::iter::once(&shift.names.candidate).chain(&shift.names.control);
+    ListedRun {
+        id: shift.id.clone(),
+        started_unix_ms: i64::try_from(started.as_millis()).unwrap_or(i64::MAX),
+        state: match shift.state {
+            StoredState::Answered => RunState::Finished,
+            StoredState::Stopped => RunState::Interrupted,
+            StoredState::Running => RunState::Running,
+            StoredState::Killed => RunState::Unfinished,
+        },
+        kind: Some("shift".to_owned()),
+        workload: None,
+        variants: names.map(ToString::to_string).collect(),
+        sentence: Some(shift.sentence()),
+        valid: 0,
+        invalid: 0,
+        tags: Vec::new(),
+        problems: 0,
+    }
+}
+
+/// What `show --format json` and `report --format json` print.
+#[derive(Serialize)]
+struct ShiftOutput<'a> {
+    run: &'a str,
+    state: &'static str,
+    sentence: String,
+    answer: Option<&'a AnswerRecord>,
+    directory: String,
+}
+
+/// All that is known of such a run, for programs.
+pub fn json(shift: &StoredShift) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(&ShiftOutput {
+        run: shift.id.as_str(),
+        state: listed_run(shift).state.name(),
+        sentence: shift.sentence(),
+        answer: shift.answer.as_ref(),
+        directory: shift.directory.display().to_string(),
+    })?)
+}
+
+/// `showdown show` of such a run.
+pub fn show(shift: &StoredShift, format: AnswerFormat) -> anyhow::Result<()> {
+    match (format, &shift.answer) {
+        (AnswerFormat::Json, _) => print_json(&json(shift)?),
+        (AnswerFormat::Text, Some(answer)) => print(&answer_text(answer, &shift.directory)),
+        (AnswerFormat::Text, None) => {
+            print(&format!("{}: {}\n\nrun     {}\n", shift.id, shift.sentence(), shift.directory.display()))
+        }
+    }
+}

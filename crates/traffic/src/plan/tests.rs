@@ -1,0 +1,127 @@
+//! Plans that are right, and one mistake in each key.
+
+use super::*;
+
+const PLAN: &str = r#"
+[balancer]
+socket = "/run/haproxy/admin.sock"
+backend = "web"
+log = "127.0.0.1:5140"
+
+[old]
+servers = ["old1", "old2"]
+
+[candidate]
+name = "candidate"
+address = "127.0.0.1:8081"
+
+[control]
+name = "control"
+address = "127.0.0.1:8082"
+
+[rules]
+objective = "p99<200ms"
+"#;
+
+fn parse(text: &str) -> Result<ShiftPlan, PlanError> {
+    ShiftPlan::parse(text.to_owned(), Path::new("plan.toml"), Overrides::default())
+}
+
+#[test]
+fn a_short_plan_has_the_usual_numbers() {
+    let plan = parse(PLAN).unwrap();
+    let rules = plan.canary_rules().unwrap();
+    assert_eq!(rules.steps.len(), 5);
+    assert_eq!((rules.dwell_s, rules.longest_s, rules.margin, rules.alpha), (300, 3600, 1.25, 0.01));
+    assert_eq!(rules.hard, HardLimits { failed: 0.02, late: 0.5, objective_ms: 200 });
+    assert_eq!(plan.canary_participants().unwrap().control.as_ref().map(Name::as_str), Some("control"));
+    // Of two old servers, two old servers' share is a half.
+    assert_eq!(plan.ramp_rules().unwrap().multiples, [1.0, 1.5, 2.0]);
+}
+
+#[test]
+fn options_replace_keys() {
+    let overrides = Overrides { dwell: Some(Duration::from_secs(7)), max_share: Some(0.01) };
+    let plan = ShiftPlan::parse(PLAN.to_owned(), Path::new("plan.toml"), overrides).unwrap();
+    let rules = plan.canary_rules().unwrap();
+    assert_eq!((rules.dwell_s, rules.steps.len()), (7, 1));
+    assert!(plan.ramp_rules().unwrap_err().to_string().starts_with("[rules] max_share: "));
+}
+
+#[test]
+fn a_mistake_is_named_with_its_key_and_what_to_write() {
+    for (from, to, text) in [
+        ("p99<200ms", "p99<200us", "[rules] objective: one percentile of the response time in whole ms"),
+        ("p99<200ms", "p99<200ms,p50<10ms", "[rules] objective: one percentile"),
+        ("p99<200ms\"", "p99<200ms\"\nmargin = 0.5", "[rules] margin: a ratio above 1"),
+        ("p99<200ms\"", "p99<200ms\"\nsteps = [4, 1]", "[rules] steps: rising weights"),
+        (
+            "p99<200ms\"",
+            "p99<200ms\"\ndwell = \"2h\"",
+            "[rules] longest: a step has no time beyond its dwell",
+        ),
+        ("p99<200ms\"", "p99<200ms\"\nalpha = \"x\"", "[rules] alpha: "),
+        ("p99<200ms\"", "p99<200ms\"\nmargn = 2", "unknown field `margn`"),
+        ("127.0.0.1:8081", "8081", "[candidate] address: an address with a port"),
+        ("\"old1\", \"old2\"", "", "[old] servers: name the servers"),
+        ("\"control\"", "\"old1\"", "old1 is named twice"),
+        ("backend = \"web\"", "backend = \"a;b\"", "[balancer] backend: \"a;b\" is no name"),
+        ("127.0.0.1:5140", "10.0.0.1:514", "[balancer] log: \"10.0.0.1:514\" is no address for a log"),
+        ("\"candidate\"", "\"c d\"", "[candidate] name: \"c d\" is no name"),
+        ("\"old2\"", "\"old 2\"", "[old] servers: \"old 2\" is no name"),
+        (
+            "127.0.0.1:8081\"",
+            "127.0.0.1:8081\"\nhealth = \"up\"",
+            "[candidate] health: a path such as /health",
+        ),
+        ("backend = \"web\"", "", "missing field `backend`"),
+    ] {
+        let found = parse(&PLAN.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(found.contains(text), "{found} lacks {text}");
+        assert_eq!(found.lines().count(), 1, "{found}");
+    }
+}
+
+#[test]
+fn a_canary_needs_a_control_and_a_ramp_does_not() {
+    let without = PLAN.replace("[control]\nname = \"control\"\naddress = \"127.0.0.1:8082\"\n", "");
+    let plan = parse(&without).unwrap();
+    assert!(plan.canary_participants().unwrap_err().to_string().contains("pass --ramp"));
+    assert_eq!(plan.ramp_participants().control, None);
+}
+
+#[test]
+fn a_plan_that_was_spoiled_still_says_which_run_to_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("plan.toml");
+    let spoiled = PLAN.replace("127.0.0.1:5140", "nowhere").replace("[rules]", "[rulez]");
+    std::fs::write(&file, spoiled).unwrap();
+    assert!(ShiftPlan::read(&file, Overrides::default()).is_err());
+    let place = PlannedBackend::read(&file).unwrap();
+    assert_eq!((place.socket, place.backend.as_str()), ("/run/haproxy/admin.sock".into(), "web"));
+    std::fs::write(&file, PLAN.replace("backend = ", "backend_ = ")).unwrap();
+    let missing = PlannedBackend::read(&file).unwrap_err().to_string();
+    assert!(missing.contains("missing field `backend`"), "{missing}");
+}
+
+/// The page has each key of a plan, and no other.
+#[test]
+fn every_key_is_documented() {
+    let page = include_str!("../../../../docs/LIVE-TRAFFIC.md");
+    let (_, section) = page.split_once("## The plan").expect("the section");
+    let section = section.split("\n## ").next().expect("its end");
+    let rows =
+        section.lines().filter_map(|line| line.strip_prefix("| `")).filter_map(|row| row.split('`').next());
+    let documented: BTreeSet<&str> = rows.collect();
+    let mut accepted = BTreeSet::new();
+    for table in ["balancer", "old", "candidate", "control", "rules"] {
+        // The parser lists the keys of a table where one does not exist.
+        let text = PLAN.replace(&format!("[{table}]"), &format!("[{table}]\nno_such_key = 1"));
+        let error = parse(&text).unwrap_err().to_string();
+        let (_, expected) = error.split_once("expected ").unwrap_or_else(|| panic!("{error}"));
+        let keys = expected.split('`').skip(1).step_by(2);
+        accepted.extend(keys.map(|key| format!("{table}.{key}")));
+    }
+    let accepted: BTreeSet<&str> = accepted.iter().map(String::as_str).collect();
+    assert_eq!(documented, accepted);
+}
