@@ -41,6 +41,11 @@ fn rails_does_what_the_reference_does() {
 }
 
 #[test]
+fn java_does_what_the_reference_does() {
+    prove("java", "/usr/bin/mvn");
+}
+
+#[test]
 fn cheats_are_found() {
     let said = olio(&["prove", "rust", "--cheats"]);
     assert!(said.contains("all 7 cheats are found"), "{said}");
