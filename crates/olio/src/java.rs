@@ -20,8 +20,11 @@ const JDK: &str = "default-jdk-headless";
 #[derive(Args)]
 pub struct JavaRequest {
     /// Unix socket to listen on
+    #[arg(long, required_unless_present = "compile")]
+    pub socket: Option<PathBuf>,
+    /// Compile only, so that the first start need not
     #[arg(long)]
-    pub socket: PathBuf,
+    pub compile: bool,
     /// Threads that answer requests
     #[arg(long, default_value_t = 8)]
     pub workers: u32,
@@ -39,9 +42,13 @@ pub struct JavaRequest {
     pub workload: Option<PathBuf>,
 }
 
-/// Replaces this process with Java. Returns only if that fails.
+/// Replaces this process with Java. Returns if that fails, or if the application is compiled only.
 pub fn serve(request: &JavaRequest) -> Result<()> {
-    Err(not_started("java", JDK, command(request)?.exec()))
+    let mut command = command(request)?;
+    if request.compile {
+        return Ok(());
+    }
+    Err(not_started("java", JDK, command.exec()))
 }
 
 /// The command that serves. Compiles the application if needed.
@@ -57,9 +64,11 @@ pub fn command(request: &JavaRequest) -> Result<Command> {
         .arg("-cp")
         .arg(format!("{0}/classes:{0}/lib/*", target.display()))
         .arg("olio.Main")
-        .env("OLIO_SOCKET", &request.socket)
         .env("OLIO_WORKERS", request.workers.to_string())
         .env("OLIO_POOL", request.pool.to_string());
+    if let Some(socket) = &request.socket {
+        command.env("OLIO_SOCKET", socket);
+    }
     Ok(command)
 }
 

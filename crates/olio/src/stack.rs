@@ -151,7 +151,8 @@ impl Stack {
                 command
             }
             Implementation::Java => java::command(&java::JavaRequest {
-                socket: socket.clone(),
+                socket: Some(socket.clone()),
+                compile: false,
                 workers: WORKERS,
                 pool: WORKERS,
                 heap_mb: HEAP_MB,
