@@ -9,7 +9,7 @@ from shared.markdown import plural, table
 
 DATA = {"data-100": 100, "data-1000": 1_000}
 """The data of so many users."""
-PAIRS = {"rust-php": ("olio-rust", "olio-php"), "php-rails": ("olio-php", "olio-rails")}
+PAIRS = {"rust-php": ("olio-rust", "olio-php"), "php-rails": ("olio-php", "olio-rails"), "php-java": ("olio-php", "olio-java")}
 PARTS = ("web", "application", "database", "cache", "geocoder")
 COLUMNS = {
     "data": "at commit builds beside rows seconds database_mb assets_mb".split(),
@@ -44,7 +44,7 @@ def write(found: dict[str, Ledger]) -> str:
     return f"""# Olio: its data, and its implementations compared
 
 {plural(len(data), "load")} of data and {plural(len(first), "comparison")} by `make bench-olio` ({", ".join(dates) or "none yet"}). The series continues with the same command.
-*Built as* is how `showdown` and `olio` were built. PHP, Ruby, MariaDB, memcached and nginx are the distribution's; the reference in Rust is not worth a comparison in a debug build.
+*Built as* is how `showdown` and `olio` were built. PHP, Ruby, Java, MariaDB, memcached and nginx are the distribution's; the reference in Rust is not worth a comparison in a debug build.
 `workloads/olio/README.md` says what is compared and how the implementations are proved equal. The rows are in `olio/`.
 
 ## Data

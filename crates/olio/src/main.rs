@@ -8,6 +8,7 @@
 
 mod data;
 mod geocoder;
+mod java;
 mod prove;
 mod site;
 mod stack;
@@ -36,6 +37,8 @@ enum Command {
         #[arg(long, default_value_t = 8)]
         workers: usize,
     },
+    /// Serve the implementation in Java; Maven compiles it on its first use
+    Java(java::JavaRequest),
     /// Answer as a geocoder: every address has one place
     Geocoder {
         /// Port on the loopback address
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve { socket, workers } => site::serve(&socket, workers),
+        Command::Java(request) => java::serve(&request),
         Command::Geocoder { port, latency } => geocoder::serve(port, latency),
         Command::Data(request) => request.make(),
         Command::Stack(request) => stack::run(&request),

@@ -16,7 +16,8 @@ use rand::RngExt;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::data::{self, hexadecimal};
+use crate::data::{self, WorkloadFolder, hexadecimal};
+use crate::java;
 use crate::site::SessionStore;
 
 /// A part that is not ready after this time has failed.
@@ -26,6 +27,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Requests that an application answers at the same time.
 const WORKERS: u32 = 8;
+/// Java's heap.
+const HEAP_MB: u32 = 256;
 
 /// Which code answers the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,6 +39,8 @@ pub enum Implementation {
     Php,
     /// Rails on puma
     Rails,
+    /// Servlets and JSP on Tomcat
+    Java,
 }
 
 /// What to start.
@@ -95,7 +100,7 @@ impl Stack {
             parts: Vec::new(),
             directory,
         };
-        let workload = data.workload_folder()?;
+        let workload = WorkloadFolder::open(data.workload.as_deref())?;
         let from = data::DataRequest {
             database: Some(stack.path("data")),
             assets: Some(stack.path("assets")),
@@ -107,11 +112,16 @@ impl Stack {
         fs::create_dir(stack.path("uploads"))?;
         fs::create_dir(stack.path("sessions"))?;
         stack.render(&workload.path, implementation, sessions)?;
-        stack.start_parts(implementation, sessions)?;
+        stack.start_parts(implementation, sessions, data)?;
         Ok(stack)
     }
 
-    fn start_parts(&mut self, implementation: Implementation, sessions: SessionStore) -> Result<()> {
+    fn start_parts(
+        &mut self,
+        implementation: Implementation,
+        sessions: SessionStore,
+        data: &data::DataRequest,
+    ) -> Result<()> {
         let (database, cache, web) = (self.database_port, self.cache_port, self.port);
         let configuration = self.path("mariadb.cnf");
         self.spawn(
@@ -155,6 +165,15 @@ impl Stack {
                 command.env("OLIO_SOCKET", &socket).env("OLIO_WORKERS", WORKERS.to_string());
                 command
             }
+            Implementation::Java => java::command(&java::JavaRequest {
+                socket: Some(socket.clone()),
+                compile: false,
+                workers: WORKERS,
+                pool: WORKERS,
+                heap_mb: HEAP_MB,
+                cache: data.cache.clone(),
+                workload: data.workload.clone(),
+            })?,
         };
         application
             .env("OLIO_DATABASE", format!("127.0.0.1:{database}"))
@@ -179,7 +198,7 @@ impl Stack {
     fn render(&self, workload: &Path, implementation: Implementation, sessions: SessionStore) -> Result<()> {
         let environment = Environment::new();
         let application = match implementation {
-            Implementation::Rust | Implementation::Rails => "http.application.conf",
+            Implementation::Rust | Implementation::Rails | Implementation::Java => "http.application.conf",
             Implementation::Php => "fastcgi.application.conf",
         };
         for name in ["nginx.conf", application, "mariadb.cnf", "account.sql", "php-fpm.conf"] {

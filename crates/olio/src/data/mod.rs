@@ -67,11 +67,25 @@ pub struct WorkloadFolder {
     _extracted: Option<tempfile::TempDir>,
 }
 
+impl WorkloadFolder {
+    /// The folder that was given, or a copy of what this program was built with.
+    pub fn open(given: Option<&Path>) -> Result<Self> {
+        if let Some(path) = given {
+            let path =
+                path.canonicalize().with_context(|| format!("there is no folder {}", path.display()))?;
+            return Ok(Self { path, _extracted: None });
+        }
+        let extracted = tempfile::Builder::new().prefix("olio-workload-").tempdir()?;
+        WORKLOAD.extract(extracted.path())?;
+        Ok(Self { path: extracted.path().to_owned(), _extracted: Some(extracted) })
+    }
+}
+
 impl DataRequest {
     /// Makes what is missing, then the copy and the link.
     pub fn make(&self) -> Result<()> {
         let begin = Instant::now();
-        let workload = self.workload_folder()?;
+        let workload = WorkloadFolder::open(self.workload.as_deref())?;
         if let Some(sources) = &self.sources {
             return template::copy(&workload.path, sources);
         }
@@ -87,36 +101,14 @@ impl DataRequest {
         Ok(())
     }
 
-    /// The folder that was given, or a copy of what this program was built with.
-    pub fn workload_folder(&self) -> Result<WorkloadFolder> {
-        if let Some(path) = &self.workload {
-            let path =
-                path.canonicalize().with_context(|| format!("there is no folder {}", path.display()))?;
-            return Ok(WorkloadFolder { path, _extracted: None });
-        }
-        let extracted = tempfile::Builder::new().prefix("olio-workload-").tempdir()?;
-        WORKLOAD.extract(extracted.path())?;
-        Ok(WorkloadFolder { path: extracted.path().to_owned(), _extracted: Some(extracted) })
-    }
-
     /// The directory with `database` and `assets`, which is made if it is not there. A directory has its name only when it is complete.
     fn kept(&self, workload: &Path) -> Result<PathBuf> {
-        let name = format!("v{FORMAT}-{}-{}", self.rows, self.seed);
-        let cache = self.cache.clone().unwrap_or_else(|| cache_of(this_user()));
-        std::fs::create_dir_all(&cache)
-            .with_context(|| format!("{}: choose another --cache", cache.display()))?;
-        is_of(&cache, this_user())?;
-        // What root has made is good for everybody: servers run as another user.
-        let of_root = cache_of(0);
-        if self.cache.is_none() && of_root.join(&name).is_dir() {
-            is_of(&of_root, 0)?;
-            return Ok(of_root.join(name));
-        }
-        let kept = cache.join(name);
+        let kept = in_cache(self.cache.as_deref(), &format!("v{FORMAT}-{}-{}", self.rows, self.seed))?;
         if kept.is_dir() {
             return Ok(kept);
         }
-        let making = tempfile::Builder::new().prefix("making-").tempdir_in(&cache)?;
+        let cache = kept.parent().expect("it is in the cache");
+        let making = tempfile::Builder::new().prefix("making-").tempdir_in(cache)?;
         readable_by_servers(making.path())?;
         let scale = Scale::of(self.rows);
         let (assets, database) = (making.path().join("assets"), making.path().join("database"));
@@ -136,6 +128,21 @@ impl DataRequest {
     }
 }
 
+/// Where a directory of that name is kept, or may be made: in the cache that was given, or in that of this user.
+pub fn in_cache(given: Option<&Path>, name: &str) -> Result<PathBuf> {
+    let cache = given.map_or_else(|| cache_of(this_user()), Path::to_owned);
+    std::fs::create_dir_all(&cache)
+        .with_context(|| format!("{}: choose another --cache", cache.display()))?;
+    is_of(&cache, this_user())?;
+    // What root has made is good for everybody: servers run as another user.
+    let of_root = cache_of(0);
+    if given.is_none() && of_root.join(name).is_dir() {
+        is_of(&of_root, 0)?;
+        return Ok(of_root.join(name));
+    }
+    Ok(cache.join(name))
+}
+
 /// Where a user's data are kept.
 fn cache_of(user: u32) -> PathBuf {
     PathBuf::from(format!("/var/tmp/olio-{user}"))
@@ -150,6 +157,6 @@ fn is_of(cache: &Path, user: u32) -> Result<()> {
 }
 
 /// nginx and the database may run as another user than the one who makes the data, in which there is no secret.
-fn readable_by_servers(directory: &Path) -> Result<()> {
+pub fn readable_by_servers(directory: &Path) -> Result<()> {
     Ok(std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))?)
 }

@@ -54,7 +54,8 @@ const SUMS: [(&str, &str); 8] = [
     ),
 ];
 
-/// Counters of statements. Those of reading are apart from those of writing and of transactions.
+/// Counters of statements. Those of reading are apart from those of writing and of transactions. A transaction is counted where it ends:
+/// JDBC begins one by a setting of the connection.
 const STATEMENTS: [(&str, &[&str]); 3] = [
     ("reads", &["Com_select"]),
     (
@@ -69,7 +70,7 @@ const STATEMENTS: [(&str, &[&str]); 3] = [
             "Com_replace",
         ],
     ),
-    ("transactions", &["Com_begin"]),
+    ("transactions", &["Com_commit"]),
 ];
 
 /// The commands of the cache that memcached counts.

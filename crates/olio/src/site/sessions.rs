@@ -18,7 +18,7 @@ pub enum SessionStore {
     /// In memcached, in the same way in all implementations
     #[default]
     Memcached,
-    /// As each implementation does it by itself: memory (Rust), files (PHP), a cookie (Rails)
+    /// As each implementation does it by itself: memory (Rust, Java), files (PHP), a cookie (Rails)
     Native,
 }
 

@@ -1,0 +1,2 @@
+<%-- The list of attendees alone, after a change. --%>
+<o:attendees/>
