@@ -2,11 +2,12 @@
 //!
 //! | room | content |
 //! |---|---|
-//! | `serve` | the server of one person on one machine: link, secrets, its controller |
+//! | `serve` | the server: of one person on this machine, or of a team with TLS; its secrets, its controller |
 //! | `controller` | the program that takes runs and starts `showdown` for each |
 //! | `service` | what the harness does, for pages and API alike |
 //! | `http` | routes, guard, events, pages |
-//! | `store` | what is kept beside the run directories, and the SQLite store |
+//! | `store` | what is kept beside the run directories: in SQLite for one person, in PostgreSQL for a team |
+//! | `people` | accounts, roles, passwords |
 //! | `comparison` | runs beside one another |
 //!
 //! The rules of the queue are the crate `queue`, without a database, a clock or a network.
@@ -19,6 +20,7 @@ pub mod comparison;
 pub mod controller;
 pub mod folder;
 pub mod http;
+pub mod people;
 pub mod plan_text;
 pub mod secrets;
 pub mod serve;

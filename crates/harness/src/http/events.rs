@@ -20,13 +20,13 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
-use queue::{Entry, EntryId, Rows, Token};
+use queue::{Entry, EntryId, Token};
 use tokio::sync::broadcast::Receiver;
 use tokio::time::{sleep, timeout};
 
 use super::site::Shared;
 use crate::service::error::ServiceError;
-use crate::store::{EventLine, Transaction};
+use crate::store::EventLine;
 
 /// The pause between two looks: four times a second.
 const LOOK: Duration = Duration::from_millis(250);

@@ -27,34 +27,55 @@ pub struct Home {
     pub dir: tempfile::TempDir,
     server: Option<Child>,
     pub link: String,
+    /// Variables of each program.
+    pub environment: Vec<(&'static str, String)>,
 }
 
 impl Home {
+    /// A directory without a server.
+    pub fn empty() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        Self { dir, server: None, link: String::new(), environment: Vec::new() }
+    }
+
     /// A server with its controller.
     pub fn start() -> Self {
-        let mut home =
-            Self { dir: tempfile::tempdir().expect("a directory"), server: None, link: String::new() };
+        let mut home = Self::empty();
         home.start_server(&[]);
         home
     }
 
     /// A server without a controller.
     pub fn without_controller() -> Self {
-        let mut home =
-            Self { dir: tempfile::tempdir().expect("a directory"), server: None, link: String::new() };
+        let mut home = Self::empty();
         home.start_server(&["--no-controller"]);
         home
     }
 
+    /// Starts a server; its link, or its address where there is TLS, is kept.
     pub fn start_server(&mut self, options: &[&str]) {
         let mut command = self.at_home(&showdown());
-        let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(options).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("it starts");
-        let out = child.stdout.take().expect("a pipe");
-        let link =
-            BufReader::new(out).lines().map_while(Result::ok).find(|line| line.contains("/link?secret="));
-        link.expect("a link").trim().clone_into(&mut self.link);
+        let log = fs::File::options().create(true).append(true).open(self.log()).expect("a log");
+        let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(options);
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("it starts");
+        let out = BufReader::new(child.stdout.take().expect("a pipe"));
+        for line in out.lines().map_while(Result::ok) {
+            if let Some((_, url)) = line.split_once("harness: https") {
+                self.link = format!("https{url}");
+                break;
+            }
+            if line.contains("/link?secret=") {
+                line.trim().clone_into(&mut self.link);
+                break;
+            }
+        }
+        assert!(!self.link.is_empty(), "{}", fs::read_to_string(self.log()).unwrap_or_default());
         self.server = Some(child);
+    }
+
+    /// What the server has said.
+    pub fn log(&self) -> PathBuf {
+        self.dir.path().join("server.log")
     }
 
     /// A command in this directory, with a lock of its own.
@@ -67,6 +88,7 @@ impl Home {
             .env("SHOWDOWN_LOCK", self.dir.path().join("lock"))
             .env("TMPDIR", tmp);
         command.env_remove("DISPLAY").env("USER", "alice").stdin(Stdio::null());
+        command.envs(self.environment.iter().cloned());
         command
     }
 

@@ -1,0 +1,88 @@
+//! TLS to a PostgreSQL database, by rustls as everywhere else. The crate that does this (`tokio-postgres-rustls`) reads certificates for
+//! channel binding, and brings ASN.1 in a second version; without channel binding, this is all that there is to do.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use postgres::Socket;
+use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::TlsConnector;
+
+/// Makes connections that trust the authorities of this system.
+#[derive(Clone)]
+pub(super) struct DatabaseTls(TlsConnector);
+
+impl DatabaseTls {
+    /// Reads the authorities that this system trusts (`SSL_CERT_FILE` names others).
+    pub(super) fn new() -> Self {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("the provider has them")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Self(TlsConnector::from(Arc::new(config)))
+    }
+}
+
+impl MakeTlsConnect<Socket> for DatabaseTls {
+    type Stream = DatabaseStream;
+    type TlsConnect = OneConnection;
+    type Error = rustls::pki_types::InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, host: &str) -> Result<OneConnection, Self::Error> {
+        Ok(OneConnection { connector: self.0.clone(), name: ServerName::try_from(host.to_owned())? })
+    }
+}
+
+/// One connection that is to be made.
+pub(super) struct OneConnection {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl TlsConnect<Socket> for OneConnection {
+    type Stream = DatabaseStream;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<DatabaseStream>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        let shaken = self.connector.connect(self.name, socket);
+        Box::pin(async move { Ok(DatabaseStream(shaken.await?)) })
+    }
+}
+
+/// A connection with TLS.
+pub(super) struct DatabaseStream(tokio_rustls::client::TlsStream<Socket>);
+
+impl TlsStream for DatabaseStream {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for DatabaseStream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, to)
+    }
+}
+
+impl AsyncWrite for DatabaseStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
