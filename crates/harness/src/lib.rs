@@ -8,6 +8,7 @@
 //! | `http` | routes, guard, events, pages |
 //! | `store` | what is kept beside the run directories: in SQLite for one person, in PostgreSQL for a team |
 //! | `people` | accounts, roles, passwords |
+//! | `tls` | certificates and trust |
 //! | `comparison` | runs beside one another |
 //!
 //! The rules of the queue are the crate `queue`, without a database, a clock or a network.
@@ -26,3 +27,4 @@ pub mod secrets;
 pub mod serve;
 pub mod service;
 pub mod store;
+pub mod tls;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use argon2::Argon2;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use serde::{Deserialize, Serialize};
 
 /// The shortest password and the longest one, characters. A long one costs the server the same.
@@ -15,7 +15,9 @@ const MOST_CHARACTERS: usize = 200;
 const MOST_NAME_BYTES: usize = 60;
 
 /// What a person may do: all of the roles before it, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Nothing any more: the account is closed.

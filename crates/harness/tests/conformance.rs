@@ -163,64 +163,71 @@ fn lines_after(rows: &mut dyn Transaction, after: (u64, u64), most: u32) -> Resu
 #[test]
 fn lines_are_kept_in_order_and_read_from_any_place() {
     every_store(|store| {
-    let done: Result<(), StoreError> = store.transact(|rows| {
-        take(rows, &Step { verb: 0, a: 1, b: 0 });
-        for (token, first, count) in [(3, 1, 2), (3, 3, 1), (5, 1, 2)] {
-            let lines: Vec<String> = (0..count).map(|line| format!("{token}: {}", first + line)).collect();
-            rows.append_lines(1, token, first, &lines)?;
-        }
-        assert_eq!((rows.last_seq(1, 3)?, rows.last_seq(1, 4)?), (3, 0));
-        assert_eq!(lines_after(rows, (0, 0), 100)?, "3: 1, 3: 2, 3: 3, 5: 1, 5: 2");
-        assert_eq!(lines_after(rows, (3, 2), 100)?, "3: 3, 5: 1, 5: 2");
-        assert_eq!(lines_after(rows, (3, 1), 2)?, "3: 2, 3: 3");
-        Ok(())
-    });
-    done.unwrap();
+        let done: Result<(), StoreError> = store.transact(|rows| {
+            take(rows, &Step { verb: 0, a: 1, b: 0 });
+            for (token, first, count) in [(3, 1, 2), (3, 3, 1), (5, 1, 2)] {
+                let lines: Vec<String> =
+                    (0..count).map(|line| format!("{token}: {}", first + line)).collect();
+                rows.append_lines(1, token, first, &lines)?;
+            }
+            assert_eq!((rows.last_seq(1, 3)?, rows.last_seq(1, 4)?), (3, 0));
+            assert_eq!(lines_after(rows, (0, 0), 100)?, "3: 1, 3: 2, 3: 3, 5: 1, 5: 2");
+            assert_eq!(lines_after(rows, (3, 2), 100)?, "3: 3, 5: 1, 5: 2");
+            assert_eq!(lines_after(rows, (3, 1), 2)?, "3: 2, 3: 3");
+            Ok(())
+        });
+        done.unwrap();
     });
 }
 
 #[test]
 fn a_secret_is_valid_for_its_kind_and_time_and_a_link_once() {
     every_store(|store| {
-    let done: Result<(), StoreError> = store.transact(|rows| {
-        rows.put_secret(&[7; 32], SecretKind::Link, "alice", 1000)?;
-        assert_eq!(rows.secret(&[7; 32], SecretKind::Link, 999)?.as_deref(), Some("alice"));
-        assert_eq!(rows.secret(&[7; 32], SecretKind::Link, 1000)?, None, "it has lapsed");
-        assert_eq!(rows.secret(&[7; 32], SecretKind::Person, 0)?, None, "it is for something else");
-        assert_eq!((rows.remove_secret(&[7; 32])?, rows.remove_secret(&[7; 32])?), (true, false));
-        for (digest, name, until) in [([1; 32], "bob", 5), ([2; 32], "bob", 50), ([3; 32], "Ada", 50)] {
-            rows.put_secret(&digest, SecretKind::Token, name, until)?;
-        }
-        assert_eq!(rows.names_of_secrets(SecretKind::Token)?, ["Ada", "bob"]);
-        rows.remove_lapsed_secrets(5)?;
-        let left = (rows.remove_secrets(SecretKind::Token, "bob")?, rows.remove_secrets(SecretKind::Login, "Ada")?);
-        assert_eq!(left, (1, 0));
-        Ok(())
-    });
-    done.unwrap();
+        let done: Result<(), StoreError> = store.transact(|rows| {
+            rows.put_secret(&[7; 32], SecretKind::Link, "alice", 1000)?;
+            assert_eq!(rows.secret(&[7; 32], SecretKind::Link, 999)?.as_deref(), Some("alice"));
+            assert_eq!(rows.secret(&[7; 32], SecretKind::Link, 1000)?, None, "it has lapsed");
+            assert_eq!(rows.secret(&[7; 32], SecretKind::Person, 0)?, None, "it is for something else");
+            assert_eq!((rows.remove_secret(&[7; 32])?, rows.remove_secret(&[7; 32])?), (true, false));
+            for (digest, name, until) in [([1; 32], "bob", 5), ([2; 32], "bob", 50), ([3; 32], "Ada", 50)] {
+                rows.put_secret(&digest, SecretKind::Token, name, until)?;
+            }
+            assert_eq!(rows.names_of_secrets(SecretKind::Token)?, ["Ada", "bob"]);
+            rows.remove_lapsed_secrets(5)?;
+            let left = (
+                rows.remove_secrets(SecretKind::Token, "bob")?,
+                rows.remove_secrets(SecretKind::Login, "Ada")?,
+            );
+            assert_eq!(left, (1, 0));
+            Ok(())
+        });
+        done.unwrap();
     });
 }
 
 #[test]
 fn notes_deletions_and_the_audit_are_kept() {
     every_store(|store| {
-    let done: Result<(), StoreError> = store.transact(|rows| {
-        let note = Note { author: "alice".to_owned(), unix_ms: 7, text: "<b>odd</b>".to_owned() };
-        rows.add_note("run", &note)?;
-        assert_eq!((rows.notes("run")?, rows.notes("other")?.len()), (vec![note], 0));
-        let (run, author, reason) = ("run".to_owned(), "bob".to_owned(), "bad".to_owned());
-        let deletion = Deletion { run, author, unix_ms: 9, reason };
-        rows.add_deletion(&deletion)?;
-        assert_eq!(rows.deletions()?, [deletion]);
-        assert_eq!((rows.remove_deletion("run")?, rows.deletions()?.len()), (true, 0));
-        rows.audit(1, "alice", "first")?;
-        rows.audit(2, "alice", "second")?;
-        let newest = rows.audits(None, 1)?.remove(0);
-        assert_eq!((newest.unix_ms, newest.author.as_str(), newest.what.as_str()), (2, "alice", "second"));
-        assert_eq!(rows.audits(Some(newest.id), 10)?.len(), 1);
-        Ok(())
-    });
-    done.unwrap();
+        let done: Result<(), StoreError> = store.transact(|rows| {
+            let note = Note { author: "alice".to_owned(), unix_ms: 7, text: "<b>odd</b>".to_owned() };
+            rows.add_note("run", &note)?;
+            assert_eq!((rows.notes("run")?, rows.notes("other")?.len()), (vec![note], 0));
+            let (run, author, reason) = ("run".to_owned(), "bob".to_owned(), "bad".to_owned());
+            let deletion = Deletion { run, author, unix_ms: 9, reason };
+            rows.add_deletion(&deletion)?;
+            assert_eq!(rows.deletions()?, [deletion]);
+            assert_eq!((rows.remove_deletion("run")?, rows.deletions()?.len()), (true, 0));
+            rows.audit(1, "alice", "first")?;
+            rows.audit(2, "alice", "second")?;
+            let newest = rows.audits(None, 1)?.remove(0);
+            assert_eq!(
+                (newest.unix_ms, newest.author.as_str(), newest.what.as_str()),
+                (2, "alice", "second")
+            );
+            assert_eq!(rows.audits(Some(newest.id), 10)?.len(), 1);
+            Ok(())
+        });
+        done.unwrap();
     });
 }
 
@@ -228,12 +235,16 @@ fn notes_deletions_and_the_audit_are_kept() {
 fn accounts_and_the_owners_of_controllers_are_kept() {
     every_store(|store| {
         let done: Result<(), StoreError> = store.transact(|rows| {
-            let account = |name: &str, role| Account { name: name.to_owned(), role, hash: "$x".to_owned(), unix_ms: 3 };
+            let account =
+                |name: &str, role| Account { name: name.to_owned(), role, hash: "$x".to_owned(), unix_ms: 3 };
             rows.put_account(&account("bob", Role::Viewer))?;
             rows.put_account(&account("Ada", Role::Admin))?;
             rows.put_account(&account("bob", Role::Closed))?;
             assert_eq!(rows.accounts()?, [account("Ada", Role::Admin), account("bob", Role::Closed)]);
-            assert_eq!((rows.account("bob")?, rows.account("nobody")?), (Some(account("bob", Role::Closed)), None));
+            assert_eq!(
+                (rows.account("bob")?, rows.account("nobody")?),
+                (Some(account("bob", Role::Closed)), None)
+            );
             rows.put_controller_owner("c", "first")?;
             rows.put_controller_owner("c", "second")?;
             assert_eq!(rows.controller_owner("c")?.as_deref(), Some("second"));
@@ -311,10 +322,15 @@ fn an_earlier_file_is_brought_up_to_date() {
     let path = folder.path().join("queue.sqlite");
     drop(Sqlite::open(&path).unwrap());
     let old = rusqlite::Connection::open(&path).unwrap();
-    old.execute_batch("DROP TABLE account; DROP TABLE controller_owner; DROP INDEX secret_name; PRAGMA user_version = 1").unwrap();
+    old.execute_batch(
+        "DROP TABLE account; DROP TABLE controller_owner; DROP INDEX secret_name; PRAGMA user_version = 1",
+    )
+    .unwrap();
     old.execute("INSERT INTO secret VALUES (x'00', 'controller', 'controller', 9)", []).unwrap();
     drop(old);
     let mut store = Sqlite::open(&path).unwrap();
-    let found = store.transact(|rows| Ok::<_, StoreError>((rows.accounts()?, rows.names_of_secrets(SecretKind::Controller)?)));
+    let found = store.transact(|rows| {
+        Ok::<_, StoreError>((rows.accounts()?, rows.names_of_secrets(SecretKind::Controller)?))
+    });
     assert_eq!(found.unwrap(), (vec![], vec![]));
 }

@@ -231,10 +231,17 @@ mod tests {
 
     #[test]
     fn a_secret_goes_to_this_machine_or_through_tls() {
-        for url in ["https://lab.example:8443", "http://127.0.0.1:7437", "http://localhost", "http://[::1]:7/x"] {
+        for url in
+            ["https://lab.example:8443", "http://127.0.0.1:7437", "http://localhost", "http://[::1]:7/x"]
+        {
             assert!(is_private(url), "{url}");
         }
-        for url in ["http://lab.example", "http://127.0.0.1.evil.example", "http://localhost@evil.example", "ftp://127.0.0.1"] {
+        for url in [
+            "http://lab.example",
+            "http://127.0.0.1.evil.example",
+            "http://localhost@evil.example",
+            "ftp://127.0.0.1",
+        ] {
             assert!(!is_private(url), "{url}");
         }
     }

@@ -68,7 +68,11 @@ pub enum Outcome {
 }
 
 /// A controller has started. What an earlier start of it had, has ended with it.
-pub fn register<R: Rows + ?Sized>(rows: &mut R, new: &NewController, unix_ms: u64) -> QueueResult<Vec<Entry>, R> {
+pub fn register<R: Rows + ?Sized>(
+    rows: &mut R,
+    new: &NewController,
+    unix_ms: u64,
+) -> QueueResult<Vec<Entry>, R> {
     let earlier = rows.controller(&new.id).map_err(QueueError::Store)?;
     let counter = earlier.as_ref().map_or(0, |row| row.counter) + 1;
     let ended = match &earlier {
@@ -130,7 +134,11 @@ enum Wanted {
     Quarantined,
 }
 
-fn hosts_of<R: Rows + ?Sized>(rows: &mut R, controller: &ControllerRow, entry: &Entry) -> QueueResult<Wanted, R> {
+fn hosts_of<R: Rows + ?Sized>(
+    rows: &mut R,
+    controller: &ControllerRow,
+    entry: &Entry,
+) -> QueueResult<Wanted, R> {
     let mut names = vec![controller.host.clone()];
     names.extend(entry.hosts.iter().cloned());
     names.sort();

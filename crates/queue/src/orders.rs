@@ -179,7 +179,12 @@ pub fn resume<R: Rows + ?Sized>(rows: &mut R, id: EntryId) -> QueueResult<Entry,
 }
 
 /// Frees a host from quarantine: somebody says why it is clean.
-pub fn clean_host<R: Rows + ?Sized>(rows: &mut R, name: &str, by: &str, reason: &str) -> QueueResult<HostRow, R> {
+pub fn clean_host<R: Rows + ?Sized>(
+    rows: &mut R,
+    name: &str,
+    by: &str,
+    reason: &str,
+) -> QueueResult<HostRow, R> {
     let host = rows.host(name).map_err(QueueError::Store)?;
     let host = host.ok_or_else(|| QueueError::Refused(Refusal::NoHost(name.to_owned())))?;
     if !matches!(host.state, HostState::Quarantined { .. }) {

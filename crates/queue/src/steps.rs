@@ -27,7 +27,11 @@ pub(crate) fn free_hosts<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt) -> Qu
 }
 
 /// Gives the hosts of an attempt another state; hosts that a later claim has stay.
-pub(crate) fn set_hosts<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt, state: &HostState) -> QueueResult<(), R> {
+pub(crate) fn set_hosts<R: Rows + ?Sized>(
+    rows: &mut R,
+    attempt: Attempt,
+    state: &HostState,
+) -> QueueResult<(), R> {
     for host in rows.hosts().map_err(QueueError::Store)? {
         if matches!(&host.state, HostState::Leased(lease) if lease.token == attempt.token) {
             rows.put_host(&HostRow { state: state.clone(), ..host }).map_err(QueueError::Store)?;

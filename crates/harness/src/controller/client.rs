@@ -1,15 +1,15 @@
 //! Calls of the server. The address and the secret of the server of this machine are in a file that is read again when it does not
 //! answer: a server that was started again has new ones.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use queue::api::{Problem, ServerFile};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::folder::HarnessFolder;
+use crate::tls::trust_of_agent;
 
 /// The longest call: work may be waited for.
 const LONGEST_CALL: Duration = Duration::from_secs(40);
@@ -38,25 +38,13 @@ pub struct Client {
     folder: Option<HarnessFolder>,
 }
 
-/// Trusts the authorities of this system, or those of the file in `SSL_CERT_FILE`.
-fn trust() -> TlsConfig {
-    let mut certificates = Vec::new();
-    for der in rustls_native_certs::load_native_certs().certs {
-        certificates.push(Certificate::from_der(&der).to_owned());
-    }
-    TlsConfig::builder()
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .root_certs(RootCerts::Specific(Arc::new(certificates)))
-        .build()
-}
-
 impl Client {
     /// The client of this server, or of the one of this folder.
     pub fn new(server: Option<(String, String)>, folder: HarnessFolder) -> Self {
         let mut config =
             ureq::Agent::config_builder().timeout_global(Some(LONGEST_CALL)).http_status_as_error(false);
         if server.as_ref().is_some_and(|(url, _)| url.starts_with("https://")) {
-            config = config.tls_config(trust());
+            config = config.tls_config(trust_of_agent());
         }
         let folder = if server.is_some() { None } else { Some(folder) };
         let server = server.map(|(url, token)| ServerFile { url, token });

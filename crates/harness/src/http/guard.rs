@@ -48,12 +48,13 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 pub async fn guard(State(site): State<Shared>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     let answer = match admit(&site, &head).await {
-        Ok(who) => {
-            if let Some(who) = who {
+        Ok(admitted) => {
+            if let Some((who, shown)) = admitted {
                 if let Who::Person(person) = &who {
                     head.extensions.insert(person.clone());
                 }
                 head.extensions.insert(who);
+                head.extensions.insert(shown);
             }
             next.run(Request::from_parts(head, body)).await
         }
@@ -63,7 +64,7 @@ pub async fn guard(State(site): State<Shared>, request: Request, next: Next) -> 
 }
 
 /// Who asks; none where anybody may.
-async fn admit(site: &Shared, head: &Parts) -> Result<Option<Who>, Box<Response>> {
+async fn admit(site: &Shared, head: &Parts) -> Result<Option<(Who, ShownSecret)>, Box<Response>> {
     let (headers, method, path) = (&head.headers, &head.method, head.uri.path());
     let is_api = path.starts_with("/api/");
     if !site.names.has_host(headers) {
@@ -92,9 +93,10 @@ async fn admit(site: &Shared, head: &Parts) -> Result<Option<Who>, Box<Response>
         (None, Some(session)) => (session, &OF_BROWSERS[..]),
         (None, None) => return Err(unknown(site, head, "this page needs a session")),
     };
-    match known(site, digest(secret), kinds).await {
+    let shown = ShownSecret { digest: digest(secret), kinds };
+    match known(site, &shown).await {
         Ok(Some(who)) => match why_not(&who, method, path) {
-            None => Ok(Some(who)),
+            None => Ok(Some((who, shown))),
             Some(why) => Err(refusal(site, is_api, StatusCode::FORBIDDEN, &why)),
         },
         Ok(None) => Err(unknown(site, head, "the secret or the session is not valid any more")),
@@ -107,13 +109,17 @@ const OF_PROGRAMS: [SecretKind; 4] =
     [SecretKind::Person, SecretKind::Controller, SecretKind::OwnController, SecretKind::Token];
 const OF_BROWSERS: [SecretKind; 2] = [SecretKind::Session, SecretKind::Login];
 
-/// Who has a secret of one of these kinds; none where nobody has.
-async fn known(
-    site: &Shared,
-    digested: [u8; 32],
+/// What somebody has shown with a request. A stream asks again whether it is valid.
+#[derive(Clone, Debug)]
+pub struct ShownSecret {
+    digest: [u8; 32],
     kinds: &'static [SecretKind],
-) -> Result<Option<Who>, ServiceError> {
+}
+
+/// Who has shown this; none where the secret is not valid, or not any more.
+pub async fn known(site: &Site, shown: &ShownSecret) -> Result<Option<Who>, ServiceError> {
     let now = unix_ms();
+    let (digested, kinds) = (shown.digest, shown.kinds);
     let found = site.harness.store().transact(move |rows| {
         for kind in kinds {
             let Some(name) = rows.secret(&digested, *kind, now)? else { continue };
@@ -142,9 +148,10 @@ fn why_not(who: &Who, method: &Method, path: &str) -> Option<String> {
         Who::Controller(_) => {
             Some("a controller's secret reaches claims and its own attempts only".to_owned())
         }
-        Who::Person(_) if is_only_for_controllers(path) => {
-            Some("only a controller asks for work: an admin makes a secret for it on the page of people".to_owned())
-        }
+        Who::Person(_) if is_only_for_controllers(path) => Some(
+            "only a controller asks for work: an admin makes a secret for it on the page of people"
+                .to_owned(),
+        ),
         Who::Person(Person { role, .. }) => {
             let needed = needed(method, path);
             if *role >= needed {
@@ -170,7 +177,8 @@ fn unknown(site: &Shared, head: &Parts, why: &str) -> Box<Response> {
             refusal(site, is_api, StatusCode::UNAUTHORIZED, &why)
         }
         Scheme::Http => {
-            let why = format!("{why}: open the link that `showdown serve` prints; run it again for a new one");
+            let why =
+                format!("{why}: open the link that `showdown serve` prints; run it again for a new one");
             refusal(site, is_api, StatusCode::UNAUTHORIZED, &why)
         }
     }
@@ -259,7 +267,10 @@ pub async fn open_login(site: &Site, account: String) -> Result<String, ServiceE
 pub async fn end_session(site: &Site, headers: &HeaderMap) -> Result<String, ServiceError> {
     if let Some(secret) = site.names.session(headers) {
         let digested = digest(secret);
-        site.harness.store().transact(move |rows| Ok::<_, ServiceError>(rows.remove_secret(&digested)?)).await?;
+        site.harness
+            .store()
+            .transact(move |rows| Ok::<_, ServiceError>(rows.remove_secret(&digested)?))
+            .await?;
     }
     Ok(site.names.cookie("", 0))
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::guard::{end_session, open_login};
 use super::pages::{Page, shown};
 use super::site::{Shared, Site};
-use crate::people::{Person, hash, is_password};
+use crate::people::{Person, checked_name, hash, is_password};
 use crate::service::error::ServiceError;
 use crate::service::people;
 
@@ -60,6 +60,8 @@ pub async fn log_in(
 
 /// Whether a password is that of the account. Each try counts, also one for a name that there is not.
 async fn is_right(site: &Site, from: SocketAddr, name: &str, password: String) -> Result<bool, ServiceError> {
+    // What is no name is nobody's, and is not remembered.
+    let name = checked_name(name).unwrap_or("-");
     if !site.logins.admit(name, from.ip()) {
         return Err(ServiceError::TooMany);
     }
@@ -123,7 +125,9 @@ fn of_account(person: Person) -> Result<String, ServiceError> {
     if person.has_account {
         return Ok(person.name);
     }
-    Err(ServiceError::Forbidden("a session of a link has no account: add one on the page of people".to_owned()))
+    Err(ServiceError::Forbidden(
+        "a session of a link has no account: add one on the page of people".to_owned(),
+    ))
 }
 
 /// `POST /account/secret`: it is shown once.

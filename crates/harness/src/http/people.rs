@@ -24,10 +24,12 @@ async fn with_secret(site: &Shared, secret: Option<(String, String)>) -> Page {
     let (accounts, controllers) = shown(site, site.harness.people().await)?;
     let mut shown_accounts = Vec::new();
     for account in accounts {
-        shown_accounts.push(json!({ "name": account.name, "role": account.role, "unix_ms": account.unix_ms }));
+        shown_accounts
+            .push(json!({ "name": account.name, "role": account.role, "unix_ms": account.unix_ms }));
     }
     let roles = Role::ALL.map(Role::name);
-    let context = json!({ "accounts": shown_accounts, "controllers": controllers, "roles": roles, "secret": secret });
+    let context =
+        json!({ "accounts": shown_accounts, "controllers": controllers, "roles": roles, "secret": secret });
     Ok(site.pages.page("people.html", &context))
 }
 
@@ -59,7 +61,8 @@ pub async fn add(
     let role = shown(&site, role_of(&form.role))?;
     let hash = shown(&site, new_hash(&site, form.password).await)?;
     let name = form.name.trim().to_owned();
-    let added = site.harness.store().transact(move |rows| people::add_account(rows, &name, role, hash, &person.name));
+    let added =
+        site.harness.store().transact(move |rows| people::add_account(rows, &name, role, hash, &person.name));
     shown(&site, added.await)?;
     Ok(back())
 }
@@ -76,7 +79,8 @@ pub async fn change_role(
         let own = "another admin changes your role: so there is always one left";
         return shown(&site, Err(ServiceError::Forbidden(own.to_owned())));
     }
-    let changed = site.harness.store().transact(move |rows| people::set_role(rows, &name, role, &person.name));
+    let changed =
+        site.harness.store().transact(move |rows| people::set_role(rows, &name, role, &person.name));
     shown(&site, changed.await)?;
     Ok(back())
 }
@@ -89,7 +93,8 @@ pub async fn set_password(
     Form(form): Form<AccountForm>,
 ) -> Page {
     let hash = shown(&site, new_hash(&site, form.password).await)?;
-    let changed = site.harness.store().transact(move |rows| people::set_password(rows, &name, hash, &person.name));
+    let changed =
+        site.harness.store().transact(move |rows| people::set_password(rows, &name, hash, &person.name));
     shown(&site, changed.await)?;
     Ok(back())
 }

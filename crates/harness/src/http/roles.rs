@@ -36,7 +36,9 @@ pub fn needed(method: &Method, path: &str) -> Role {
             | ["entries", _, "pause" | "release" | "kill" | "resume"]
             | ["runs", _, "note" | "tags"],
         ) => Role::Submitter,
-        (false, ["entries", _, "move" | "first" | "last" | "before"] | ["hosts", _, "clean"]) => Role::Operator,
+        (false, ["entries", _, "move" | "first" | "last" | "before"] | ["hosts", _, "clean"]) => {
+            Role::Operator
+        }
         (false, ["runs", _]) if *method == Method::PATCH => Role::Submitter,
         (false, _) => Role::Admin,
     }

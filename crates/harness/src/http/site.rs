@@ -116,7 +116,9 @@ impl ServerNames {
 
     /// Whether a request was sent to one of the names.
     pub fn has_host(&self, headers: &HeaderMap) -> bool {
-        let Some(host) = headers.get(header::HOST).and_then(|value| value.to_str().ok()) else { return false };
+        let Some(host) = headers.get(header::HOST).and_then(|value| value.to_str().ok()) else {
+            return false;
+        };
         if self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)) {
             return true;
         }
@@ -147,7 +149,13 @@ mod tests {
             assert!(!is_host(&names, host), "{host}");
         }
         assert!(names.cookie.starts_with("__Host-") && names.cookie("x", 1).ends_with("; Secure"));
-        let usual = ServerNames::with_tls("10.0.0.5:443".parse().unwrap(), &["lab.example".to_owned()], String::new());
-        assert!(is_host(&usual, "lab.example") && is_host(&usual, "10.0.0.5") && !is_host(&usual, "10.0.0.6"));
+        let usual = ServerNames::with_tls(
+            "10.0.0.5:443".parse().unwrap(),
+            &["lab.example".to_owned()],
+            String::new(),
+        );
+        assert!(
+            is_host(&usual, "lab.example") && is_host(&usual, "10.0.0.5") && !is_host(&usual, "10.0.0.6")
+        );
     }
 }

@@ -70,7 +70,8 @@ struct PasswordArgs {
 impl PasswordArgs {
     fn read(&self) -> anyhow::Result<String> {
         if let Some(path) = &self.password_file {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
             return Ok(text.lines().next().unwrap_or_default().to_owned());
         }
         anyhow::ensure!(
@@ -78,7 +79,10 @@ impl PasswordArgs {
             "there is no terminal to ask for the password: pass --password-file FILE"
         );
         let password = rpassword::prompt_password("Password: ")?;
-        anyhow::ensure!(rpassword::prompt_password("The same again: ")? == password, "they differ: try again");
+        anyhow::ensure!(
+            rpassword::prompt_password("The same again: ")? == password,
+            "they differ: try again"
+        );
         Ok(password)
     }
 }

@@ -3,7 +3,6 @@
 pub mod accounts;
 mod controller_process;
 pub mod database;
-pub mod tls;
 
 use std::io::{IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,18 +21,18 @@ use tokio::time::sleep;
 
 use self::controller_process::ControllerProcess;
 use self::database::{DatabaseArgs, Opened};
-use self::tls::{ServerTls, TlsFiles};
 use crate::folder::HarnessFolder;
 use crate::http::guard::new_link;
+use crate::http::logins::Logins;
 use crate::http::render::Pages;
 use crate::http::router;
-use crate::http::logins::Logins;
 use crate::http::site::{ServerNames, Shared, Site};
 use crate::secrets::{digest, new_secret};
 use crate::service::Harness;
 use crate::service::error::ServiceError;
-use crate::store::handle::StoreHandle;
 use crate::store::SecretKind;
+use crate::store::handle::StoreHandle;
+use crate::tls::{ServerTls, TlsFiles};
 
 /// How often leases are looked at, and the trash.
 const LEASE_LOOK: Duration = Duration::from_secs(1);
@@ -186,7 +185,10 @@ async fn serve_team(args: &ServeArgs, harness: &Arc<Harness>, tls: ServerTls) ->
         tell_link(&format!("{url}/link?secret={link}"), FIRST_STEPS);
     } else {
         // The reader may have gone.
-        let _ = writeln!(std::io::stdout(), "Showdown's harness: {url}\n\nAdd an account:  showdown account add NAME --role admin");
+        let _ = writeln!(
+            std::io::stdout(),
+            "Showdown's harness: {url}\n\nAdd an account:  showdown account add NAME --role admin"
+        );
     }
     Ok(())
 }

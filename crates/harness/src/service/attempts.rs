@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use queue::api::{AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, Work};
 use queue::{
-    Attempt, EntryId, HostState, NewController, Outcome, Refusal, begin, claim, finish, note_run,
-    refuse, register, renew,
+    Attempt, EntryId, HostState, NewController, Outcome, Refusal, begin, claim, finish, note_run, refuse,
+    register, renew,
 };
 use serde::Deserialize;
 use tokio::time::timeout;

@@ -79,7 +79,9 @@ impl ServiceError {
             Self::Store(StoreError::Full) | Self::Archive(ArchiveError::DiskFull { .. }) => {
                 StatusCode::INSUFFICIENT_STORAGE
             }
-            Self::Store(StoreError::Away(_) | StoreError::Failed(_) | StoreError::Later { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Store(StoreError::Away(_) | StoreError::Failed(_) | StoreError::Later { .. }) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Archive(ArchiveError::NoSuchRun { .. } | ArchiveError::NoRunBeginsWith { .. }) => {
                 StatusCode::NOT_FOUND
             }
@@ -87,7 +89,9 @@ impl ServiceError {
                 ArchiveError::Ambiguous { .. } | ArchiveError::Exists { .. } | ArchiveError::Import { .. },
             ) => StatusCode::CONFLICT,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::Archive(_) | Self::Report(_) | Self::File(_) | Self::People(PeopleError::Hash(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Archive(_) | Self::Report(_) | Self::File(_) | Self::People(PeopleError::Hash(_)) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
         }
     }
 }

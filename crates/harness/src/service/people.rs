@@ -22,7 +22,9 @@ pub fn add_account(
 ) -> Result<(), ServiceError> {
     let name = checked_name(name)?.to_owned();
     if rows.account(&name)?.is_some() {
-        return Err(ServiceError::Bad(format!("there is an account {name} already: change its role or password")));
+        return Err(ServiceError::Bad(format!(
+            "there is an account {name} already: change its role or password"
+        )));
     }
     rows.audit(unix_ms(), by, &format!("add account {name}: {role}"))?;
     Ok(rows.put_account(&Account { name, role, hash, unix_ms: unix_ms() })?)
@@ -39,7 +41,12 @@ pub fn set_role(rows: &mut dyn Transaction, name: &str, role: Role, by: &str) ->
 }
 
 /// Changes the password of an account, and ends all of its sessions and secrets.
-pub fn set_password(rows: &mut dyn Transaction, name: &str, hash: String, by: &str) -> Result<(), ServiceError> {
+pub fn set_password(
+    rows: &mut dyn Transaction,
+    name: &str,
+    hash: String,
+    by: &str,
+) -> Result<(), ServiceError> {
     let account = known(rows, name)?;
     forget(rows, name)?;
     rows.audit(unix_ms(), by, &format!("account {name}: new password"))?;
@@ -104,7 +111,11 @@ impl Harness {
                 rows.remove_secrets(SecretKind::Controller, &name)?;
                 // A number of the database has a sign.
                 rows.put_secret(&digested, SecretKind::Controller, &name, i64::MAX as u64)?;
-                Ok::<_, ServiceError>(rows.audit(unix_ms(), &by, &format!("new secret of controller {name}"))?)
+                Ok::<_, ServiceError>(rows.audit(
+                    unix_ms(),
+                    &by,
+                    &format!("new secret of controller {name}"),
+                )?)
             })
             .await?;
         Ok(secret)

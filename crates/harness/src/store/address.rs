@@ -179,7 +179,8 @@ mod tests {
     fn the_password_is_found_in_the_environment_or_in_a_private_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("passwords");
-        let lines = "# a comment:x:x:x:x\ndb:5432:other:ada:wrong\ndb:*:harness:ada:open\\:sesame:1\n*:*:*:*:last\n";
+        let lines =
+            "# a comment:x:x:x:x\ndb:5432:other:ada:wrong\ndb:*:harness:ada:open\\:sesame:1\n*:*:*:*:last\n";
         fs::write(&path, lines).unwrap();
         let url = "postgres://ada@db/harness";
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
@@ -193,7 +194,8 @@ mod tests {
         let both = PasswordSources { password: Some("first".to_owned()), ..from_file(path) };
         assert_eq!(read(url, &both).unwrap().get_password(), Some(&b"first"[..]));
         assert!(read(url, &from_file(folder.path().join("missing"))).is_err());
-        let usual = PasswordSources { usual_file: Some(folder.path().join("missing")), ..PasswordSources::default() };
+        let usual =
+            PasswordSources { usual_file: Some(folder.path().join("missing")), ..PasswordSources::default() };
         assert_eq!(read(url, &usual).unwrap().get_password(), None);
     }
 }

@@ -46,7 +46,10 @@ impl StoreHandle {
         self.ask(Database::make_durable).await
     }
 
-    async fn ask<T, E>(&self, work: impl FnOnce(&mut Box<dyn Database>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    async fn ask<T, E>(
+        &self,
+        work: impl FnOnce(&mut Box<dyn Database>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,

@@ -62,8 +62,15 @@ pub enum SecretKind {
 
 impl SecretKind {
     /// All kinds.
-    pub const ALL: [Self; 7] =
-        [Self::Person, Self::Controller, Self::OwnController, Self::Session, Self::Link, Self::Login, Self::Token];
+    pub const ALL: [Self; 7] = [
+        Self::Person,
+        Self::Controller,
+        Self::OwnController,
+        Self::Session,
+        Self::Link,
+        Self::Login,
+        Self::Token,
+    ];
 
     /// The name in the database.
     pub fn name(self) -> &'static str {

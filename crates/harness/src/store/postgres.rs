@@ -145,7 +145,7 @@ impl From<postgres::Error> for StoreError {
     }
 }
 
-/// Whether the server ends, starts, cannot write, or is held up by another one: it will be back.
+/// Whether the server ends, starts, cannot write, or waits for another one: it will be back.
 fn is_away(code: &SqlState) -> bool {
     [
         SqlState::ADMIN_SHUTDOWN,

@@ -120,7 +120,8 @@ impl Rows for PostgresRows<'_> {
         let Some(after) = after else {
             return Ok(self.json(&format!("{ENTRY} WHERE state = 'waiting' {order}"), &[])?.pop());
         };
-        let query = format!("{ENTRY} WHERE state = 'waiting' AND (-priority, position, id) > ($1, $2, $3) {order}");
+        let query =
+            format!("{ENTRY} WHERE state = 'waiting' AND (-priority, position, id) > ($1, $2, $3) {order}");
         let place: Params<'_> = &[&-after.priority, &after.position, &after.id.cast_signed()];
         Ok(self.json(&query, place)?.pop())
     }
@@ -186,7 +187,8 @@ impl Transaction for PostgresRows<'_> {
     }
 
     fn last_seq(&mut self, entry: EntryId, token: Token) -> Result<u64> {
-        let query = "SELECT last FROM event_chunk WHERE entry = $1 AND token = $2 ORDER BY first DESC LIMIT 1";
+        let query =
+            "SELECT last FROM event_chunk WHERE entry = $1 AND token = $2 ORDER BY first DESC LIMIT 1";
         let rows = self.query(query, &[&entry.cast_signed(), &token.cast_signed()])?;
         Ok(rows.first().map_or(0, |row| unsigned(row, 0)))
     }
@@ -244,7 +246,8 @@ impl Transaction for PostgresRows<'_> {
     }
 
     fn deletions(&mut self) -> Result<Vec<Deletion>> {
-        let query = r#"SELECT run, author, unix_ms, reason FROM deletion ORDER BY unix_ms DESC, run COLLATE "C""#;
+        let query =
+            r#"SELECT run, author, unix_ms, reason FROM deletion ORDER BY unix_ms DESC, run COLLATE "C""#;
         let mut found = Vec::new();
         for row in self.query(query, &[])? {
             let unix_ms = unsigned(&row, 2);
@@ -288,7 +291,8 @@ impl Transaction for PostgresRows<'_> {
     }
 
     fn put_controller_owner(&mut self, controller: &str, owner: &str) -> Result<()> {
-        let put = "INSERT INTO controller_owner VALUES ($1, $2) ON CONFLICT (controller) DO UPDATE SET owner = $2";
+        let put =
+            "INSERT INTO controller_owner VALUES ($1, $2) ON CONFLICT (controller) DO UPDATE SET owner = $2";
         self.execute(put, &[&controller, &owner])?;
         Ok(())
     }

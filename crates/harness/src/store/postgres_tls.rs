@@ -3,7 +3,6 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use postgres::Socket;
@@ -12,6 +11,8 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 
+use crate::tls::trust;
+
 /// Makes connections that trust the authorities of this system.
 #[derive(Clone)]
 pub(super) struct DatabaseTls(TlsConnector);
@@ -19,15 +20,7 @@ pub(super) struct DatabaseTls(TlsConnector);
 impl DatabaseTls {
     /// Reads the authorities that this system trusts (`SSL_CERT_FILE` names others).
     pub(super) fn new() -> Self {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("the provider has them")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Self(TlsConnector::from(Arc::new(config)))
+        Self(TlsConnector::from(trust()))
     }
 }
 
@@ -68,7 +61,11 @@ impl TlsStream for DatabaseStream {
 }
 
 impl AsyncRead for DatabaseStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_read(cx, to)
     }
 }

@@ -263,7 +263,8 @@ impl Transaction for SqliteRows<'_> {
     }
 
     fn remove_secrets(&mut self, kind: SecretKind, name: &str) -> Result<u64> {
-        let removed = self.execute("DELETE FROM secret WHERE kind = ?1 AND name = ?2", [kind.name(), name])?;
+        let removed =
+            self.execute("DELETE FROM secret WHERE kind = ?1 AND name = ?2", [kind.name(), name])?;
         Ok(removed as u64)
     }
 
@@ -273,7 +274,8 @@ impl Transaction for SqliteRows<'_> {
     }
 
     fn names_of_secrets(&mut self, kind: SecretKind) -> Result<Vec<String>> {
-        let mut select = self.prepare_cached("SELECT DISTINCT name FROM secret WHERE kind = ?1 ORDER BY name")?;
+        let mut select =
+            self.prepare_cached("SELECT DISTINCT name FROM secret WHERE kind = ?1 ORDER BY name")?;
         let names = select.query_map([kind.name()], |row| row.get(0))?;
         Ok(names.collect::<rusqlite::Result<_>>()?)
     }
@@ -296,12 +298,14 @@ impl Transaction for SqliteRows<'_> {
     }
 
     fn account(&mut self, name: &str) -> Result<Option<Account>> {
-        let mut select = self.prepare_cached("SELECT name, role, hash, unix_ms FROM account WHERE name = ?1")?;
+        let mut select =
+            self.prepare_cached("SELECT name, role, hash, unix_ms FROM account WHERE name = ?1")?;
         Ok(select.query_row([name], account_of).optional()?)
     }
 
     fn accounts(&mut self) -> Result<Vec<Account>> {
-        let mut select = self.prepare_cached("SELECT name, role, hash, unix_ms FROM account ORDER BY name")?;
+        let mut select =
+            self.prepare_cached("SELECT name, role, hash, unix_ms FROM account ORDER BY name")?;
         let accounts = select.query_map([], account_of)?;
         Ok(accounts.collect::<rusqlite::Result<_>>()?)
     }

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::store::address::{PasswordSources, read};
 use harness::store::StoreError;
+use harness::store::address::{PasswordSources, read};
 use harness::store::postgres::Postgres;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -34,11 +34,18 @@ impl TestPostgres {
         give_away(&password);
         let mut initdb = database.program("initdb");
         initdb.arg(format!("--pwfile={}", password.display()));
-        initdb.args(["--username=showdown", "--auth=scram-sha-256", "--no-sync", "--locale=C", "--encoding=UTF8"]);
+        initdb.args([
+            "--username=showdown",
+            "--auth=scram-sha-256",
+            "--no-sync",
+            "--locale=C",
+            "--encoding=UTF8",
+        ]);
         let made = initdb.arg("data").output().expect("initdb runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         fs::write(database.password_file(), format!("*:*:*:*:{PASSWORD}\n")).expect("a file");
-        fs::set_permissions(database.password_file(), fs::Permissions::from_mode(0o600)).expect("permissions");
+        fs::set_permissions(database.password_file(), fs::Permissions::from_mode(0o600))
+            .expect("permissions");
         database.serve();
         database
     }
@@ -49,7 +56,8 @@ impl TestPostgres {
 
     /// A program of PostgreSQL, as an unprivileged user if root starts it. Debian has the programs beside one another, by version.
     fn program(&self, name: &str) -> Command {
-        let mut versions: Vec<_> = fs::read_dir("/usr/lib/postgresql").expect("postgresql is installed").flatten().collect();
+        let mut versions: Vec<_> =
+            fs::read_dir("/usr/lib/postgresql").expect("postgresql is installed").flatten().collect();
         versions.sort_by_key(fs::DirEntry::file_name);
         let program = versions.last().expect("a version").path().join("bin").join(name);
         let mut command = if rustix::process::geteuid().is_root() {

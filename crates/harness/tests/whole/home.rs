@@ -243,6 +243,11 @@ impl Drop for Home {
 
 /// Calls an API.
 pub fn call(server: &ServerFile, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    try_call(server, method, path, body).expect("an answer")
+}
+
+/// The same, of a server that may have been killed: none without an answer.
+pub fn try_call(server: &ServerFile, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
     let config = ureq::Agent::config_builder().http_status_as_error(false).allow_non_standard_methods(true);
     let agent: ureq::Agent = config.build().into();
     let request = ureq::http::Request::builder()
@@ -251,7 +256,7 @@ pub fn call(server: &ServerFile, method: &str, path: &str, body: &Value) -> (u16
         .header("authorization", format!("Bearer {}", server.token))
         .header("content-type", "application/json");
     let text = if body.is_null() { String::new() } else { body.to_string() };
-    let mut answer = agent.run(request.body(text).expect("a request")).expect("an answer");
-    let text = answer.body_mut().read_to_string().expect("text");
-    (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    let mut answer = agent.run(request.body(text).expect("a request")).ok()?;
+    let text = answer.body_mut().read_to_string().ok()?;
+    Some((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text))))
 }

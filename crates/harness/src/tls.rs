@@ -1,13 +1,15 @@
-//! The certificate of a server, its key, and the names that are in it.
+//! TLS by rustls: the certificate of a server, its key and the names in it; and whom a client trusts.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// Two files in PEM, as `--tls CERTIFICATE,KEY` names them.
 #[derive(Clone, Debug)]
@@ -46,7 +48,8 @@ impl TlsFiles {
         let Self { certificate, key } = self;
         let shown = certificate.display();
         let mut chain = Vec::new();
-        let found = CertificateDer::pem_file_iter(certificate).with_context(|| format!("cannot read {shown}"))?;
+        let found =
+            CertificateDer::pem_file_iter(certificate).with_context(|| format!("cannot read {shown}"))?;
         for part in found {
             chain.push(part.with_context(|| format!("{shown} is no certificate in PEM"))?);
         }
@@ -54,8 +57,7 @@ impl TlsFiles {
         let names = names_of(first).with_context(|| format!("{shown} is no certificate of a server"))?;
         let shown = key.display();
         let key = PrivateKeyDer::from_pem_file(key).with_context(|| format!("{shown} has no key in PEM"))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
+        let mut config = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(chain, key)
@@ -75,4 +77,33 @@ fn names_of(certificate: &CertificateDer<'_>) -> Result<Vec<String>, webpki::Err
         }
     }
     Ok(names)
+}
+
+/// The library of ciphers.
+pub fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// What a client of HTTP trusts: the authorities of this system, or those of the file in `SSL_CERT_FILE`.
+pub fn trust_of_agent() -> TlsConfig {
+    let mut certificates = Vec::new();
+    for der in rustls_native_certs::load_native_certs().certs {
+        certificates.push(Certificate::from_der(&der).to_owned());
+    }
+    TlsConfig::builder()
+        .unversioned_rustls_crypto_provider(provider())
+        .root_certs(RootCerts::Specific(Arc::new(certificates)))
+        .build()
+}
+
+/// The same for a connection of another kind.
+pub fn trust() -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let config = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .expect("the provider has them")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Arc::new(config)
 }
