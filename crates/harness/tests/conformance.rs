@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 use database::TestPostgres;
 use harness::people::{Account, Role};
+use harness::store::postgres::Postgres;
 use harness::store::sqlite::Sqlite;
 use harness::store::{Database, Deletion, SecretKind, StoreError, Transaction};
 use proptest::prelude::*;
@@ -119,6 +120,13 @@ fn boxed(database: impl Database) -> Box<dyn Database> {
     Box::new(database)
 }
 
+/// The store of this database, without what was in it.
+fn emptied(postgres: &TestPostgres) -> Box<dyn Database> {
+    let mut client = postgres.config().connect(postgres::NoTls).unwrap();
+    client.batch_execute("DROP SCHEMA IF EXISTS showdown CASCADE").unwrap();
+    boxed(postgres.open())
+}
+
 fn in_memory() -> Box<dyn Database> {
     boxed(Sqlite::in_memory().unwrap())
 }
@@ -135,7 +143,7 @@ fn the_same_steps_have_the_same_answers() {
     on_sqlite.unwrap();
     let postgres = TestPostgres::start();
     let on_postgres = TestRunner::new(config(24)).run(&steps, |steps| {
-        conforms(&mut boxed(postgres.open_empty()), &steps);
+        conforms(&mut emptied(&postgres), &steps);
         Ok(())
     });
     on_postgres.unwrap();
@@ -302,6 +310,33 @@ fn a_database_that_was_away_is_used_again_and_has_what_was_done() {
 }
 
 #[test]
+fn a_server_that_stops_in_the_middle_of_a_transaction_does_not_stop_another_one() {
+    let postgres = TestPostgres::start();
+    let (mut stopped, mut other) = (postgres.open(), postgres.open());
+    let (begun, has_begun) = std::sync::mpsc::channel();
+    let (done, is_done) = std::sync::mpsc::channel();
+    let submit = &Step { verb: 0, a: 1, b: 0 };
+    std::thread::scope(|scope| {
+        let middle = scope.spawn(move || {
+            stopped.transact(|rows| {
+                take(rows, submit);
+                begun.send(()).unwrap();
+                // The other one can end only when the database has ended this transaction.
+                is_done.recv().unwrap();
+                Ok::<_, StoreError>(())
+            })
+        });
+        has_begun.recv().unwrap();
+        let answer = other.transact(|rows| Ok::<_, StoreError>(take(rows, submit)));
+        done.send(()).unwrap();
+        assert!(answer.is_ok(), "{answer:?}");
+        assert!(matches!(middle.join().unwrap(), Err(StoreError::Away(_))));
+    });
+    let entries = other.transact(|rows| rows.entries(&EntryState::ALL)).unwrap();
+    assert_eq!(entries.len(), 1, "nothing of the one that stopped is there");
+}
+
+#[test]
 fn a_server_sees_what_another_one_changes_and_a_later_version_is_refused() {
     let postgres = TestPostgres::start();
     let (mut first, mut second) = (postgres.open(), postgres.open());
@@ -311,9 +346,9 @@ fn a_server_sees_what_another_one_changes_and_a_later_version_is_refused() {
     std::thread::spawn(move || changes.tell(move |entry| drop(told.send(entry))));
     first.transact(|rows| Ok::<_, StoreError>(take(rows, &Step { verb: 0, a: 1, b: 0 }))).unwrap();
     assert_eq!(heard.recv().unwrap(), 1);
-    let mut client = postgres.client();
+    let mut client = postgres.config().connect(postgres::NoTls).unwrap();
     client.batch_execute("UPDATE showdown.version SET version = 99").unwrap();
-    assert!(matches!(postgres.try_open(), Err(StoreError::Later { found: 99, .. })));
+    assert!(matches!(Postgres::open(postgres.config()), Err(StoreError::Later { found: 99, .. })));
 }
 
 #[test]

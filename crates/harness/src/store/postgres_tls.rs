@@ -27,17 +27,18 @@ impl DatabaseTls {
 impl MakeTlsConnect<Socket> for DatabaseTls {
     type Stream = DatabaseStream;
     type TlsConnect = OneConnection;
-    type Error = rustls::pki_types::InvalidDnsNameError;
+    type Error = io::Error;
 
-    fn make_tls_connect(&mut self, host: &str) -> Result<OneConnection, Self::Error> {
-        Ok(OneConnection { connector: self.0.clone(), name: ServerName::try_from(host.to_owned())? })
+    fn make_tls_connect(&mut self, host: &str) -> io::Result<OneConnection> {
+        Ok(OneConnection { connector: self.0.clone(), host: host.to_owned() })
     }
 }
 
 /// One connection that is to be made.
 pub(super) struct OneConnection {
     connector: TlsConnector,
-    name: ServerName<'static>,
+    /// Empty for a socket of this machine, over which nothing is encrypted.
+    host: String,
 }
 
 impl TlsConnect<Socket> for OneConnection {
@@ -46,8 +47,10 @@ impl TlsConnect<Socket> for OneConnection {
     type Future = Pin<Box<dyn Future<Output = io::Result<DatabaseStream>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
-        let shaken = self.connector.connect(self.name, socket);
-        Box::pin(async move { Ok(DatabaseStream(shaken.await?)) })
+        Box::pin(async move {
+            let name = ServerName::try_from(self.host).map_err(io::Error::other)?;
+            Ok(DatabaseStream(self.connector.connect(name, socket).await?))
+        })
     }
 }
 

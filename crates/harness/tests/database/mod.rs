@@ -7,7 +7,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::store::StoreError;
 use harness::store::address::{PasswordSources, read};
 use harness::store::postgres::Postgres;
 use rustix::process::{Pid, Signal, kill_process};
@@ -104,7 +103,8 @@ impl TestPostgres {
         let _ = server.wait();
     }
 
-    fn config(&self) -> postgres::Config {
+    /// How it is reached.
+    pub fn config(&self) -> postgres::Config {
         let sources = PasswordSources { file: Some(self.password_file()), ..PasswordSources::default() };
         read(&self.url(), &sources).expect("a URL")
     }
@@ -112,23 +112,6 @@ impl TestPostgres {
     /// The store.
     pub fn open(&self) -> Postgres {
         Postgres::open(self.config()).expect("a store")
-    }
-
-    /// The store, or why it cannot be opened.
-    pub fn try_open(&self) -> Result<Postgres, StoreError> {
-        Postgres::open(self.config())
-    }
-
-    /// A connection beside the store.
-    pub fn client(&self) -> postgres::Client {
-        self.config().connect(postgres::NoTls).expect("a connection")
-    }
-
-    /// The store, without what was in it.
-    pub fn open_empty(&self) -> Postgres {
-        let mut client = self.client();
-        client.batch_execute("DROP SCHEMA IF EXISTS showdown CASCADE").expect("it is gone");
-        self.open()
     }
 }
 

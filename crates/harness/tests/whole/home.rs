@@ -54,6 +54,7 @@ impl Home {
 
     /// Starts a server; its link, or its address where there is TLS, is kept.
     pub fn start_server(&mut self, options: &[&str]) {
+        self.link.clear();
         let mut command = self.at_home(&showdown());
         let log = fs::File::options().create(true).append(true).open(self.log()).expect("a log");
         let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(options);
