@@ -16,6 +16,7 @@
 //! **Goals.** The server starts no measurement and opens no connection to hosts. What it shows of a run is made from its files.
 //!
 //! **Not goals.** Measuring: the controller starts the other program, which has all of it.
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line"))]
 
 pub mod comparison;
 pub mod controller;

@@ -343,7 +343,11 @@ fn a_server_sees_what_another_one_changes_and_a_later_version_is_refused() {
     let changes = second.follow().unwrap();
     let (told, heard) = std::sync::mpsc::channel();
     // The thread ends with the test.
-    std::thread::spawn(move || changes.tell(move |entry| drop(told.send(entry))));
+    std::thread::spawn(move || {
+        changes.tell(move |entry| {
+            let _ = told.send(entry);
+        });
+    });
     first.transact(|rows| Ok::<_, StoreError>(take(rows, &Step { verb: 0, a: 1, b: 0 }))).unwrap();
     assert_eq!(heard.recv().unwrap(), 1);
     let mut client = postgres.config().connect(postgres::NoTls).unwrap();

@@ -163,6 +163,7 @@ fn why_not(who: &Who, method: &Method, path: &str) -> Option<String> {
 }
 
 /// Nobody known asks: a page leads to the login, where there is one.
+#[expect(clippy::unnecessary_box_returns, reason = "the error of a function is small")]
 fn unknown(site: &Shared, head: &Parts, why: &str) -> Box<Response> {
     let path = head.uri.path();
     let is_api = path.starts_with("/api/");

@@ -1,5 +1,6 @@
 //! The controller that a server has started: a program of its own, so that a server that dies costs no measurement.
 
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -8,7 +9,6 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
-use super::say;
 use crate::folder::HarnessFolder;
 use crate::http::site::Shared;
 use crate::store::address::SECRET_VARIABLES;
@@ -18,6 +18,11 @@ const MOST_ENDING: Duration = Duration::from_mins(1);
 
 /// The pause before a controller that has ended is started again.
 const BEFORE_RESTART: Duration = Duration::from_secs(1);
+
+/// Prints a line on standard error. A closed one is ignored.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
 
 /// The controller of this server.
 pub(super) struct ControllerProcess {

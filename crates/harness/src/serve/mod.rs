@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use self::controller_process::ControllerProcess;
+pub use self::controller_process::say;
 use self::database::{DatabaseArgs, Opened};
 use crate::folder::HarnessFolder;
 use crate::http::guard::new_link;
@@ -52,11 +53,6 @@ pub struct ServeArgs {
     /// Start no controller: other programs take the runs
     #[arg(long)]
     no_controller: bool,
-}
-
-/// Prints a line on standard error. A closed one is ignored.
-pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Serves until a signal ends it.

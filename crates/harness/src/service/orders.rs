@@ -143,8 +143,8 @@ impl Harness {
                     Who::Controller(owner) => {
                         let mut is_own = false;
                         for controller in rows.controllers()? {
-                            let owned = rows.controller_owner(&controller.id)?;
-                            is_own |= controller.host == name && owned.as_deref() == Some(&owner);
+                            let first = rows.controller_owner(&controller.id)?;
+                            is_own |= controller.host == name && first.as_deref() == Some(&owner);
                         }
                         if !is_own {
                             return Err(ServiceError::Forbidden(format!(

@@ -2,7 +2,7 @@
 //! of the machine can read.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use postgres::Config;
@@ -108,13 +108,16 @@ fn password(config: &Config, sources: &PasswordSources) -> Result<Option<String>
     if !is_named && !path.is_file() {
         return Ok(None);
     }
-    let wrong = |why: String| AddressError::File { path: path.clone(), why };
-    let mode = path.metadata().map_err(|error| wrong(error.to_string()))?.permissions().mode();
+    let mode = path.metadata().map_err(|error| unusable(path, &error))?.permissions().mode();
     if mode & 0o077 != 0 {
-        return Err(wrong("other users can read the passwords in it: chmod 600".to_owned()));
+        return Err(unusable(path, &"other users can read the passwords in it: chmod 600"));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|error| unusable(path, &error))?;
     Ok(password_in(&text, &wanted(config)))
+}
+
+fn unusable(path: &Path, why: &dyn std::fmt::Display) -> AddressError {
+    AddressError::File { path: path.to_owned(), why: why.to_string() }
 }
 
 /// Host, port, database and user, as a file of passwords writes them.

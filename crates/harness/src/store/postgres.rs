@@ -4,16 +4,15 @@
 //! A lost connection fails what was asked, and the next transaction opens another one. A server that stops in the middle of a transaction
 //! keeps the lock until its connection ends, or for [`IDLE`].
 
-use std::collections::HashMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
-use postgres::{Client, Config, Statement};
+use postgres::{Client, Config};
 use queue::EntryId;
 
 use super::address::why;
-use super::postgres_rows::PostgresRows;
+use super::postgres_rows::{PostgresRows, Statements};
 use super::postgres_tls::DatabaseTls;
 use super::{Database, StoreError, Work};
 
@@ -41,7 +40,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(8317708086774624110)";
 const CHANNEL: &str = "showdown_harness";
 
 /// Statements that lead from each version to the next one.
-const STEPS: [&str; VERSION as usize] = [r#"
+const STEPS: [&str; VERSION as usize] = ["
 CREATE TABLE number (name TEXT PRIMARY KEY, value BIGINT NOT NULL);
 
 CREATE TABLE entry (
@@ -108,10 +107,7 @@ CREATE TABLE audit (
 CREATE FUNCTION audit_stays() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'the audit is append-only'; END $$;
 CREATE TRIGGER audit_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON audit EXECUTE FUNCTION audit_stays();
-"#];
-
-/// Statements that the server knows already.
-pub(super) type Statements = HashMap<String, Statement>;
+"];
 
 /// A connection.
 struct Connection {
@@ -230,8 +226,8 @@ impl Postgres {
     fn begin(&mut self) -> Result<&mut Connection, StoreError> {
         let is_used = self.connection.is_some();
         let begin = format!("BEGIN READ WRITE; {LOCK}");
-        let begun = self.connect()?.client.batch_execute(&begin);
-        if let Err(error) = begun {
+        let done = self.connect()?.client.batch_execute(&begin);
+        if let Err(error) = done {
             self.connection = None;
             if !is_used || error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
                 return Err(error.into());
@@ -306,22 +302,19 @@ impl ChangedEntries {
     pub fn tell(mut self, tell: impl Fn(EntryId)) {
         let mut was_lost = false;
         loop {
-            match self.next_text(Duration::from_mins(1)) {
-                Ok(text) => {
-                    if was_lost {
-                        was_lost = false;
-                        tell(0);
-                    }
-                    if let Some(entry) = text.and_then(|text| text.parse().ok()) {
-                        tell(entry);
-                    }
-                }
-                Err(_) => {
-                    // The look at the leases says that the database is away.
-                    was_lost = true;
-                    self.client = None;
-                    sleep(BEFORE_RETRY);
-                }
+            let Ok(text) = self.next_text(Duration::from_mins(1)) else {
+                // The look at the leases says that the database is away.
+                was_lost = true;
+                self.client = None;
+                sleep(BEFORE_RETRY);
+                continue;
+            };
+            if was_lost {
+                was_lost = false;
+                tell(0);
+            }
+            if let Some(entry) = text.and_then(|text| text.parse().ok()) {
+                tell(entry);
             }
         }
     }

@@ -1,20 +1,22 @@
 //! What a transaction of the PostgreSQL store reads and writes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use postgres::types::ToSql;
-use postgres::{Client, Row};
+use postgres::{Client, Row, Statement};
 use queue::api::Note;
 use queue::{ControllerRow, Entry, EntryId, EntryState, HostRow, Rows, Sequence, Token};
 use serde::de::DeserializeOwned;
 
-use super::postgres::Statements;
 use super::{AuditLine, Deletion, EventLine, SecretKind, StoreError, Transaction};
 use crate::people::{Account, Role};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
+
+/// Statements that the database knows already, by their text.
+pub(super) type Statements = HashMap<String, Statement>;
 
 /// A transaction of PostgreSQL.
 pub(super) struct PostgresRows<'c> {
