@@ -40,7 +40,8 @@ impl Team {
             .unversioned_rustls_crypto_provider(harness::tls::provider())
             .root_certs(RootCerts::Specific(Arc::new(roots)));
         let config = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0);
-        let config = config.allow_non_standard_methods(true).tls_config(tls.build());
+        // A refusal ends a connection whose request was not read to its end: the next request has another one.
+        let config = config.max_idle_connections(0).allow_non_standard_methods(true).tls_config(tls.build());
         Self { home, agent: config.build().into() }
     }
 
