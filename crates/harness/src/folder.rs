@@ -27,6 +27,11 @@ impl HarnessFolder {
         Ok(Self(path.canonicalize()?))
     }
 
+    /// Which one of all machines: the name of this one, and the path.
+    pub fn name(&self) -> String {
+        format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), self.0.display())
+    }
+
     /// The database.
     pub fn database(&self) -> PathBuf {
         self.0.join("queue.sqlite")

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use harness::controller::rules::Rules;
 use harness::controller::workplace::Workplace;
+use harness::serve::accounts::{AccountArgs, account};
 use harness::serve::{ServeArgs, serve};
 
 /// Queue runs, watch them, and compare them in a browser; `showdown serve` starts it
@@ -23,6 +24,8 @@ enum Verb {
     Serve(ServeArgs),
     /// Take runs from a server
     Controller(ControllerArgs),
+    /// Add and change accounts of a team
+    Account(AccountArgs),
 }
 
 #[derive(clap::Args)]
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::Serve(args) => serve(&args),
         Verb::Controller(args) => controller(&args),
+        Verb::Account(args) => account(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,6 +69,10 @@ fn controller(args: &ControllerArgs) -> anyhow::Result<()> {
             let token = std::env::var("SHOWDOWN_TOKEN");
             let token =
                 token.context("--server needs the secret of controllers in the variable SHOWDOWN_TOKEN")?;
+            anyhow::ensure!(
+                queue::api::is_private(url),
+                "{url} has no TLS, so everyone on the network could read the secret: use https://, or reach the server with ssh -L"
+            );
             Some((url.trim_end_matches('/').to_owned(), token))
         }
         None => None,

@@ -210,8 +210,39 @@ pub struct ServerFile {
     pub token: String,
 }
 
+/// Whether a secret may be sent to a server with this URL: with TLS, or on this machine.
+pub fn is_private(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return url.starts_with("https://") };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // A bracket ends an address with colons; another host ends at its port.
+    let name = if host.starts_with('[') { host.split_inclusive(']').next() } else { host.split(':').next() };
+    matches!(name, Some("localhost" | "127.0.0.1" | "[::1]"))
+}
+
 /// The folder of the harness in a directory of runs.
 pub const FOLDER: &str = ".harness";
 
 /// The name of [`ServerFile`] in that folder.
 pub const SERVER_FILE: &str = "server.json";
+
+#[cfg(test)]
+mod tests {
+    use super::is_private;
+
+    #[test]
+    fn a_secret_goes_to_this_machine_or_through_tls() {
+        for url in
+            ["https://lab.example:8443", "http://127.0.0.1:7437", "http://localhost", "http://[::1]:7/x"]
+        {
+            assert!(is_private(url), "{url}");
+        }
+        for url in [
+            "http://lab.example",
+            "http://127.0.0.1.evil.example",
+            "http://localhost@evil.example",
+            "ftp://127.0.0.1",
+        ] {
+            assert!(!is_private(url), "{url}");
+        }
+    }
+}

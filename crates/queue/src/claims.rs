@@ -68,7 +68,11 @@ pub enum Outcome {
 }
 
 /// A controller has started. What an earlier start of it had, has ended with it.
-pub fn register<R: Rows>(rows: &mut R, new: &NewController, unix_ms: u64) -> QueueResult<Vec<Entry>, R> {
+pub fn register<R: Rows + ?Sized>(
+    rows: &mut R,
+    new: &NewController,
+    unix_ms: u64,
+) -> QueueResult<Vec<Entry>, R> {
     let earlier = rows.controller(&new.id).map_err(QueueError::Store)?;
     let counter = earlier.as_ref().map_or(0, |row| row.counter) + 1;
     let ended = match &earlier {
@@ -96,7 +100,7 @@ pub fn register<R: Rows>(rows: &mut R, new: &NewController, unix_ms: u64) -> Que
 ///
 /// The first entry in the order that it may run decides: an entry that waits for hosts keeps this machine from those behind it,
 /// so that a large one does not starve. One that needs a host in quarantine keeps nobody waiting.
-pub fn claim<R: Rows>(
+pub fn claim<R: Rows + ?Sized>(
     rows: &mut R,
     call: &ControllerCall,
     busy: Option<&str>,
@@ -130,7 +134,11 @@ enum Wanted {
     Quarantined,
 }
 
-fn hosts_of<R: Rows>(rows: &mut R, controller: &ControllerRow, entry: &Entry) -> QueueResult<Wanted, R> {
+fn hosts_of<R: Rows + ?Sized>(
+    rows: &mut R,
+    controller: &ControllerRow,
+    entry: &Entry,
+) -> QueueResult<Wanted, R> {
     let mut names = vec![controller.host.clone()];
     names.extend(entry.hosts.iter().cloned());
     names.sort();
@@ -148,7 +156,7 @@ fn hosts_of<R: Rows>(rows: &mut R, controller: &ControllerRow, entry: &Entry) ->
     Ok(if is_taken { Wanted::Taken } else { Wanted::Free(hosts) })
 }
 
-fn lease<R: Rows>(
+fn lease<R: Rows + ?Sized>(
     rows: &mut R,
     entry: Entry,
     hosts: Vec<HostRow>,
@@ -177,7 +185,7 @@ fn lease<R: Rows>(
 }
 
 /// The controller is there. Returns the entry, which says whether it is to be stopped.
-pub fn renew<R: Rows>(rows: &mut R, attempt: Attempt) -> QueueResult<Entry, R> {
+pub fn renew<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt) -> QueueResult<Entry, R> {
     let entry = active(rows, attempt)?;
     let entry = Entry { counter: entry.counter + 1, ..entry };
     rows.put_entry(&entry).map_err(QueueError::Store)?;
@@ -185,7 +193,7 @@ pub fn renew<R: Rows>(rows: &mut R, attempt: Attempt) -> QueueResult<Entry, R> {
 }
 
 /// The rules of the controller do not accept the entry: it waits for another one.
-pub fn refuse<R: Rows>(rows: &mut R, attempt: Attempt, reason: &str) -> QueueResult<Entry, R> {
+pub fn refuse<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt, reason: &str) -> QueueResult<Entry, R> {
     let mut entry = active(rows, attempt)?;
     let id = entry.controller.clone().unwrap_or_default();
     let name = rows.controller(&id).map_err(QueueError::Store)?.map_or_else(|| id.clone(), |row| row.name);
@@ -198,7 +206,7 @@ pub fn refuse<R: Rows>(rows: &mut R, attempt: Attempt, reason: &str) -> QueueRes
 }
 
 /// The controller is about to start the run: from here on, the entry is never repeated without a person.
-pub fn begin<R: Rows>(rows: &mut R, attempt: Attempt, unix_ms: u64) -> QueueResult<Entry, R> {
+pub fn begin<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt, unix_ms: u64) -> QueueResult<Entry, R> {
     let entry = active(rows, attempt)?;
     if entry.state == EntryState::Running {
         // The answer was lost, and the call was repeated.
@@ -209,7 +217,7 @@ pub fn begin<R: Rows>(rows: &mut R, attempt: Attempt, unix_ms: u64) -> QueueResu
 }
 
 /// The run has its directory.
-pub fn note_run<R: Rows>(rows: &mut R, attempt: Attempt, run: &str) -> QueueResult<Entry, R> {
+pub fn note_run<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt, run: &str) -> QueueResult<Entry, R> {
     let entry = active(rows, attempt)?;
     let entry = Entry { run: Some(run.to_owned()), ..entry };
     rows.put_entry(&entry).map_err(QueueError::Store)?;
@@ -217,7 +225,7 @@ pub fn note_run<R: Rows>(rows: &mut R, attempt: Attempt, run: &str) -> QueueResu
 }
 
 /// The run has ended. Its hosts are free, whatever becomes of its files.
-pub fn finish<R: Rows>(
+pub fn finish<R: Rows + ?Sized>(
     rows: &mut R,
     attempt: Attempt,
     outcome: &Outcome,
@@ -258,7 +266,7 @@ fn is_repeated(entry: &Entry, outcome: &Outcome) -> bool {
     )
 }
 
-fn registered<R: Rows>(rows: &mut R, call: &ControllerCall) -> QueueResult<ControllerRow, R> {
+fn registered<R: Rows + ?Sized>(rows: &mut R, call: &ControllerCall) -> QueueResult<ControllerRow, R> {
     match rows.controller(&call.id).map_err(QueueError::Store)? {
         Some(controller) if controller.boot == call.boot => Ok(controller),
         _ => Err(QueueError::Refused(Refusal::NoController(call.id.clone()))),
@@ -266,7 +274,7 @@ fn registered<R: Rows>(rows: &mut R, call: &ControllerCall) -> QueueResult<Contr
 }
 
 /// The entry of an attempt whose token is the last one.
-fn active<R: Rows>(rows: &mut R, attempt: Attempt) -> QueueResult<Entry, R> {
+fn active<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt) -> QueueResult<Entry, R> {
     let entry = known(rows, attempt.entry)?;
     if entry.token != attempt.token || !entry.state.is_active() {
         return Err(QueueError::Refused(Refusal::OldToken(attempt.entry)));

@@ -51,7 +51,11 @@ impl LeaseWatch {
 
 /// Ends the lease of an attempt, if it is still the last one. What had not begun waits again; what had begun is lost, and its hosts
 /// are in quarantine.
-pub fn lapse<R: Rows>(rows: &mut R, attempt: Attempt, unix_ms: u64) -> QueueResult<Option<Entry>, R> {
+pub fn lapse<R: Rows + ?Sized>(
+    rows: &mut R,
+    attempt: Attempt,
+    unix_ms: u64,
+) -> QueueResult<Option<Entry>, R> {
     let entry = known(rows, attempt.entry)?;
     if entry.token != attempt.token || !entry.state.is_active() {
         return Ok(None);
@@ -81,7 +85,11 @@ pub fn lapse<R: Rows>(rows: &mut R, attempt: Attempt, unix_ms: u64) -> QueueResu
 }
 
 /// A controller has gone: all that it had lapses.
-pub fn lost_controller<R: Rows>(rows: &mut R, controller: &str, unix_ms: u64) -> QueueResult<Vec<Entry>, R> {
+pub fn lost_controller<R: Rows + ?Sized>(
+    rows: &mut R,
+    controller: &str,
+    unix_ms: u64,
+) -> QueueResult<Vec<Entry>, R> {
     let states = [EntryState::Claimed, EntryState::Running, EntryState::Storing];
     let mut ended = Vec::new();
     for entry in rows.entries(&states).map_err(QueueError::Store)? {

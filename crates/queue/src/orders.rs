@@ -42,7 +42,7 @@ pub enum Place {
 const GAP: i64 = 1 << 20;
 
 /// Adds an entry; returns it, and whether it is new. A repeated submission with the same key has no effect.
-pub fn submit<R: Rows>(rows: &mut R, new: &NewEntry, unix_ms: u64) -> QueueResult<(Entry, bool), R> {
+pub fn submit<R: Rows + ?Sized>(rows: &mut R, new: &NewEntry, unix_ms: u64) -> QueueResult<(Entry, bool), R> {
     if let Some(key) = &new.key
         && let Some(earlier) = rows.entry_of_key(key).map_err(QueueError::Store)?
     {
@@ -83,13 +83,13 @@ pub fn submit<R: Rows>(rows: &mut R, new: &NewEntry, unix_ms: u64) -> QueueResul
     Ok((entry, true))
 }
 
-fn next_position<R: Rows>(rows: &mut R) -> QueueResult<i64, R> {
+fn next_position<R: Rows + ?Sized>(rows: &mut R) -> QueueResult<i64, R> {
     let number = rows.next(Sequence::Position).map_err(QueueError::Store)?;
     Ok(i64::try_from(number).unwrap_or(i64::MAX / GAP).saturating_mul(GAP))
 }
 
 /// Takes a waiting entry out of the order.
-pub fn pause<R: Rows>(rows: &mut R, id: EntryId, reason: Option<&str>) -> QueueResult<Entry, R> {
+pub fn pause<R: Rows + ?Sized>(rows: &mut R, id: EntryId, reason: Option<&str>) -> QueueResult<Entry, R> {
     let entry = known(rows, id)?;
     if entry.state == EntryState::Paused {
         return Ok(entry);
@@ -98,7 +98,7 @@ pub fn pause<R: Rows>(rows: &mut R, id: EntryId, reason: Option<&str>) -> QueueR
 }
 
 /// Puts an entry back into the order, also one that controllers have refused: their rules may be others now.
-pub fn release<R: Rows>(rows: &mut R, id: EntryId) -> QueueResult<Entry, R> {
+pub fn release<R: Rows + ?Sized>(rows: &mut R, id: EntryId) -> QueueResult<Entry, R> {
     let entry = known(rows, id)?;
     let entry = Entry { reason: None, refused_by: Vec::new(), ..entry };
     if entry.state == EntryState::Waiting {
@@ -109,7 +109,7 @@ pub fn release<R: Rows>(rows: &mut R, id: EntryId) -> QueueResult<Entry, R> {
 }
 
 /// Moves a waiting or paused entry.
-pub fn place<R: Rows>(rows: &mut R, id: EntryId, to: Place) -> QueueResult<Entry, R> {
+pub fn place<R: Rows + ?Sized>(rows: &mut R, id: EntryId, to: Place) -> QueueResult<Entry, R> {
     let mut entry = known(rows, id)?;
     if !matches!(entry.state, EntryState::Waiting | EntryState::Paused) {
         return Err(QueueError::Refused(Refusal::State { entry: id, state: entry.state, verb: "move" }));
@@ -151,7 +151,7 @@ pub fn place<R: Rows>(rows: &mut R, id: EntryId, to: Place) -> QueueResult<Entry
 }
 
 /// Stops an entry: at once where no controller has it, otherwise by its controller.
-pub fn kill<R: Rows>(rows: &mut R, id: EntryId, by: &str, unix_ms: u64) -> QueueResult<Entry, R> {
+pub fn kill<R: Rows + ?Sized>(rows: &mut R, id: EntryId, by: &str, unix_ms: u64) -> QueueResult<Entry, R> {
     let entry = known(rows, id)?;
     let reason = Some(format!("stopped by {by}"));
     match entry.state {
@@ -169,7 +169,7 @@ pub fn kill<R: Rows>(rows: &mut R, id: EntryId, by: &str, unix_ms: u64) -> Queue
 }
 
 /// Lets a lost run go on, with the blocks that it has.
-pub fn resume<R: Rows>(rows: &mut R, id: EntryId) -> QueueResult<Entry, R> {
+pub fn resume<R: Rows + ?Sized>(rows: &mut R, id: EntryId) -> QueueResult<Entry, R> {
     let entry = known(rows, id)?;
     if entry.state == EntryState::Lost && entry.run.is_none() {
         return Err(QueueError::Refused(Refusal::NothingToResume(id)));
@@ -179,7 +179,12 @@ pub fn resume<R: Rows>(rows: &mut R, id: EntryId) -> QueueResult<Entry, R> {
 }
 
 /// Frees a host from quarantine: somebody says why it is clean.
-pub fn clean_host<R: Rows>(rows: &mut R, name: &str, by: &str, reason: &str) -> QueueResult<HostRow, R> {
+pub fn clean_host<R: Rows + ?Sized>(
+    rows: &mut R,
+    name: &str,
+    by: &str,
+    reason: &str,
+) -> QueueResult<HostRow, R> {
     let host = rows.host(name).map_err(QueueError::Store)?;
     let host = host.ok_or_else(|| QueueError::Refused(Refusal::NoHost(name.to_owned())))?;
     if !matches!(host.state, HostState::Quarantined { .. }) {

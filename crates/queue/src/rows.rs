@@ -105,7 +105,7 @@ impl<E> From<Refusal> for QueueError<E> {
 pub type QueueResult<T, R> = Result<T, QueueError<<R as Rows>::Error>>;
 
 /// An entry that must be there.
-pub(crate) fn known<R: Rows>(rows: &mut R, id: EntryId) -> QueueResult<Entry, R> {
+pub(crate) fn known<R: Rows + ?Sized>(rows: &mut R, id: EntryId) -> QueueResult<Entry, R> {
     let entry = rows.entry(id).map_err(QueueError::Store)?;
     entry.ok_or(QueueError::Refused(Refusal::NoEntry(id)))
 }

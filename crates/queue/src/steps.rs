@@ -6,7 +6,7 @@ use crate::host_row::{HostRow, HostState};
 use crate::rows::{QueueError, QueueResult, Refusal, Rows};
 
 /// Writes an entry in its next state.
-pub(crate) fn change<R: Rows>(
+pub(crate) fn change<R: Rows + ?Sized>(
     rows: &mut R,
     entry: Entry,
     change: Change,
@@ -22,12 +22,16 @@ pub(crate) fn change<R: Rows>(
 }
 
 /// Frees the hosts of an attempt that still have its token.
-pub(crate) fn free_hosts<R: Rows>(rows: &mut R, attempt: Attempt) -> QueueResult<(), R> {
+pub(crate) fn free_hosts<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt) -> QueueResult<(), R> {
     set_hosts(rows, attempt, &HostState::Free)
 }
 
 /// Gives the hosts of an attempt another state; hosts that a later claim has stay.
-pub(crate) fn set_hosts<R: Rows>(rows: &mut R, attempt: Attempt, state: &HostState) -> QueueResult<(), R> {
+pub(crate) fn set_hosts<R: Rows + ?Sized>(
+    rows: &mut R,
+    attempt: Attempt,
+    state: &HostState,
+) -> QueueResult<(), R> {
     for host in rows.hosts().map_err(QueueError::Store)? {
         if matches!(&host.state, HostState::Leased(lease) if lease.token == attempt.token) {
             rows.put_host(&HostRow { state: state.clone(), ..host }).map_err(QueueError::Store)?;

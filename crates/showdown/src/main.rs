@@ -98,6 +98,8 @@ enum Verb {
     Serve(verbs::harness::programs::ServeArgs),
     /// Take runs from a queue and run them on this machine
     Controller(verbs::harness::programs::ControllerArgs),
+    /// Add and change the accounts of a team's queue
+    Account(verbs::harness::programs::AccountArgs),
     /// Put a run into the queue
     Submit(verbs::harness::submit::SubmitArgs),
     /// List the queue: why each run waits, and about how long
@@ -178,6 +180,7 @@ fn main() -> ExitCode {
         Verb::Export(args) => verbs::results::archive::export(&args),
         Verb::Serve(args) => verbs::harness::programs::serve(&args),
         Verb::Controller(args) => verbs::harness::programs::controller(&args),
+        Verb::Account(args) => verbs::harness::programs::account(&args),
         Verb::Submit(args) => verbs::harness::submit::run(&args),
         Verb::Queue(args) => verbs::harness::orders::queue(&args),
         Verb::Watch(args) => verbs::harness::watch::run(&args),

@@ -194,9 +194,39 @@ test("a run has notes, a report without an origin, and a way into the trash and 
   await page.close();
 });
 
+test("an admin adds an account, and its owner logs in by keyboard alone", options, async () => {
+  const page = await open("/people");
+  await page.fill("#name", "bob");
+  await page.selectOption("#role", "viewer");
+  await page.fill("#password", "correct horse battery");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("heading", { name: "bob viewer" }).waitFor();
+  await page.fill("#controller", "lab-1");
+  await page.getByRole("button", { name: "Make a secret" }).click();
+  assert.match((await page.getByLabel("Secret", { exact: true }).textContent()) ?? "", /^SHOWDOWN_TOKEN=[0-9a-f]{64}$/);
+  assert.deepEqual(await axeProblems(page), []);
+  await page.goto(`${url}/audit`);
+  assert.match((await page.textContent("main")) ?? "", /add account bob: viewer/);
+  await page.close();
+  const own = await browser.newContext();
+  const bob = await open("/login?to=/account", own);
+  await bob.locator("#name").focus();
+  await bob.keyboard.type("bob");
+  await bob.keyboard.press("Tab");
+  await bob.keyboard.type("correct horse battery");
+  await bob.keyboard.press("Enter");
+  await bob.waitForURL(`${url}/account`);
+  await bob.getByRole("button", { name: "Make a secret" }).click();
+  assert.match((await bob.getByLabel("Secret", { exact: true }).textContent()) ?? "", /^SHOWDOWN_TOKEN=/);
+  assert.deepEqual(await axeProblems(bob), []);
+  await bob.getByRole("button", { name: "Log out" }).click();
+  await bob.waitForURL(`${url}/login`);
+  await own.close();
+});
+
 test("every page is accessible in light and dark, and fits a narrow window", options, async () => {
   const { id } = await call<{ id: number }>("entries", { plan, paused: true });
-  const paths = ["/", `/entries/${id}`, `/entries/${id}/again`, "/entries/new", "/archive", `/runs/${runs[0]}`, `/compare?runs=${runs.join(",")}`, "/hosts", "/trash"];
+  const paths = ["/", `/entries/${id}`, `/entries/${id}/again`, "/entries/new", "/archive", `/runs/${runs[0]}`, `/compare?runs=${runs.join(",")}`, "/hosts", "/trash", "/account", "/people", "/audit", "/login"];
   for (const colorScheme of ["light", "dark"] as const) {
     const own = await session({ colorScheme, viewport: { width: 320, height: 800 } });
     for (const path of paths) {

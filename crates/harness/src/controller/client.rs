@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::folder::HarnessFolder;
+use crate::tls::trust_of_agent;
 
 /// The longest call: work may be waited for.
 const LONGEST_CALL: Duration = Duration::from_secs(40);
@@ -40,8 +41,11 @@ pub struct Client {
 impl Client {
     /// The client of this server, or of the one of this folder.
     pub fn new(server: Option<(String, String)>, folder: HarnessFolder) -> Self {
-        let config =
+        let mut config =
             ureq::Agent::config_builder().timeout_global(Some(LONGEST_CALL)).http_status_as_error(false);
+        if server.as_ref().is_some_and(|(url, _)| url.starts_with("https://")) {
+            config = config.tls_config(trust_of_agent());
+        }
         let folder = if server.is_some() { None } else { Some(folder) };
         let server = server.map(|(url, token)| ServerFile { url, token });
         Self { agent: config.build().into(), server: Mutex::new(server), folder }

@@ -12,9 +12,10 @@ use queue::{Entry, EntryId, HostRow, NewController};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::guard::{Who, new_link};
+use super::guard::new_link;
 use super::site::Shared;
 use crate::comparison::{self, ComparedRuns, FEWEST_RUNS, MOST_RUNS};
+use crate::people::{Person, Who};
 use crate::service::error::ServiceError;
 use crate::service::orders::Order;
 
@@ -76,14 +77,6 @@ pub struct CompareQuery {
     reference: Option<String>,
 }
 
-/// The name of who asks; a controller is no person.
-pub fn person(who: &Who) -> String {
-    match who {
-        Who::Person(name) => name.clone(),
-        Who::Controller => "a controller".to_owned(),
-    }
-}
-
 /// `GET entries`
 pub async fn list(State(site): State<Shared>, Query(query): Query<ListQuery>) -> Answer<QueueList> {
     let ended = if query.all { Some(query.before) } else { None };
@@ -93,10 +86,10 @@ pub async fn list(State(site): State<Shared>, Query(query): Query<ListQuery>) ->
 /// `POST entries`
 pub async fn submit(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Json(submission): Json<Submission>,
 ) -> Result<Response, ServiceError> {
-    let (entry, is_new) = site.harness.submit(submission, person(&who)).await?;
+    let (entry, is_new) = site.harness.submit(submission, person).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(entry)).into_response())
 }
@@ -111,78 +104,92 @@ pub async fn plan(State(site): State<Shared>, Path(id): Path<EntryId>) -> Result
     Ok(site.harness.entry(id).await?.1)
 }
 
-async fn order(site: Shared, who: &Who, id: EntryId, order: Order) -> Answer<Entry> {
-    Ok(Json(site.harness.order(id, order, person(who)).await?))
+async fn order(site: Shared, by: Person, id: EntryId, order: Order) -> Answer<Entry> {
+    Ok(Json(site.harness.order(id, order, by).await?))
 }
 
 /// `POST entries/ID/pause`
 pub async fn pause(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<EntryId>,
     Json(why): Json<Reason>,
 ) -> Answer<Entry> {
-    order(site, &who, id, Order::Pause(why.reason)).await
+    order(site, person, id, Order::Pause(why.reason)).await
 }
 
 /// `POST entries/ID/release`
 pub async fn release(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<EntryId>,
 ) -> Answer<Entry> {
-    order(site, &who, id, Order::Release).await
+    order(site, person, id, Order::Release).await
 }
 
 /// `POST entries/ID/move`
 pub async fn place(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<EntryId>,
     Json(to): Json<Move>,
 ) -> Answer<Entry> {
-    order(site, &who, id, Order::Move(to)).await
+    order(site, person, id, Order::Move(to)).await
 }
 
 /// `POST entries/ID/kill`
 pub async fn kill(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<EntryId>,
 ) -> Answer<Entry> {
-    order(site, &who, id, Order::Kill).await
+    order(site, person, id, Order::Kill).await
 }
 
 /// `POST entries/ID/resume`
 pub async fn resume(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<EntryId>,
 ) -> Answer<Entry> {
-    order(site, &who, id, Order::Resume).await
+    order(site, person, id, Order::Resume).await
+}
+
+/// The name of the secret of a controller.
+pub fn owner(who: Who) -> Result<String, ServiceError> {
+    match who {
+        Who::Controller(name) => Ok(name),
+        Who::Person(_) => Err(ServiceError::Forbidden("only a controller speaks for a run".to_owned())),
+    }
 }
 
 /// `POST controllers`
 pub async fn register(
     State(site): State<Shared>,
+    Extension(who): Extension<Who>,
     Json(new): Json<NewController>,
 ) -> Result<StatusCode, ServiceError> {
-    site.harness.register(new).await?;
+    site.harness.register(new, owner(who)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// `POST claims`
-pub async fn claim(State(site): State<Shared>, Json(call): Json<ClaimCall>) -> Answer<ClaimAnswer> {
-    Ok(Json(site.harness.claim(call).await?))
+pub async fn claim(
+    State(site): State<Shared>,
+    Extension(who): Extension<Who>,
+    Json(call): Json<ClaimCall>,
+) -> Answer<ClaimAnswer> {
+    Ok(Json(site.harness.claim(call, &owner(who)?).await?))
 }
 
 /// `POST attempts/ID`
 pub async fn attempt(
     State(site): State<Shared>,
+    Extension(who): Extension<Who>,
     Path(id): Path<EntryId>,
     Json(call): Json<AttemptCall>,
 ) -> Answer<AttemptAnswer> {
-    Ok(Json(site.harness.attempt(id, call).await?))
+    Ok(Json(site.harness.attempt(id, call, owner(who)?).await?))
 }
 
 /// `GET hosts`
@@ -197,7 +204,7 @@ pub async fn clean_host(
     Path(name): Path<String>,
     Json(why): Json<Reason>,
 ) -> Answer<HostRow> {
-    Ok(Json(site.harness.clean_host(name, person(&who), why.reason).await?))
+    Ok(Json(site.harness.clean_host(name, who, why.reason).await?))
 }
 
 /// `GET runs`
@@ -228,31 +235,31 @@ pub fn run_id(text: &str) -> Result<archive::RunId, ServiceError> {
 /// `PATCH runs/ID`
 pub async fn change_run(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<String>,
     Json(change): Json<RunChange>,
 ) -> Answer<Vec<String>> {
-    Ok(Json(site.harness.change_run(run_id(&id)?, change, person(&who)).await?))
+    Ok(Json(site.harness.change_run(run_id(&id)?, change, person.name).await?))
 }
 
 /// `DELETE runs/ID`
 pub async fn delete_run(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<String>,
     Json(why): Json<Reason>,
 ) -> Result<StatusCode, ServiceError> {
-    site.harness.delete_run(run_id(&id)?, why.reason, person(&who)).await?;
+    site.harness.delete_run(run_id(&id)?, why.reason, person.name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// `POST runs/ID/restore`
 pub async fn restore_run(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ServiceError> {
-    site.harness.restore_run(run_id(&id)?, person(&who)).await?;
+    site.harness.restore_run(run_id(&id)?, person.name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

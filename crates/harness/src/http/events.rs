@@ -13,20 +13,22 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
-use queue::{Entry, EntryId, Rows, Token};
+use queue::{Entry, EntryId, Token};
 use tokio::sync::broadcast::Receiver;
 use tokio::time::{sleep, timeout};
 
+use super::guard::{ShownSecret, known};
 use super::site::Shared;
 use crate::service::error::ServiceError;
-use crate::store::{EventLine, Transaction};
+use crate::store::EventLine;
 
 /// The pause between two looks: four times a second.
 const LOOK: Duration = Duration::from_millis(250);
@@ -51,6 +53,7 @@ pub async fn stream(
     State(site): State<Shared>,
     Path(id): Path<EntryId>,
     Query(query): Query<StreamQuery>,
+    Extension(shown): Extension<ShownSecret>,
     headers: HeaderMap,
 ) -> Result<Response, ServiceError> {
     // Before the first look, so that nothing comes between.
@@ -62,8 +65,9 @@ pub async fn stream(
     if last.is_none() {
         waiting.push_back(event("reset"));
     }
-    let reader =
-        Reader { site, id, after: last.unwrap_or_default(), waiting, changes, seen: None, is_over: false };
+    let after = last.unwrap_or_default();
+    let checked = Instant::now();
+    let reader = Reader { site, id, shown, checked, after, waiting, changes, seen: None, is_over: false };
     let events = unfold(reader, |mut reader| async move {
         let event = reader.next().await?;
         Some((Ok::<_, Infallible>(event), reader))
@@ -90,6 +94,9 @@ fn event(name: &str) -> Event {
 struct Reader {
     site: Shared,
     id: EntryId,
+    shown: ShownSecret,
+    /// When the secret was valid.
+    checked: Instant,
     after: (Token, u64),
     waiting: VecDeque<Event>,
     changes: Receiver<EntryId>,
@@ -103,7 +110,7 @@ impl Reader {
             if let Some(event) = self.waiting.pop_front() {
                 return Some(event);
             }
-            if self.is_over {
+            if self.is_over || !self.is_admitted().await {
                 return None;
             }
             if self.look().await.is_err() {
@@ -116,10 +123,19 @@ impl Reader {
         }
     }
 
+    /// Whether who reads still may: a closed account or an ended session reads no further.
+    async fn is_admitted(&mut self) -> bool {
+        if self.checked.elapsed() < PING {
+            return true;
+        }
+        self.checked = Instant::now();
+        matches!(known(&self.site, &self.shown).await, Ok(Some(_)))
+    }
+
     /// Waits until this entry changes.
     async fn changed(&mut self) {
         while let Ok(id) = self.changes.recv().await {
-            if id == self.id {
+            if id == self.id || id == 0 {
                 break;
             }
         }

@@ -4,9 +4,13 @@ pub mod api;
 pub mod assets;
 pub mod events;
 pub mod guard;
+pub mod login;
+pub mod logins;
 pub mod openapi;
 pub mod pages;
+pub mod people;
 pub mod render;
+pub mod roles;
 pub mod site;
 pub mod uploads;
 
@@ -47,6 +51,7 @@ pub fn router(site: Shared) -> Router {
         .route("/runs/{id}/restore", post(api::restore_run))
         .route("/runs/{id}/bundle", get(uploads::download))
         .route("/compare", get(api::compare))
+        .route("/audit", get(people::audit_lines))
         .route("/links", post(api::link));
     Router::new()
         .route("/", get(pages::queue))
@@ -70,6 +75,18 @@ pub fn router(site: Shared) -> Router {
         .route("/runs/{id}/delete", post(pages::delete))
         .route("/runs/{id}/restore", post(pages::restore))
         .route("/link", get(pages::link).post(pages::open_session))
+        .route("/login", get(login::page).post(login::log_in))
+        .route("/logout", post(login::log_out))
+        .route("/account", get(login::account))
+        .route("/account/password", post(login::change_password))
+        .route("/account/secret", post(login::new_secret))
+        .route("/account/secret/remove", post(login::remove_secret))
+        .route("/people", get(people::page).post(people::add))
+        .route("/people/{name}/role", post(people::change_role))
+        .route("/people/{name}/password", post(people::set_password))
+        .route("/people/controllers", post(people::new_controller))
+        .route("/people/controllers/{name}/remove", post(people::remove_controller))
+        .route("/audit", get(people::audit))
         .route("/healthz", get(api::health))
         .route("/assets/{name}", get(assets::asset))
         .nest("/api/v1", api)

@@ -50,6 +50,7 @@ const ROUTES: &[ApiRoute] = &[
     route("post", "/runs/{id}/restore", "Take it out of the trash", None, None, &[]),
     route("get", "/runs/{id}/bundle", "The packed run", None, None, &[]),
     route("get", "/compare", "Runs beside one another", None, Some("ComparedRuns"), &["runs", "reference"]),
+    route("get", "/audit", "Who has done what, the newest first", None, Some("AuditLine"), &["before"]),
     route("post", "/links", "A new link that opens a session", None, Some("Link"), &[]),
 ];
 
@@ -71,6 +72,7 @@ const ROUTES: &[ApiRoute] = &[
     queue::HostRow,
     queue::Entry,
     crate::comparison::ComparedRuns,
+    crate::store::AuditLine,
     super::api::Link,
     super::api::RunLine,
 )))]

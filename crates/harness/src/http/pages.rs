@@ -11,9 +11,10 @@ use serde::Deserialize;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
-use super::api::{compared, person, run_id};
-use super::guard::{Who, open_session as open};
+use super::api::{compared, run_id};
+use super::guard::open_session as open;
 use super::site::Shared;
+use crate::people::{Person, Who};
 use crate::plan_text::PlanText;
 use crate::service::error::ServiceError;
 use crate::service::orders::Order;
@@ -26,7 +27,7 @@ const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 
 const ARCHIVE_PAGE: u32 = 100;
 
 /// A page, or why there is none.
-type Page = Result<Response, Failure>;
+pub type Page = Result<Response, Failure>;
 
 /// An error as a page.
 pub struct Failure(Shared, ServiceError);
@@ -39,7 +40,7 @@ impl IntoResponse for Failure {
 }
 
 /// Makes a page of an error.
-fn shown<T>(site: &Shared, result: Result<T, impl Into<ServiceError>>) -> Result<T, Failure> {
+pub fn shown<T>(site: &Shared, result: Result<T, impl Into<ServiceError>>) -> Result<T, Failure> {
     result.map_err(|error| Failure(site.clone(), error.into()))
 }
 
@@ -159,7 +160,7 @@ fn difference_of(old: &str, new: &str) -> Vec<(char, String)> {
 /// `POST /entries`
 pub async fn submit(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Form(form): Form<PlanForm>,
 ) -> Page {
     let submission = Submission {
@@ -169,7 +170,7 @@ pub async fn submit(
         parent: form.parent(),
         key: None,
     };
-    let (entry, _) = shown(&site, site.harness.submit(submission, person(&who)).await)?;
+    let (entry, _) = shown(&site, site.harness.submit(submission, person).await)?;
     Ok(Redirect::to(&format!("/entries/{}", entry.id)).into_response())
 }
 
@@ -188,7 +189,7 @@ pub struct OrderForm {
 /// `POST /entries/ID/ORDER`
 pub async fn order(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path((id, name)): Path<(EntryId, String)>,
     Form(form): Form<OrderForm>,
 ) -> Page {
@@ -202,7 +203,7 @@ pub async fn order(
         "resume" => Order::Resume,
         _ => return shown(&site, Err(ServiceError::NotFound(format!("there is no order {name:?}")))),
     };
-    shown(&site, site.harness.order(id, order, person(&who)).await)?;
+    shown(&site, site.harness.order(id, order, person).await)?;
     let to = if form.from == "queue" { "/".to_owned() } else { format!("/entries/{id}") };
     Ok(Redirect::to(&to).into_response())
 }
@@ -284,7 +285,7 @@ pub async fn clean_host(
     Path(name): Path<String>,
     Form(form): Form<ReasonForm>,
 ) -> Page {
-    shown(&site, site.harness.clean_host(name, person(&who), form.reason).await)?;
+    shown(&site, site.harness.clean_host(name, who, form.reason).await)?;
     Ok(Redirect::to("/hosts").into_response())
 }
 
@@ -372,54 +373,54 @@ pub struct RunForm {
     remove: String,
 }
 
-async fn change(site: Shared, who: &Who, id: &str, change: RunChange) -> Page {
+async fn change(site: Shared, by: Person, id: &str, change: RunChange) -> Page {
     let run = shown(&site, run_id(id))?;
-    shown(&site, site.harness.change_run(run, change, person(who)).await)?;
+    shown(&site, site.harness.change_run(run, change, by.name).await)?;
     Ok(Redirect::to(&format!("/runs/{id}")).into_response())
 }
 
 /// `POST /runs/ID/note`
 pub async fn note(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<String>,
     Form(form): Form<RunForm>,
 ) -> Page {
-    change(site, &who, &id, RunChange { note: Some(form.note), ..RunChange::default() }).await
+    change(site, person, &id, RunChange { note: Some(form.note), ..RunChange::default() }).await
 }
 
 /// `POST /runs/ID/tags`
 pub async fn tags(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<String>,
     Form(form): Form<RunForm>,
 ) -> Page {
     let add_tags = form.add.split_whitespace().map(str::to_owned).collect();
     let remove_tags = some(&form.remove).into_iter().collect();
-    change(site, &who, &id, RunChange { add_tags, remove_tags, note: None }).await
+    change(site, person, &id, RunChange { add_tags, remove_tags, note: None }).await
 }
 
 /// `POST /runs/ID/delete`
 pub async fn delete(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<String>,
     Form(form): Form<ReasonForm>,
 ) -> Page {
     let run = shown(&site, run_id(&id))?;
-    shown(&site, site.harness.delete_run(run, form.reason, person(&who)).await)?;
+    shown(&site, site.harness.delete_run(run, form.reason, person.name).await)?;
     Ok(Redirect::to("/trash").into_response())
 }
 
 /// `POST /runs/ID/restore`
 pub async fn restore(
     State(site): State<Shared>,
-    Extension(who): Extension<Who>,
+    Extension(person): Extension<Person>,
     Path(id): Path<String>,
 ) -> Page {
     let run = shown(&site, run_id(&id))?;
-    shown(&site, site.harness.restore_run(run, person(&who)).await)?;
+    shown(&site, site.harness.restore_run(run, person.name).await)?;
     Ok(Redirect::to(&format!("/runs/{id}")).into_response())
 }
 

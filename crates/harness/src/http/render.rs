@@ -24,6 +24,10 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("compare.html", include_str!("../pages/compare.html")),
     ("hosts.html", include_str!("../pages/hosts.html")),
     ("link.html", include_str!("../pages/link.html")),
+    ("login.html", include_str!("../pages/login.html")),
+    ("account.html", include_str!("../pages/account.html")),
+    ("people.html", include_str!("../pages/people.html")),
+    ("audit.html", include_str!("../pages/audit.html")),
     ("message.html", include_str!("../pages/message.html")),
 ];
 

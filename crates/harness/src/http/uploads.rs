@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{StatusCode, header};
@@ -12,8 +13,9 @@ use queue::{Attempt, EntryId, Token};
 use serde::Deserialize;
 use std::io::Write;
 
-use super::api::run_id;
+use super::api::{owner, run_id};
 use super::site::Shared;
+use crate::people::Who;
 use crate::service::error::ServiceError;
 
 /// The largest packed run that is taken: what it unpacks to has its own limits.
@@ -31,10 +33,14 @@ pub struct OfAttempt {
 /// `PUT attempts/ID/bundle`
 pub async fn bundle(
     State(site): State<Shared>,
+    Extension(who): Extension<Who>,
     Path(entry): Path<EntryId>,
     Query(of): Query<OfAttempt>,
     request: Request,
 ) -> Result<StatusCode, ServiceError> {
+    let attempt = Attempt { entry, token: of.token };
+    // Before anything is written: only the controller of the attempt fills the disk.
+    site.harness.check_bundle(attempt, owner(who)?).await?;
     let mut file = tempfile::NamedTempFile::new_in(site.harness.archive().root())?;
     let mut body = request.into_body().into_data_stream();
     let mut bytes = 0_u64;
@@ -46,7 +52,7 @@ pub async fn bundle(
         }
         file.write_all(&part)?;
     }
-    site.harness.take_bundle(Attempt { entry, token: of.token }, file.path()).await?;
+    site.harness.take_bundle(attempt, file.path()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

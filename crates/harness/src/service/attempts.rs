@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use queue::api::{AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, Work};
 use queue::{
-    Attempt, EntryId, HostState, NewController, Outcome, Refusal, Rows, begin, claim, finish, note_run,
-    refuse, register, renew,
+    Attempt, EntryId, HostState, NewController, Outcome, Refusal, begin, claim, finish, note_run, refuse,
+    register, renew,
 };
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -32,10 +32,17 @@ struct LineHead {
 }
 
 impl Harness {
-    /// A controller has started.
-    pub async fn register(&self, new: NewController) -> Result<(), ServiceError> {
+    /// A controller has started. The secret with which it comes the first time is its own from then on.
+    pub async fn register(&self, new: NewController, owner: String) -> Result<(), ServiceError> {
         let id = new.id.clone();
-        let ended = self.store.transact(move |rows| Ok::<_, ServiceError>(register(rows, &new, unix_ms())?));
+        let ended = self.store.transact(move |rows| {
+            match rows.controller_owner(&new.id)? {
+                Some(other) if other != owner => return Err(not_own(&new.id)),
+                Some(_) => {}
+                None => rows.put_controller_owner(&new.id, &owner)?,
+            }
+            Ok(register(rows, &new, unix_ms())?)
+        });
         for entry in ended.await? {
             self.tell(entry.id);
         }
@@ -44,13 +51,13 @@ impl Harness {
     }
 
     /// Work for a controller, once there is some; none after its wait.
-    pub async fn claim(&self, call: ClaimCall) -> Result<ClaimAnswer, ServiceError> {
+    pub async fn claim(&self, call: ClaimCall, owner: &str) -> Result<ClaimAnswer, ServiceError> {
         let until = Instant::now() + Duration::from_secs(u64::from(call.wait_s.min(MOST_WAIT_S)));
         let mut changes = self.watch();
         loop {
-            self.hear(&call.controller.id);
-            let (controller, busy) = (call.controller.clone(), call.busy.clone());
+            let (controller, busy, owner) = (call.controller.clone(), call.busy.clone(), owner.to_owned());
             let answer = self.store.transact(move |rows| {
+                check_owner(rows, &controller.id, &owner)?;
                 let claim = claim(rows, &controller, busy.as_deref(), unix_ms())?;
                 let host = rows.controller(&controller.id)?.map(|row| row.host).unwrap_or_default();
                 let mut quarantined = Vec::new();
@@ -69,6 +76,7 @@ impl Harness {
                 })
             });
             let answer = answer.await?;
+            self.hear(&call.controller.id);
             if let Some(work) = &answer.work {
                 self.tell(work.attempt.entry);
                 return Ok(answer);
@@ -83,7 +91,12 @@ impl Harness {
     }
 
     /// News of an attempt: lines of its progress, that it begins, refuses or ends. Each renews its lease.
-    pub async fn attempt(&self, id: EntryId, call: AttemptCall) -> Result<AttemptAnswer, ServiceError> {
+    pub async fn attempt(
+        &self,
+        id: EntryId,
+        call: AttemptCall,
+        owner: String,
+    ) -> Result<AttemptAnswer, ServiceError> {
         let attempt = Attempt { entry: id, token: call.token };
         let mut heads = Vec::new();
         for line in &call.lines {
@@ -102,6 +115,7 @@ impl Harness {
         // A run that has begun must not begin again after a power cut; how it ended is not forgotten either.
         let is_turn = call.begins || call.ends.is_some();
         let answer = self.store.transact(move |rows| {
+            check_attempt(rows, id, &owner)?;
             let is_end_repeated = call.ends.is_some()
                 && rows
                     .entry(id)?
@@ -157,9 +171,19 @@ impl Harness {
         Ok(answer)
     }
 
+    /// Whether a controller may send the run of an attempt; renews its lease.
+    pub async fn check_bundle(&self, attempt: Attempt, owner: String) -> Result<(), ServiceError> {
+        self.store
+            .transact(move |rows| {
+                check_attempt(rows, attempt.entry, &owner)?;
+                renew(rows, attempt)?;
+                Ok(())
+            })
+            .await
+    }
+
     /// A controller sends the run of an attempt that is not in this archive.
     pub async fn take_bundle(&self, attempt: Attempt, file: &Path) -> Result<(), ServiceError> {
-        self.store.transact(move |rows| Ok::<_, ServiceError>(renew(rows, attempt)?)).await?;
         let run = match self.archive.import(file) {
             Ok(id) | Err(archive::ArchiveError::Exists { id }) => id,
             Err(error) => return Err(error.into()),
@@ -177,6 +201,29 @@ impl Harness {
     fn has_run(&self, run: &str) -> bool {
         run.parse().is_ok_and(|id| self.archive.dir(&id).join(archive::layout::PLAN).is_file())
     }
+}
+
+/// Tokens are small numbers, so a secret reaches the attempts of its own controllers only.
+fn check_attempt(rows: &mut dyn Transaction, id: EntryId, owner: &str) -> Result<(), ServiceError> {
+    let entry = rows.entry(id)?.ok_or(Refusal::NoEntry(id))?;
+    match &entry.controller {
+        Some(controller) => check_owner(rows, controller, owner),
+        None => Err(Refusal::OldToken(id).into()),
+    }
+}
+
+fn check_owner(rows: &mut dyn Transaction, controller: &str, owner: &str) -> Result<(), ServiceError> {
+    match rows.controller_owner(controller)? {
+        Some(other) if other != owner => Err(not_own(controller)),
+        // One that has never registered is refused by the rules of the queue.
+        _ => Ok(()),
+    }
+}
+
+fn not_own(controller: &str) -> ServiceError {
+    ServiceError::Forbidden(format!(
+        "controller {controller} has registered with another secret: use that one, or give this machine's controller another directory of runs"
+    ))
 }
 
 fn head(line: &str) -> Result<LineHead, ServiceError> {

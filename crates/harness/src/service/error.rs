@@ -4,6 +4,7 @@ use archive::ArchiveError;
 use axum::http::StatusCode;
 use queue::{QueueError, Refusal};
 
+use crate::people::PeopleError;
 use crate::plan_text::PlanTextError;
 use crate::store::StoreError;
 
@@ -34,6 +35,12 @@ pub enum ServiceError {
     /// Who asks may not.
     #[error("{0}")]
     Forbidden(String),
+    /// A name or a password is none.
+    #[error("{0}")]
+    People(#[from] PeopleError),
+    /// Too many passwords were tried.
+    #[error("too many passwords were tried: wait a minute")]
+    TooMany,
     /// A file failed.
     #[error("{0}")]
     File(#[from] std::io::Error),
@@ -56,7 +63,11 @@ impl ServiceError {
             Self::Refused(Refusal::NoEntry(_) | Refusal::NoHost(_)) | Self::NotFound(_) => {
                 StatusCode::NOT_FOUND
             }
-            Self::Refused(Refusal::NoReason(_)) | Self::Plan(_) | Self::Bad(_) => StatusCode::BAD_REQUEST,
+            Self::Refused(Refusal::NoReason(_))
+            | Self::Plan(_)
+            | Self::Bad(_)
+            | Self::People(PeopleError::Name(_) | PeopleError::Password) => StatusCode::BAD_REQUEST,
+            Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
             Self::Refused(
                 Refusal::State { .. }
                 | Refusal::OldToken(_)
@@ -68,7 +79,9 @@ impl ServiceError {
             Self::Store(StoreError::Full) | Self::Archive(ArchiveError::DiskFull { .. }) => {
                 StatusCode::INSUFFICIENT_STORAGE
             }
-            Self::Store(StoreError::Failed(_) | StoreError::Later { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Store(StoreError::Away(_) | StoreError::Failed(_) | StoreError::Later { .. }) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Archive(ArchiveError::NoSuchRun { .. } | ArchiveError::NoRunBeginsWith { .. }) => {
                 StatusCode::NOT_FOUND
             }
@@ -76,7 +89,9 @@ impl ServiceError {
                 ArchiveError::Ambiguous { .. } | ArchiveError::Exists { .. } | ArchiveError::Import { .. },
             ) => StatusCode::CONFLICT,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::Archive(_) | Self::Report(_) | Self::File(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Archive(_) | Self::Report(_) | Self::File(_) | Self::People(PeopleError::Hash(_)) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod attempts;
 pub mod error;
 pub mod orders;
+pub mod people;
 pub mod runs;
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use archive::Archive;
 use queue::api::{ControllerSeen, HostList, QueueList};
-use queue::{ControllerRow, Entry, EntryId, EntryState, LEASE, LeaseWatch, Rows, lapse, outlook};
+use queue::{ControllerRow, Entry, EntryId, EntryState, LEASE, LeaseWatch, lapse, outlook};
 use tokio::sync::broadcast;
 
 use self::error::ServiceError;
@@ -19,7 +20,6 @@ use crate::folder::HarnessFolder;
 use crate::secrets::unix_ms;
 use crate::store::Transaction;
 use crate::store::handle::StoreHandle;
-use crate::store::sqlite::Sqlite;
 
 /// Entries of one page of what is at its end.
 pub const ENDED_PAGE: u32 = 50;
@@ -37,19 +37,20 @@ pub const OPEN_STATES: [EntryState; 5] =
 /// The harness.
 #[derive(Debug)]
 pub struct Harness {
-    store: StoreHandle<Sqlite>,
+    store: StoreHandle,
     archive: Archive,
     folder: HarnessFolder,
     changed: broadcast::Sender<EntryId>,
     started: Instant,
-    /// When controllers called, and since when something waits while nothing runs.
+    /// When controllers called, here or at another server of the database; and since when something waits while nothing runs.
     heard: Mutex<HashMap<String, Instant>>,
+    counters: Mutex<HashMap<String, u64>>,
     still_since: Mutex<Option<Instant>>,
 }
 
 impl Harness {
     /// The harness of a directory of runs.
-    pub fn new(store: StoreHandle<Sqlite>, archive: Archive, folder: HarnessFolder) -> Self {
+    pub fn new(store: StoreHandle, archive: Archive, folder: HarnessFolder) -> Self {
         Self {
             store,
             archive,
@@ -57,12 +58,13 @@ impl Harness {
             changed: broadcast::channel(1024).0,
             started: Instant::now(),
             heard: Mutex::default(),
+            counters: Mutex::default(),
             still_since: Mutex::default(),
         }
     }
 
     /// The store.
-    pub fn store(&self) -> &StoreHandle<Sqlite> {
+    pub fn store(&self) -> &StoreHandle {
         &self.store
     }
 
@@ -76,8 +78,8 @@ impl Harness {
         self.changed.subscribe()
     }
 
-    /// Tells who watches that an entry has changed.
-    fn tell(&self, entry: EntryId) {
+    /// Tells who watches that an entry has changed; 0 where anything may have.
+    pub fn tell(&self, entry: EntryId) {
         // Nobody may watch.
         let _ = self.changed.send(entry);
     }
@@ -91,6 +93,16 @@ impl Harness {
     fn is_heard(&self, controller: &str) -> bool {
         let heard = self.heard.lock().expect("no thread panics with it");
         heard.get(controller).is_some_and(|at| at.elapsed() < LEASE)
+    }
+
+    /// A controller whose counter has changed has called another server.
+    fn see_counters(&self, controllers: &[ControllerRow]) {
+        let mut counters = self.counters.lock().expect("no thread panics with it");
+        for ControllerRow { id, counter, .. } in controllers {
+            if counters.insert(id.clone(), *counter).is_some_and(|seen| seen != *counter) {
+                self.hear(id);
+            }
+        }
     }
 
     /// The queue: what is not at its end; and what is, before this number, where it is asked for.
@@ -148,17 +160,21 @@ impl Harness {
         Ok(HostList { hosts, controllers: seen })
     }
 
-    /// Ends the leases of controllers that are silent. Called about once a second.
-    pub async fn end_leases(&self, watch: &mut LeaseWatch) -> Result<(), ServiceError> {
+    /// Ends the leases of controllers that are silent, and sees which controllers call other servers. Called about once a second.
+    pub async fn look(&self, watch: &mut LeaseWatch) -> Result<(), ServiceError> {
         let active = [EntryState::Claimed, EntryState::Running, EntryState::Storing];
-        let looked = self.store.transact(move |rows| Ok::<_, ServiceError>(rows.entries(&active)?)).await;
-        let entries = match looked {
-            Ok(entries) => entries,
+        let looked = self
+            .store
+            .transact(move |rows| Ok::<_, ServiceError>((rows.entries(&active)?, rows.controllers()?)))
+            .await;
+        let (entries, controllers) = match looked {
+            Ok(found) => found,
             Err(error) => {
                 watch.forget();
                 return Err(error);
             }
         };
+        self.see_counters(&controllers);
         for attempt in watch.look(&entries, self.started.elapsed()) {
             let ended = self.store.transact(move |rows| {
                 let ended = lapse(rows, attempt, unix_ms())?;
@@ -193,7 +209,7 @@ impl Harness {
 }
 
 /// The median of former runs of each question, seconds.
-fn estimates(rows: &mut impl Transaction, open: &[Entry]) -> Result<BTreeMap<String, f64>, ServiceError> {
+fn estimates(rows: &mut dyn Transaction, open: &[Entry]) -> Result<BTreeMap<String, f64>, ServiceError> {
     let mut found = BTreeMap::new();
     for entry in open {
         if found.contains_key(&entry.question) {

@@ -2,14 +2,14 @@
 
 use queue::api::{Move, Submission};
 use queue::{
-    Entry, EntryId, HostRow, NewEntry, Place, Rows, clean_host, kill, pause, place, release, resume, submit,
+    Entry, EntryId, HostRow, NewEntry, Place, clean_host, kill, pause, place, release, resume, submit,
 };
 
 use super::Harness;
 use super::error::ServiceError;
+use crate::people::{Person, Role, Who};
 use crate::plan_text::PlanText;
 use crate::secrets::unix_ms;
-use crate::store::Transaction;
 
 /// The highest priority, and the lowest one below zero.
 const MOST_PRIORITY: i32 = 1000;
@@ -41,16 +41,30 @@ impl Order {
     }
 }
 
+/// A text that each database takes.
+pub(super) fn printable(text: &str) -> Result<&str, ServiceError> {
+    if text.contains('\0') {
+        return Err(ServiceError::Bad("a text has no character 0".to_owned()));
+    }
+    Ok(text)
+}
+
 impl Harness {
     /// Adds an entry; returns it, and whether it is new.
-    pub async fn submit(&self, submission: Submission, by: String) -> Result<(Entry, bool), ServiceError> {
+    pub async fn submit(&self, submission: Submission, by: Person) -> Result<(Entry, bool), ServiceError> {
+        let Person { name: by, role, .. } = by;
+        if submission.priority > 0 && role < Role::Operator {
+            return Err(ServiceError::Forbidden(
+                "a priority above 0 needs the role operator: it goes before the entries of others".to_owned(),
+            ));
+        }
         let PlanText { title, question, hosts, .. } = PlanText::read(&submission.plan)?;
         let Submission { plan, priority, paused, parent, key } = submission;
         if priority.abs() > MOST_PRIORITY {
             return Err(ServiceError::Bad(format!("priority {priority} is beyond ±{MOST_PRIORITY}")));
         }
-        if key.as_ref().is_some_and(|key| key.len() > 200) {
-            return Err(ServiceError::Bad("the key is longer than 200 bytes".to_owned()));
+        if key.as_ref().is_some_and(|key| key.len() > 200 || key.chars().any(char::is_control)) {
+            return Err(ServiceError::Bad("a key has up to 200 printable characters".to_owned()));
         }
         let new =
             NewEntry { title, question, submitter: by, priority, hosts, parent, key, is_paused: paused };
@@ -75,14 +89,21 @@ impl Harness {
     }
 
     /// Does what a person orders.
-    pub async fn order(&self, id: EntryId, order: Order, by: String) -> Result<Entry, ServiceError> {
+    pub async fn order(&self, id: EntryId, order: Order, by: Person) -> Result<Entry, ServiceError> {
+        let Person { name: by, role, .. } = by;
         let entry = self
             .store
             .transact(move |rows| {
                 let name = order.name();
+                let submitter = rows.entry(id)?.ok_or(queue::Refusal::NoEntry(id))?.submitter;
+                if role < Role::Operator && submitter != by {
+                    return Err(ServiceError::Forbidden(format!(
+                        "entry {id} is of {submitter}: to {name} entries of others needs the role operator"
+                    )));
+                }
                 let entry = match order {
                     Order::Pause(reason) => {
-                        let reason = reason.trim();
+                        let reason = printable(reason.trim())?;
                         pause(rows, id, if reason.is_empty() { None } else { Some(reason) })?
                     }
                     Order::Release => release(rows, id)?,
@@ -111,16 +132,28 @@ impl Harness {
             .await
     }
 
-    /// Frees a host from quarantine.
-    pub async fn clean_host(
-        &self,
-        name: String,
-        by: String,
-        reason: String,
-    ) -> Result<HostRow, ServiceError> {
+    /// Frees a host from quarantine. A controller may say so of the host on which it runs.
+    pub async fn clean_host(&self, name: String, by: Who, reason: String) -> Result<HostRow, ServiceError> {
+        printable(&reason)?;
         let host = self
             .store
             .transact(move |rows| {
+                let by = match by {
+                    Who::Person(person) => person.name,
+                    Who::Controller(owner) => {
+                        let mut is_own = false;
+                        for controller in rows.controllers()? {
+                            let first = rows.controller_owner(&controller.id)?;
+                            is_own |= controller.host == name && first.as_deref() == Some(&owner);
+                        }
+                        if !is_own {
+                            return Err(ServiceError::Forbidden(format!(
+                                "{name} is not the host of this controller"
+                            )));
+                        }
+                        "a controller".to_owned()
+                    }
+                };
                 let host = clean_host(rows, &name, &by, &reason)?;
                 rows.audit(unix_ms(), &by, &format!("host {name} is clean: {reason}"))?;
                 Ok::<_, ServiceError>(host)

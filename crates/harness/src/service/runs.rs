@@ -10,8 +10,9 @@ use queue::api::{Note, RunChange};
 
 use super::Harness;
 use super::error::ServiceError;
+use super::orders::printable;
 use crate::secrets::unix_ms;
-use crate::store::{Deletion, Transaction};
+use crate::store::Deletion;
 
 /// How long a deleted run can be put back.
 pub const TRASH: Duration = Duration::from_hours(30 * 24);
@@ -116,6 +117,7 @@ impl Harness {
         if note.as_ref().is_some_and(|note| note.len() > MOST_NOTE_BYTES || note.trim().is_empty()) {
             return Err(ServiceError::Bad(format!("a note has 1 to {MOST_NOTE_BYTES} bytes")));
         }
+        printable(note.as_deref().unwrap_or_default())?;
         let (archive, run) = (self.archive.clone(), id.to_string());
         let tags = blocking(move || {
             if !archive.dir(&id).is_dir() {
@@ -144,7 +146,7 @@ impl Harness {
 
     /// Puts a run into the trash, with the reason.
     pub async fn delete_run(&self, id: RunId, reason: String, by: String) -> Result<(), ServiceError> {
-        if reason.trim().is_empty() {
+        if printable(&reason)?.trim().is_empty() {
             return Err(ServiceError::Bad(format!("say why run {id} is deleted")));
         }
         let (archive, to) = (self.archive.clone(), self.in_trash(&id));
@@ -193,9 +195,11 @@ impl Harness {
         self.store.transact(|rows| Ok(rows.deletions()?)).await
     }
 
-    /// Removes for good what was deleted more than 30 days ago.
+    /// Removes for good what was deleted more than 30 days ago, and secrets that are not valid any more.
     pub async fn empty_trash(&self) -> Result<(), ServiceError> {
-        let before = unix_ms().saturating_sub(TRASH.as_millis() as u64);
+        let now = unix_ms();
+        self.store.transact(move |rows| rows.remove_lapsed_secrets(now)).await?;
+        let before = now.saturating_sub(TRASH.as_millis() as u64);
         for deletion in self.trash().await? {
             if deletion.unix_ms > before {
                 continue;

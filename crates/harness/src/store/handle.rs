@@ -6,27 +6,21 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use super::{Database, StoreError};
+use super::{Database, StoreError, Transaction};
 
 /// A piece of work for the thread.
-type Job<D> = Box<dyn FnOnce(&mut D) + Send>;
+type Job = Box<dyn FnOnce(&mut Box<dyn Database>) + Send>;
 
 /// Gives work to the thread of a database. It ends with the last of its clones.
-#[derive(Debug)]
-pub struct StoreHandle<D> {
-    jobs: Sender<Job<D>>,
+#[derive(Clone, Debug)]
+pub struct StoreHandle {
+    jobs: Sender<Job>,
 }
 
-impl<D> Clone for StoreHandle<D> {
-    fn clone(&self) -> Self {
-        Self { jobs: self.jobs.clone() }
-    }
-}
-
-impl<D: Database> StoreHandle<D> {
+impl StoreHandle {
     /// Starts the thread.
-    pub fn start(mut database: D) -> std::io::Result<Self> {
-        let (jobs, work) = channel::<Job<D>>();
+    pub fn start(mut database: Box<dyn Database>) -> std::io::Result<Self> {
+        let (jobs, work) = channel::<Job>();
         thread::Builder::new().name("store".to_owned()).spawn(move || {
             for job in work {
                 job(&mut database);
@@ -38,7 +32,7 @@ impl<D: Database> StoreHandle<D> {
     /// One transaction: all of `work`, or nothing of it.
     pub async fn transact<T, E>(
         &self,
-        work: impl FnOnce(&mut D::Transaction<'_>) -> Result<T, E> + Send + 'static,
+        work: impl FnOnce(&mut dyn Transaction) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -52,13 +46,16 @@ impl<D: Database> StoreHandle<D> {
         self.ask(Database::make_durable).await
     }
 
-    async fn ask<T, E>(&self, work: impl FnOnce(&mut D) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    async fn ask<T, E>(
+        &self,
+        work: impl FnOnce(&mut Box<dyn Database>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let job: Job<D> = Box::new(move |database| {
+        let job: Job = Box::new(move |database| {
             // Whoever asked may have gone.
             let _ = answer.send(work(database));
         });

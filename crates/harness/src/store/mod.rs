@@ -1,14 +1,21 @@
 //! What the harness keeps beside the run directories: the queue, events of runs, notes, what was deleted, secrets as digests.
 //!
-//! [`Database`] and [`Transaction`] are what a store does; [`sqlite`] is the one for a machine of one person. A second store passes
-//! `crates/harness/tests/conformance.rs` with the same answers.
+//! [`Database`] and [`Transaction`] are what a store does. [`sqlite`] is the one for a machine of one person, [`postgres`] the one for a
+//! team and for several servers. Each passes `crates/harness/tests/conformance.rs` with the same answers.
 
+pub mod address;
 pub mod handle;
+pub mod postgres;
+mod postgres_rows;
+mod postgres_tls;
 pub mod sqlite;
 mod sqlite_rows;
 
 use queue::api::Note;
 use queue::{EntryId, Rows, Token};
+use serde::Serialize;
+
+use crate::people::Account;
 
 /// Why the store has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +23,9 @@ pub enum StoreError {
     /// The disk is full.
     #[error("the disk of the database is full: free some space")]
     Full,
+    /// The database is away.
+    #[error("the database does not answer: {0}: this server goes on when it is back")]
+    Away(String),
     /// The database does not answer as it should.
     #[error("the database failed: {0}")]
     Failed(String),
@@ -38,23 +48,40 @@ pub enum SecretKind {
     Person,
     /// A controller: claims, events and ends of its own attempts.
     Controller,
+    /// The controller that a server has started itself.
+    OwnController,
     /// A browser.
     Session,
     /// A link that opens one session.
     Link,
+    /// A browser in which the owner of an account has logged in. The name is that of the account.
+    Login,
+    /// A program of the owner of an account.
+    Token,
 }
 
 impl SecretKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Person, Self::Controller, Self::Session, Self::Link];
+    pub const ALL: [Self; 7] = [
+        Self::Person,
+        Self::Controller,
+        Self::OwnController,
+        Self::Session,
+        Self::Link,
+        Self::Login,
+        Self::Token,
+    ];
 
     /// The name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Person => "person",
             Self::Controller => "controller",
+            Self::OwnController => "own_controller",
             Self::Session => "session",
             Self::Link => "link",
+            Self::Login => "login",
+            Self::Token => "token",
         }
     }
 }
@@ -70,6 +97,19 @@ pub struct Deletion {
     pub unix_ms: u64,
     /// Why.
     pub reason: String,
+}
+
+/// Who has done what, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct AuditLine {
+    /// Numbers only grow.
+    pub id: u64,
+    /// When: milliseconds since 1970.
+    pub unix_ms: u64,
+    /// Who.
+    pub author: String,
+    /// What, in a line.
+    pub what: String,
 }
 
 /// A line of the progress of a run.
@@ -139,27 +179,65 @@ pub trait Transaction: Rows<Error = StoreError> {
     ) -> Result<Option<String>, StoreError>;
     /// Removes a secret; returns whether it was there.
     fn remove_secret(&mut self, digest: &[u8; 32]) -> Result<bool, StoreError>;
-    /// Removes all secrets of a kind.
-    fn remove_secrets(&mut self, kind: SecretKind) -> Result<(), StoreError>;
+    /// Removes the secrets of a kind with this name; returns how many there were.
+    fn remove_secrets(&mut self, kind: SecretKind, name: &str) -> Result<u64, StoreError>;
+    /// Removes all secrets that are not valid any more.
+    fn remove_lapsed_secrets(&mut self, now_unix_ms: u64) -> Result<(), StoreError>;
+    /// The names of the secrets of a kind, each once, in order.
+    fn names_of_secrets(&mut self, kind: SecretKind) -> Result<Vec<String>, StoreError>;
+    /// The name of the secret with which a controller has registered first: no other one may speak for it.
+    fn controller_owner(&mut self, controller: &str) -> Result<Option<String>, StoreError>;
+    /// Keeps the owner of a controller.
+    fn put_controller_owner(&mut self, controller: &str, owner: &str) -> Result<(), StoreError>;
+    /// Writes an account: a new one, or in place of the old one.
+    fn put_account(&mut self, account: &Account) -> Result<(), StoreError>;
+    /// The account of this name.
+    fn account(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
+    /// All accounts, by name.
+    fn accounts(&mut self) -> Result<Vec<Account>, StoreError>;
     /// Writes down who has done what. Nothing removes it.
     fn audit(&mut self, unix_ms: u64, author: &str, what: &str) -> Result<(), StoreError>;
-    /// What was written down, the newest first.
-    fn audits(&mut self, most: u32) -> Result<Vec<(u64, String, String)>, StoreError>;
+    /// What was written down with a lower number than this, the newest first.
+    fn audits(&mut self, before: Option<u64>, most: u32) -> Result<Vec<AuditLine>, StoreError>;
 }
 
-/// A database: transactions come one after the other.
+/// What is done within a transaction; whether it is kept.
+pub type Work<'w> = &'w mut dyn FnMut(&mut dyn Transaction) -> bool;
+
+/// A database: transactions come one after the other, also those of another server of the same database.
 pub trait Database: Send + 'static {
-    /// What one of them does.
-    type Transaction<'t>: Transaction
-    where
-        Self: 't;
+    /// Does `work` once within a transaction, which is rolled back where `work` says that it is not kept. After an error, nothing of it was
+    /// done; or all, where the answer to its end was lost.
+    fn attempt(&mut self, work: Work<'_>) -> Result<(), StoreError>;
+
+    /// Waits until all that was done survives a power cut. What survives the end of the program is in the nature of a transaction.
+    fn make_durable(&mut self) -> Result<(), StoreError>;
 
     /// Does all of `work`, or nothing of it where it fails.
     fn transact<T, E: From<StoreError>>(
         &mut self,
-        work: impl FnOnce(&mut Self::Transaction<'_>) -> Result<T, E>,
-    ) -> Result<T, E>;
+        work: impl FnOnce(&mut dyn Transaction) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        Self: Sized,
+    {
+        let mut work = Some(work);
+        let mut answer = None;
+        self.attempt(&mut |rows| {
+            let Some(work) = work.take() else { return false };
+            let done = answer.insert(work(rows));
+            done.is_ok()
+        })?;
+        answer.unwrap_or_else(|| Err(StoreError::Failed("it has done nothing".to_owned()).into()))
+    }
+}
 
-    /// Waits until all that was done survives a power cut. What survives the end of the program is in the nature of a transaction.
-    fn make_durable(&mut self) -> Result<(), StoreError>;
+impl Database for Box<dyn Database> {
+    fn attempt(&mut self, work: Work<'_>) -> Result<(), StoreError> {
+        (**self).attempt(work)
+    }
+
+    fn make_durable(&mut self) -> Result<(), StoreError> {
+        (**self).make_durable()
+    }
 }

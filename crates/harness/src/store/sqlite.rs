@@ -7,10 +7,10 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::sqlite_rows::SqliteRows;
-use super::{Database, StoreError};
+use super::{Database, StoreError, Work};
 
 /// Rises with each change of the tables. A change adds a step to [`STEPS`].
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How long a write waits for another program that looks at the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,6 +73,13 @@ CREATE TABLE secret (
 CREATE TABLE audit (id INTEGER PRIMARY KEY, unix_ms INTEGER NOT NULL, author TEXT NOT NULL, what TEXT NOT NULL) STRICT;
 CREATE TRIGGER audit_stays_1 BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
 CREATE TRIGGER audit_stays_2 BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+", "
+CREATE TABLE account (
+    name TEXT PRIMARY KEY, role TEXT NOT NULL, hash TEXT NOT NULL, unix_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE controller_owner (controller TEXT PRIMARY KEY, owner TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX secret_name ON secret (kind, name);
+DELETE FROM secret WHERE kind = 'controller';   -- of an earlier start
 "];
 
 /// The open file.
@@ -113,18 +120,13 @@ impl Sqlite {
 }
 
 impl Database for Sqlite {
-    type Transaction<'t> = SqliteRows<'t>;
-
-    fn transact<T, E: From<StoreError>>(
-        &mut self,
-        work: impl FnOnce(&mut Self::Transaction<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let behavior = TransactionBehavior::Immediate;
-        let mut rows = SqliteRows(self.db.transaction_with_behavior(behavior).map_err(StoreError::from)?);
-        // It is rolled back when it is dropped.
-        let done = work(&mut rows)?;
-        rows.0.commit().map_err(StoreError::from)?;
-        Ok(done)
+    fn attempt(&mut self, work: Work<'_>) -> Result<(), StoreError> {
+        let mut rows = SqliteRows(self.db.transaction_with_behavior(TransactionBehavior::Immediate)?);
+        if work(&mut rows) {
+            rows.0.commit()?;
+        }
+        // One that is not kept is rolled back when it is dropped.
+        Ok(())
     }
 
     fn make_durable(&mut self) -> Result<(), StoreError> {

@@ -7,7 +7,8 @@ use queue::{ControllerRow, Entry, EntryId, EntryState, HostRow, Rows, Sequence, 
 use rusqlite::{OptionalExtension, Params, Row, Transaction as SqliteTransaction, params};
 use serde::de::DeserializeOwned;
 
-use super::{Deletion, EventLine, SecretKind, StoreError, Transaction};
+use super::{AuditLine, Deletion, EventLine, SecretKind, StoreError, Transaction};
+use crate::people::{Account, Role};
 
 /// A transaction of SQLite.
 #[derive(Debug)]
@@ -261,9 +262,52 @@ impl Transaction for SqliteRows<'_> {
         Ok(self.execute("DELETE FROM secret WHERE digest = ?1", [digest])? > 0)
     }
 
-    fn remove_secrets(&mut self, kind: SecretKind) -> Result<()> {
-        self.execute("DELETE FROM secret WHERE kind = ?1", [kind.name()])?;
+    fn remove_secrets(&mut self, kind: SecretKind, name: &str) -> Result<u64> {
+        let removed =
+            self.execute("DELETE FROM secret WHERE kind = ?1 AND name = ?2", [kind.name(), name])?;
+        Ok(removed as u64)
+    }
+
+    fn remove_lapsed_secrets(&mut self, now: u64) -> Result<()> {
+        self.execute("DELETE FROM secret WHERE until_unix_ms <= ?1", [now.cast_signed()])?;
         Ok(())
+    }
+
+    fn names_of_secrets(&mut self, kind: SecretKind) -> Result<Vec<String>> {
+        let mut select =
+            self.prepare_cached("SELECT DISTINCT name FROM secret WHERE kind = ?1 ORDER BY name")?;
+        let names = select.query_map([kind.name()], |row| row.get(0))?;
+        Ok(names.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn controller_owner(&mut self, controller: &str) -> Result<Option<String>> {
+        let mut select = self.prepare_cached("SELECT owner FROM controller_owner WHERE controller = ?1")?;
+        Ok(select.query_row([controller], |row| row.get(0)).optional()?)
+    }
+
+    fn put_controller_owner(&mut self, controller: &str, owner: &str) -> Result<()> {
+        self.execute("INSERT OR REPLACE INTO controller_owner VALUES (?1, ?2)", [controller, owner])?;
+        Ok(())
+    }
+
+    fn put_account(&mut self, account: &Account) -> Result<()> {
+        let Account { name, role, hash, unix_ms } = account;
+        let insert = "INSERT OR REPLACE INTO account VALUES (?1, ?2, ?3, ?4)";
+        self.execute(insert, params![name, role.name(), hash, unix_ms.cast_signed()])?;
+        Ok(())
+    }
+
+    fn account(&mut self, name: &str) -> Result<Option<Account>> {
+        let mut select =
+            self.prepare_cached("SELECT name, role, hash, unix_ms FROM account WHERE name = ?1")?;
+        Ok(select.query_row([name], account_of).optional()?)
+    }
+
+    fn accounts(&mut self) -> Result<Vec<Account>> {
+        let mut select =
+            self.prepare_cached("SELECT name, role, hash, unix_ms FROM account ORDER BY name")?;
+        let accounts = select.query_map([], account_of)?;
+        Ok(accounts.collect::<rusqlite::Result<_>>()?)
     }
 
     fn audit(&mut self, unix_ms: u64, author: &str, what: &str) -> Result<()> {
@@ -272,10 +316,23 @@ impl Transaction for SqliteRows<'_> {
         Ok(())
     }
 
-    fn audits(&mut self, most: u32) -> Result<Vec<(u64, String, String)>> {
-        let mut select =
-            self.prepare_cached("SELECT unix_ms, author, what FROM audit ORDER BY id DESC LIMIT ?1")?;
-        let rows = select.query_map([most], |row| Ok((unsigned(row, 0)?, row.get(1)?, row.get(2)?)))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    fn audits(&mut self, before: Option<u64>, most: u32) -> Result<Vec<AuditLine>> {
+        let mut select = self.prepare_cached(
+            "SELECT id, unix_ms, author, what FROM audit WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
+        )?;
+        let mut rows = select.query(params![before.map(u64::cast_signed), most])?;
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (id, unix_ms) = (unsigned(row, 0)?, unsigned(row, 1)?);
+            lines.push(AuditLine { id, unix_ms, author: row.get(2)?, what: row.get(3)? });
+        }
+        Ok(lines)
     }
+}
+
+fn account_of(row: &Row<'_>) -> rusqlite::Result<Account> {
+    let role: String = row.get(1)?;
+    // A role of a later version may do nothing here.
+    let role = Role::from_name(&role).unwrap_or(Role::Closed);
+    Ok(Account { name: row.get(0)?, role, hash: row.get(2)?, unix_ms: unsigned(row, 3)? })
 }

@@ -27,34 +27,56 @@ pub struct Home {
     pub dir: tempfile::TempDir,
     server: Option<Child>,
     pub link: String,
+    /// Variables of each program.
+    pub environment: Vec<(&'static str, String)>,
 }
 
 impl Home {
+    /// A directory without a server.
+    pub fn empty() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        Self { dir, server: None, link: String::new(), environment: Vec::new() }
+    }
+
     /// A server with its controller.
     pub fn start() -> Self {
-        let mut home =
-            Self { dir: tempfile::tempdir().expect("a directory"), server: None, link: String::new() };
+        let mut home = Self::empty();
         home.start_server(&[]);
         home
     }
 
     /// A server without a controller.
     pub fn without_controller() -> Self {
-        let mut home =
-            Self { dir: tempfile::tempdir().expect("a directory"), server: None, link: String::new() };
+        let mut home = Self::empty();
         home.start_server(&["--no-controller"]);
         home
     }
 
+    /// Starts a server; its link, or its address where there is TLS, is kept.
     pub fn start_server(&mut self, options: &[&str]) {
+        self.link.clear();
         let mut command = self.at_home(&showdown());
-        let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(options).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("it starts");
-        let out = child.stdout.take().expect("a pipe");
-        let link =
-            BufReader::new(out).lines().map_while(Result::ok).find(|line| line.contains("/link?secret="));
-        link.expect("a link").trim().clone_into(&mut self.link);
+        let log = fs::File::options().create(true).append(true).open(self.log()).expect("a log");
+        let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(options);
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("it starts");
+        let out = BufReader::new(child.stdout.take().expect("a pipe"));
+        for line in out.lines().map_while(Result::ok) {
+            if let Some((_, url)) = line.split_once("harness: https") {
+                self.link = format!("https{url}");
+                break;
+            }
+            if line.contains("/link?secret=") {
+                line.trim().clone_into(&mut self.link);
+                break;
+            }
+        }
+        assert!(!self.link.is_empty(), "{}", fs::read_to_string(self.log()).unwrap_or_default());
         self.server = Some(child);
+    }
+
+    /// What the server has said.
+    pub fn log(&self) -> PathBuf {
+        self.dir.path().join("server.log")
     }
 
     /// A command in this directory, with a lock of its own.
@@ -67,6 +89,7 @@ impl Home {
             .env("SHOWDOWN_LOCK", self.dir.path().join("lock"))
             .env("TMPDIR", tmp);
         command.env_remove("DISPLAY").env("USER", "alice").stdin(Stdio::null());
+        command.envs(self.environment.iter().cloned());
         command
     }
 
@@ -221,6 +244,11 @@ impl Drop for Home {
 
 /// Calls an API.
 pub fn call(server: &ServerFile, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    try_call(server, method, path, body).expect("an answer")
+}
+
+/// The same, of a server that may have been killed: none without an answer.
+pub fn try_call(server: &ServerFile, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
     let config = ureq::Agent::config_builder().http_status_as_error(false).allow_non_standard_methods(true);
     let agent: ureq::Agent = config.build().into();
     let request = ureq::http::Request::builder()
@@ -229,7 +257,7 @@ pub fn call(server: &ServerFile, method: &str, path: &str, body: &Value) -> (u16
         .header("authorization", format!("Bearer {}", server.token))
         .header("content-type", "application/json");
     let text = if body.is_null() { String::new() } else { body.to_string() };
-    let mut answer = agent.run(request.body(text).expect("a request")).expect("an answer");
-    let text = answer.body_mut().read_to_string().expect("text");
-    (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    let mut answer = agent.run(request.body(text).expect("a request")).ok()?;
+    let text = answer.body_mut().read_to_string().ok()?;
+    Some((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text))))
 }

@@ -1,6 +1,10 @@
 //! The harness from end to end: both programs, a real queue, small real runs, and the death of each part.
 
+#[path = "../database/mod.rs"]
+mod database;
 mod deaths;
 mod guard;
 mod home;
 mod runs;
+mod servers;
+mod team;

@@ -19,9 +19,11 @@ const EXCEPTIONS: &[&str] = &[
     "crates/workload/src/definition/knobs/allocator.rs",
     "crates/workload/src/instance/starting/allocator.rs",
     "crates/runners/src/block/",
+    "crates/harness/src/tls.rs",
     "crates/load/src/tls/",
     "crates/power/src/network/tls.rs",
     "crates/traffic/src/balancer/haproxy/configuration.rs",
+    "crates/showdown/src/verbs/harness/client.rs",
     "crates/showdown/tests/house/words.rs",
 ];
 

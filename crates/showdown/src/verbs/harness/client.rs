@@ -1,11 +1,13 @@
 //! Calls of the harness's API. The server of a directory of runs, and the secret of its owner, are in a file there.
 
 use std::io::{BufReader, Read};
+use std::sync::Arc;
 use std::time::Duration;
 
-use queue::api::{FOLDER, Problem, SERVER_FILE, ServerFile};
+use queue::api::{FOLDER, Problem, SERVER_FILE, ServerFile, is_private};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::args::options::RunsDir;
 use crate::exit::usage;
@@ -50,9 +52,30 @@ impl ServerArgs {
             })?;
             serde_json::from_slice(&text)?
         };
-        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        if !is_private(&server.url) {
+            return Err(usage(format!(
+                "{} has no TLS, so everyone on the network could read the secret: use https://, or reach the server with ssh -L",
+                server.url
+            )));
+        }
+        let mut config = ureq::Agent::config_builder().http_status_as_error(false);
+        if server.url.starts_with("https://") {
+            config = config.tls_config(trust());
+        }
         Ok(HarnessClient { server, agent: config.build().into() })
     }
+}
+
+/// Trusts the authorities of this system, or those of the file in `SSL_CERT_FILE`.
+fn trust() -> TlsConfig {
+    let mut certificates = Vec::new();
+    for der in rustls_native_certs::load_native_certs().certs {
+        certificates.push(Certificate::from_der(&der).to_owned());
+    }
+    TlsConfig::builder()
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .root_certs(RootCerts::Specific(Arc::new(certificates)))
+        .build()
 }
 
 impl HarnessClient {

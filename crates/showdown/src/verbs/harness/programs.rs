@@ -1,4 +1,4 @@
-//! `serve` and `controller`: start the second program, which is beside this one. It is not copied to hosts, so this program stays small.
+//! `serve`, `controller` and `account`: start the second program, which is beside this one. It is not copied to hosts, so this program stays small.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -16,9 +16,10 @@ Examples:
   showdown serve
   showdown serve --runs /srv/runs --listen 127.0.0.1:7438
   showdown serve --no-controller
+  showdown serve --database postgres://showdown@db/showdown --listen 10.0.0.5:8443 --tls cert.pem,key.pem
 
-It prints a link that works once. Run it again for another one. It listens on this machine alone; from elsewhere, reach it \
-with `ssh -L 7437:127.0.0.1:7437 HOST`. Ctrl-C stops it, and interrupts a run that goes on. `showdown-harness serve --help` \
+It prints a link that works once. Run it again for another one. Without --tls it listens on this machine alone; from elsewhere, reach \
+it with `ssh -L 7437:127.0.0.1:7437 HOST`. Ctrl-C stops it, and interrupts a run that goes on. `showdown-harness serve --help` \
 has all options.")]
 pub struct ServeArgs {
     /// Give these options to the second program
@@ -41,6 +42,24 @@ pub struct ControllerArgs {
     pub options: Vec<OsString>,
 }
 
+/// Options of `showdown account`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  showdown account add ada --role admin
+  showdown account add bob --role submitter --password-file FILE
+  showdown account role bob closed
+  showdown account password ada
+  showdown account list
+
+The password is asked for on the terminal, or read from a file: other users can read a command line. --runs or --database says \
+where the queue is kept, as for `showdown serve`. `showdown-harness account --help` has all options.")]
+pub struct AccountArgs {
+    /// Give these options to the second program
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub options: Vec<OsString>,
+}
+
 /// `showdown serve`.
 pub fn serve(args: &ServeArgs) -> anyhow::Result<CommandStatus> {
     become_program("serve", &args.options)
@@ -49,6 +68,11 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<CommandStatus> {
 /// `showdown controller`.
 pub fn controller(args: &ControllerArgs) -> anyhow::Result<CommandStatus> {
     become_program("controller", &args.options)
+}
+
+/// `showdown account`.
+pub fn account(args: &AccountArgs) -> anyhow::Result<CommandStatus> {
+    become_program("account", &args.options)
 }
 
 /// Becomes the second program; returns only where that is not possible.
