@@ -104,7 +104,7 @@ fn clauses_of(
     };
     if let Some(means) = means.filter(is_apart) {
         let (ratio, low, high) = (ratio(means.ratio), ratio(means.low), ratio(means.high));
-        clauses.push(format!("in the mean {a} has {ratio} × {b}'s value ({low}–{high})"));
+        clauses.push(format!("the ratio of the means of {a} and {b} is {ratio} ({low}–{high})"));
     }
     clauses
 }
@@ -117,7 +117,7 @@ pub fn odd_clause(measure: &Measure, odd: &OddStarts) -> String {
     let level = match is_speed {
         true if is_about(HALF) => "half the speed".to_owned(),
         true if is_about(1.0 / HALF) => "twice the speed".to_owned(),
-        _ => format!("{factor:.2} × its median"),
+        _ => format!("{factor:.2} × the median of its starts"),
     };
     format!("{} of {of} starts of {variant} at {level}", trials.len())
 }
@@ -175,7 +175,7 @@ mod tests {
         let (_, sentence) = sentence_of(&blocks);
         assert!(sentence.starts_with("alike in most starts: nginx and apache within ±"), "{sentence}");
         assert!(
-            sentence.contains("; 1 of 14 starts of nginx at half the speed; in the mean nginx has 0.96"),
+            sentence.contains("; 1 of 14 starts of nginx at half the speed; the ratio of the means of nginx and apache is 0.96"),
             "{sentence}"
         );
     }
@@ -186,7 +186,7 @@ mod tests {
         blocks[2].1 = 63.0;
         let (_, sentence) = sentence_of(&blocks);
         assert!(sentence.starts_with("nginx has 1.50 × apache's throughput"), "{sentence}");
-        assert!(sentence.contains("; 1 of 9 starts of apache at 0.63 × its median"), "{sentence}");
+        assert!(sentence.contains("; 1 of 9 starts of apache at 0.63 × the median of its starts"), "{sentence}");
     }
 
     /// The table of asymmetric starts, with blocks that scatter by 2 and by 4 %.

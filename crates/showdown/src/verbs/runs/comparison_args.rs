@@ -84,7 +84,7 @@ pub struct ComparisonArgs {
     #[arg(long, value_parser = parse_background, value_name = "RATE/s,connections=N")]
     pub background: Option<PlannedBackground>,
 
-    /// Run few short trials: about a minute for two variants, and another one if it settles nothing
+    /// Run few short trials: one to five minutes for two variants, the longer beside other programs
     #[arg(long, conflicts_with = "thorough")]
     pub quick: bool,
 
