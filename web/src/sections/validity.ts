@@ -44,7 +44,8 @@ export function validitySection(report: Report): Section {
 function summary(trials: readonly Trial[], bad: number): Child[] {
   if (trials.length === 0) return ["No trial was measured."];
   if (trials.length === 1) return bad === 0 ? terms`The only trial is [[valid]]: it passed every [[gate]] that applies.` : terms`The only trial is not [[valid]], so there is no [[verdict]]. Its failed [[gates]] are:`;
-  if (bad === 0) return terms`All ${counted(trials.length, "trial")} are [[valid]]: they passed every [[gate]] that applies.`;
+  const noted = trials.some(({ gates }) => gates?.some(({ outcome }) => outcome === "noted")) ? " What was beyond a limit and is only noted has an exclamation mark." : "";
+  if (bad === 0) return terms`All ${counted(trials.length, "trial")} are [[valid]]: no [[gate]] failed.${noted}`;
   if (bad === trials.length) return terms`None of ${counted(trials.length, "trial")} is [[valid]], so there is no [[verdict]]. The failed [[gates]] are:`;
   return terms`${String(bad)} of ${counted(trials.length, "trial")} ${bad === 1 ? "is" : "are"} not [[valid]], because of a failed [[gate]] or because no value was measured. The [[verdict]] uses the valid trials only.`;
 }

@@ -34,7 +34,7 @@ test("a run without an answer begins with why, and has no empty section", async 
 test("a run with an answer has it at a glance, and differences once", async () => {
   await check(fixture("comparison"), async (page) => {
     const text = (await page.locator(".glance").innerText()).replace(/[\s\u00a0]+/g, " ");
-    assert.match(text, /By how much nginx: 1\.62 × the value of apache How sure with 95 % confidence between 1\.61 × and 1\.63 ×, from 9 starts of each/);
+    assert.match(text, /By how much nginx: 1\.62 × apache's capacity at p99<5ms How sure with 95 % confidence between 1\.61 × and 1\.63 ×, from 9 starts of each/);
     assert.match(text, /What next showdown confirm/);
     assert.doesNotMatch(await page.locator("#facts").innerText(), /allocator/);
     assert.match(await page.locator("#fairness details summary").first().innerText(), /1 expected difference \(build\)/);

@@ -1,8 +1,8 @@
-// The answer at a glance, for a reader who has one screen of time: by how much, how sure, on what, at what cost, and what next.
+// The answer at a glance, for a reader who has one screen of time: by how much, how sure, on what, at what CPU time, and what next.
 
 import { number, percent, ratio, time } from "../../derive/format";
 import { breakable, el, type Child } from "../../dom";
-import type { Comparison, Report, VariantSummary } from "../../model";
+import type { Comparison, Report, VariantSummary, Verdict } from "../../model";
 import { hasAnswer } from "../../derive/answer";
 
 /** Null where the run has no verdict of its own kind: a sweep, or a search for tunings, whose sections have the answer. */
@@ -10,10 +10,10 @@ export function glance(report: Report): HTMLElement | null {
   const { plan, verdict, tuning } = report;
   if (!verdict || tuning || plan?.kind !== "compare") return null;
   const rows: [string, Child][] = [
-    ["By how much", howMuch(verdict.comparisons)],
+    ["By how much", howMuch(verdict)],
     ["How sure", howSure(verdict.comparisons)],
     ["On what", onWhat(report)],
-    ["At what cost", atWhatCost(verdict.variants)],
+    ["At what CPU time", atWhatCpuTime(verdict.variants)],
     ["What next", whatNext(report)],
   ];
   const shown = rows.filter(([, child]) => child !== null);
@@ -26,11 +26,12 @@ function lines(texts: readonly string[]): Child {
 }
 
 /** The ratio with the larger value first, as the sentence has it. */
-function howMuch(comparisons: readonly Comparison[]): Child {
+function howMuch({ comparisons, metric, higher_is_better }: Verdict): Child {
+  const better = higher_is_better ? "" : "; less is better";
   const texts = comparisons.flatMap(({ a, b, estimate, verdict }) => {
     if (!estimate) return [];
     const [high, low, times] = estimate.ratio >= 1 ? [a, b, estimate.ratio] : [b, a, 1 / estimate.ratio];
-    return [verdict.outcome === "difference" ? `${high}: ${ratio(times)} the value of ${low}` : `${high} and ${low}: no difference is shown (measured ${ratio(times)})`];
+    return [verdict.outcome === "difference" ? `${high}: ${ratio(times)} ${low}'s ${metric}${better}` : `${high} and ${low}: no difference is shown (measured ${ratio(times)})`];
   });
   return lines(texts);
 }
@@ -52,7 +53,7 @@ function onWhat({ verdict, facts }: Report): Child {
   return machine ? lines([machine]) : null;
 }
 
-function atWhatCost(variants: readonly VariantSummary[]): Child {
+function atWhatCpuTime(variants: readonly VariantSummary[]): Child {
   const costs = variants.flatMap(({ name, cpu_time_us }) => (cpu_time_us ? [`${name}: ${time(cpu_time_us.user + cpu_time_us.system)} of CPU time an operation`] : []));
   return lines(costs);
 }
