@@ -117,7 +117,7 @@ impl ProgramTimes {
         self.used.ours += fresh.ours;
         self.used.others += fresh.others;
         for (id, is_ours, ticks) in got {
-            if let Some((_, used)) = programs.get_mut(&id).filter(|_| !is_ours) {
+            if !is_ours && let Some((_, used)) = programs.get_mut(&id) {
                 // Which of several parents got what was counted before is not known: each has its part of the rest.
                 *used += (fresh.others as f64 * ticks as f64 / all_got.others as f64).round() as u64;
             }

@@ -138,17 +138,17 @@ impl SustainedCapacity {
     /// Why it is not known, or not exactly; none if it is. `client_use` is the mean share of its CPUs that the client used in the
     /// slices in which it was the limit.
     pub fn reason(self, slo: &Slo, client_use: Option<f64>) -> Option<String> {
-        let remedy = || against_client_limit(client_use);
+        let remedy = against_client_limit(client_use);
         match self {
             Self::Found(_) => None,
             Self::AtLeast(_) => Some(format!(
                 "the client was the limit of the search: the server's capacity is at least this: {}",
-                remedy()
+                remedy
             )),
             Self::NoRateMeets => Some(format!("no rate that was tried meets {slo}: relax the objective")),
             Self::Unknown => Some(format!(
                 "the search found no capacity: in most slices the client was the limit: {}",
-                remedy()
+                remedy
             )),
         }
     }
