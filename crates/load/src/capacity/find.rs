@@ -341,9 +341,9 @@ mod tests {
     fn a_client_that_others_kept_from_its_cpus_gets_no_more_of_them() {
         let slo: Slo = "p99<5ms".parse().expect("an objective");
         for capacity in [SustainedCapacity::AtLeast(1.0), SustainedCapacity::Unknown] {
-            let with = |used| capacity.reason(&slo, Some(used)).expect("a reason");
-            assert!(with(0.95).ends_with("give the client more threads and cores"), "{}", with(0.95));
-            let kept = with(0.02);
+            let busy = capacity.reason(&slo, Some(0.95)).expect("a reason");
+            assert!(busy.ends_with("give the client more threads and cores"), "{busy}");
+            let kept = capacity.reason(&slo, Some(0.02)).expect("a reason");
             assert!(!kept.contains("more threads") && kept.contains("of which it used 2 % itself"), "{kept}");
         }
     }

@@ -24,16 +24,17 @@ impl FromStr for Worse {
     type Err = WorseParseError;
 
     fn from_str(text: &str) -> Result<Self, WorseParseError> {
-        let wrong = || WorseParseError(text.to_owned());
-        let margin_percent = match text.split_once(':') {
-            None if text == "worse" => 0.0,
+        let margin = match text.split_once(':') {
+            None if text == "worse" => Some(0.0),
             Some(("worse", margin)) => {
-                let number = margin.trim().strip_suffix('%').map(str::trim);
-                number.and_then(|number| number.parse::<f64>().ok()).ok_or_else(wrong)?
+                margin.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok())
             }
-            _ => return Err(wrong()),
+            _ => None,
         };
-        if (0.0..=1_000.0).contains(&margin_percent) { Ok(Self { margin_percent }) } else { Err(wrong()) }
+        match margin {
+            Some(margin_percent) if (0.0..=1_000.0).contains(&margin_percent) => Ok(Self { margin_percent }),
+            _ => Err(WorseParseError(text.to_owned())),
+        }
     }
 }
 
