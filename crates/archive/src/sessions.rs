@@ -91,6 +91,7 @@ fn question(plan: &Plan) -> Plan {
         command: Vec::new(),
         seed: 0,
         tags: Vec::new(),
+        fail_if: None,
         confirms: None,
         replaced: None,
         fallback: None,

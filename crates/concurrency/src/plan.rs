@@ -115,6 +115,7 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
         interrupted_looks: Vec::new(),
         spending: LookSpending::Late,
         within: None,
+        fail_if: None,
         tags: request.tags.clone(),
         confirms: None,
         fallback: None,

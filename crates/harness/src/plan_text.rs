@@ -61,6 +61,7 @@ impl PlanText {
             command: Vec::new(),
             showdown: String::new(),
             tags: Vec::new(),
+            fail_if: None,
             confirms: None,
             ..plan.clone()
         };

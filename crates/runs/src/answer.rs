@@ -49,6 +49,11 @@ pub enum RunResult {
 }
 
 impl RunAnswer {
+    /// Whether it stopped before any trial counted: why it stopped is then all that there is to say.
+    pub fn stopped_without_value(&self) -> bool {
+        self.stopped.is_some() && self.verdict().is_some_and(has_no_value)
+    }
+
     /// The verdict; none of a run without trials, and of a search, whose answer is its own.
     pub fn verdict(&self) -> Option<&Verdict> {
         match &self.result {
@@ -56,6 +61,11 @@ impl RunAnswer {
             RunResult::Explanation(_) | RunResult::Concurrency(_) | RunResult::Tuning(_) => None,
         }
     }
+}
+
+/// Whether no trial of a verdict counts.
+pub(crate) fn has_no_value(verdict: &Verdict) -> bool {
+    verdict.variants.iter().all(|variant| variant.valid == 0)
 }
 
 /// Why there is no report.

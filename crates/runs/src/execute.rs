@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use archive::model::{Plan, RunKind};
+use archive::Run;
+use archive::model::{Plan, RunKind, TrialStatus};
 use bakeoff::event::{Event, Observer};
 use bakeoff::{FinishedRun, InterruptedRun, PlannedKind, RunPermissions, RunPlanError};
 use concurrency::{BreakingPoints, ConcurrencyPermissions, FinishedConcurrency};
@@ -12,7 +13,7 @@ use explain::ExplainedRun;
 use load::engine::RunContext;
 use tune::{FinishedSearch, TuneRequest};
 
-use crate::answer::{EndedRun, RunAnswer, RunResult};
+use crate::answer::{EndedRun, RunAnswer, RunResult, has_no_value};
 use crate::event::{RunEvent, RunObserver};
 use crate::failure::RunFailure;
 use crate::permissions::Permissions;
@@ -78,6 +79,9 @@ impl Execution<'_> {
         let FinishedRun { dir, verdict, interrupted, stopped, unrestored } = finished;
         let stopped = stopped.map(|why| {
             let (kept, resume) = (dir.display(), resume_command(&dir));
+            if has_no_value(&verdict) {
+                return stopped_without_value(&why, &dir);
+            }
             format!("the run stopped early: {why} (the finished trials are kept in {kept}): {resume} goes on")
         });
         let result = RunResult::Trials { kind, verdict };
@@ -140,5 +144,16 @@ impl Execution<'_> {
         when: &'static str,
     ) -> Result<T, RunFailure> {
         result.map_err(|error| if self.is_stopped() { RunFailure::interrupted(when) } else { error.into() })
+    }
+}
+
+/// Why a run stopped before any trial counted. To go on with it would end in the same way, so the server's log is what helps.
+fn stopped_without_value(why: &str, dir: &Path) -> String {
+    let run = Run::open(dir).ok();
+    let failed = run.iter().flat_map(|run| &run.trials).filter(|one| one.trial.status == TrialStatus::Failed);
+    let logs = failed.map(|one| dir.join(&one.folder).join("server.log"));
+    match logs.into_iter().find(|log| log.is_file()) {
+        Some(log) => format!("{why}: try its command by hand; its log: {}", log.display()),
+        None => format!("{why} (the run is kept in {})", dir.display()),
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         interrupted_looks: Vec::new(),
         spending: LookSpending::Late,
         within: None,
+        fail_if: None,
         tags: vec!["made-up".to_owned()],
         confirms: None,
         fallback: None,

@@ -12,10 +12,12 @@ use thiserror::Error;
 mod axis;
 mod concurrency;
 mod lengths;
+mod worse;
 
 pub use axis::{Axis, Vary};
 pub use concurrency::PlannedConcurrency;
 pub use lengths::{PhaseLengths, PlannedPower, PlannedStudy, PlannedTurns, WarmUpLimits};
+pub use worse::{Worse, WorseParseError};
 
 /// The content of `plan.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +59,9 @@ pub struct Plan {
     /// any verdict does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<f64>,
+    /// The command of this run has the exit code 4 if a variant is that much worse than the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_if: Option<Worse>,
     /// Words to find the run by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,

@@ -190,7 +190,7 @@ pub enum InconclusiveReason {
     NoVerdictYet {
         /// Complete blocks.
         blocks: u32,
-        /// Blocks needed for a look.
+        /// After how many the run looks at it.
         needed: u32,
     },
 }

@@ -68,8 +68,8 @@ pub fn others(machine: &WatchedMachine<'_>) -> Gate {
     gate_of_share(OTHERS, share, MAX_OTHERS, message)
 }
 
-/// What other programs used of the trial's CPUs, in cores. Where the machine has further CPUs, it is at most the busy
-/// time of the trial's CPUs less that of the trial's own programs. Programs of the trial that machines on the same kernel
+/// What other programs used of the trial's CPUs, in cores. It is at most what the trial's own programs and the hypervisor left of these
+/// CPUs; where the machine has further CPUs, the busy time of the trial's CPUs less that of the trial's own programs. Programs of the trial that machines on the same kernel
 /// count as their own are no others.
 fn others_cores(
     machine: &WatchedMachine<'_>,
@@ -88,7 +88,11 @@ fn others_cores(
     let has_further_cpus = columns_of_cpus(machine, "user").any(|(cpu, _)| !machine.cpus.contains(cpu));
     let kinds_of = |cpu: usize| BUSY.into_iter().filter_map(move |kind| mean(&format!("cpu.{cpu}.{kind}")));
     let busy: f64 = machine.cpus.iter().flat_map(kinds_of).sum();
-    Some(if has_further_cpus { others.min((busy - ours).max(0.0)) } else { others })
+    let all = machine.cpus.len() as f64;
+    let stolen = machine.telemetry.stolen(&machine.cpus, from..=to).unwrap_or(0.0) * all;
+    // The CPUs had no more for others than what the trial's own programs and the hypervisor left.
+    let most = if has_further_cpus { busy - ours } else { all - ours - stolen };
+    Some(others.min(most.max(0.0)))
 }
 
 /// The columns `cpu.N.KIND` of a recording, with their CPUs.

@@ -229,6 +229,21 @@ fn other_programs_are_named() {
 }
 
 #[test]
+fn other_programs_never_have_more_than_the_trial_left_of_its_cpus() {
+    // Of two CPUs, the trial used 1.6 cores and the hypervisor took 0.1.
+    let telemetry = recordings(&[
+        ("cpu.0.steal", &[0.05; 3]),
+        ("cpu.1.steal", &[0.05; 3]),
+        ("programs.ours", &[1.6; 3]),
+        ("programs.others", &[18.8; 3]),
+    ]);
+    let two = WatchedMachine { cpus: "0-1".parse().expect("CPUs"), ..machine(&telemetry) };
+    let gates = check(&undisturbed(&[&two]));
+    let share = gates.iter().find(|gate| gate.id == "others").and_then(|gate| gate.share);
+    assert!(share.is_some_and(|share| (share - 0.15).abs() < 1e-9), "{share:?}");
+}
+
+#[test]
 fn other_programs_count_during_the_measurement_and_before_it() {
     let ours: (_, &[f64]) = ("programs.ours", &[1.0; 10]);
     let (mut early, mut late) = ([0.0; 10], [0.0; 10]);

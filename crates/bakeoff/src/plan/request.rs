@@ -145,6 +145,7 @@ fn of_one_block(plan: Plan, kind: RunKind) -> Plan {
         interrupted_looks: Vec::new(),
         spending: LookSpending::Late,
         within: None,
+        fail_if: None,
         fallback: None,
         turns: None,
         ..plan
@@ -245,6 +246,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         interrupted_looks: Vec::new(),
         spending,
         within: request.within,
+        fail_if: None,
         tags: request.tags.clone(),
         confirms: None,
         fallback: None,

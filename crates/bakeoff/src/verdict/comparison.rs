@@ -23,16 +23,15 @@ use self::bounded_pair::{BoundedPair, Pair};
 use crate::plan::kind_assignment;
 use crate::plan::variant_point::{VariantPoint, at_point};
 use crate::verdict::company::between_sides::{self, TakenShares};
-use crate::verdict::comparison_sentence::{no_verdict_yet, sentence, unequal_disturbance};
+use crate::verdict::comparison_sentence::{
+    MOST_APART, no_verdict_yet, sentence, tells_nothing, unequal_disturbance,
+};
 use crate::verdict::drift::{self, drift_clause};
 use crate::verdict::estimand::{Beside, PairedStarts};
 use crate::verdict::input::VerdictInput;
-use crate::verdict::interim_looks;
+use crate::verdict::interim_looks::{self, STATED_POWER};
 use crate::verdict::near_limit::sentence_near_limit;
 use crate::verdict::sustained::{self, PooledCapacity};
-
-/// Power at which the smallest detectable difference is stated.
-const STATED_POWER: f64 = 0.8;
 
 /// The comparisons of all pairs of variants. In a comparison, the variant with the larger median is the numerator. In a
 /// sweep, pairs are in the plan's order, each at all of its points before the next pair.
@@ -127,6 +126,8 @@ fn comparisons_at(
                 let reason = InconclusiveReason::UnequalDisturbance { a_share, b_share };
                 verdict = ComparisonVerdict::Inconclusive { reason };
             }
+            let estimate = estimate.filter(|found| !tells_nothing(found.low, found.high));
+            let smallest = estimate.as_ref().and_then(smallest_of).filter(|share| *share < MOST_APART);
             if !has_no_ratio(&verdict)
                 && let Some(of) = of_machines(input, indices.0, indices.1)
             {
@@ -139,7 +140,7 @@ fn comparisons_at(
                 a: names.0.to_owned(),
                 b: names.1.to_owned(),
                 point: point.clone(),
-                smallest_difference: estimate.as_ref().and_then(smallest_of),
+                smallest_difference: smallest,
                 estimate: estimate.map(Into::into),
                 means: beside.means,
                 odd_starts: beside.odd_starts,

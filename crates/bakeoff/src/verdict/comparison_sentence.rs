@@ -8,7 +8,15 @@ use stats::verdict::{InconclusiveReason, RatioVerdict};
 use crate::plan::measure_names::{at_rate, spaced, wording};
 
 /// An interval that reaches further tells nothing: a factor of eleven.
-const MOST_WITHIN: f64 = 10.0;
+pub const MOST_WITHIN: f64 = 10.0;
+
+/// An interval around 1 whose ends are further apart says nothing: the scatter of so few blocks is not known. It is left out.
+pub const MOST_APART: f64 = 1_000.0;
+
+/// Whether an interval of a ratio contains 1 and is wider than any that says something.
+pub fn tells_nothing(low: f64, high: f64) -> bool {
+    low <= 1.0 && 1.0 <= high && high > low * MOST_APART
+}
 
 /// The sentence of a comparison; `a` is the numerator of the ratio.
 pub fn sentence(
@@ -51,10 +59,9 @@ pub fn sentence(
 
 /// The sentence of a run that was interrupted before it may look at its verdict; `a` over `b` is the ratio so far.
 pub fn no_verdict_yet((a, b): (&str, &str), blocks: u32, needed: u32, so_far: f64) -> String {
-    let are = if blocks == 1 { "is" } else { "are" };
     let (blocks, so_far) = (plural(blocks.into(), "block"), ratio(so_far));
     format!(
-        "no verdict yet on {a} against {b}: {blocks} {are} complete, and the run has none before {needed}; so far {a} / {b} is {so_far}"
+        "no verdict yet on {a} against {b}: stopped after {blocks}, and the run decides after {needed}; so far {a} / {b} is {so_far}"
     )
 }
 

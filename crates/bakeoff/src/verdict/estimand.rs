@@ -9,7 +9,7 @@ use stats::ratio::RatioEstimate;
 use stats::verdict::RatioVerdict;
 
 use crate::plan::measure_names::wording;
-use crate::verdict::comparison_sentence::{interval, ratio};
+use crate::verdict::comparison_sentence::{interval, ratio, tells_nothing};
 
 /// The ratio of means is named where it is this far from 1, even if the interval of the typical ratio contains it.
 const MEANS_APART: f64 = 0.05;
@@ -55,7 +55,9 @@ impl Beside {
         let of_a = of_a.into_iter().map(|odd| named(a, odd, |pair| pair.a.0));
         let of_b = of_b.into_iter().map(|odd| named(b, odd, |pair| pair.b.0));
         Self {
-            means: ratio_of_means(values, confidence).map(Into::into),
+            means: ratio_of_means(values, confidence)
+                .filter(|means| !tells_nothing(means.interval.low, means.interval.high))
+                .map(Into::into),
             odd_starts: of_a.chain(of_b).collect(),
         }
     }
@@ -161,6 +163,14 @@ mod tests {
             crate::verdict::comparison_sentence::sentence(&measure, names, Some(&estimate), &found.verdict);
         let sentence = beside.sentence(&measure, names, &estimate, &found.verdict, plain);
         (found.verdict, sentence)
+    }
+
+    #[test]
+    fn an_interval_of_means_that_says_nothing_is_left_out() {
+        let blocks = [(176.0, 100.0), (101.0, 99.0), (180.0, 100.0)];
+        let nearly_sure = Confidence::new(0.999_997_4).expect("a level");
+        assert_eq!(Beside::of(("h2o", "nginx"), &blocks, &[], nearly_sure).means, None);
+        assert!(Beside::of(("h2o", "nginx"), &blocks, &[], Confidence::P95).means.is_some());
     }
 
     fn alike(index: usize) -> (f64, f64) {

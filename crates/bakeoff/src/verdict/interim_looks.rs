@@ -9,11 +9,19 @@ use std::collections::BTreeSet;
 use archive::model::{Comparison, ComparisonVerdict, LookSpending, Plan, TrialStatus};
 use stats::confidence::Confidence;
 use stats::looks::{Spending, SpendingLook, significance_of};
+use stats::power::smallest_difference;
+use stats::verdict::VerdictRule;
 
 use crate::limits::{FEWEST_BLOCKS, MOST_BLOCKS};
 use crate::plan::looks::{EARLY, earliest};
 use crate::plan::variant_point::{VariantPoint, at_point};
+use crate::verdict::comparison_sentence::MOST_WITHIN;
 use crate::verdict::input::{FinishedTrials, VerdictInput, complete_blocks, is_complete};
+
+/// Power at which the smallest detectable difference is stated.
+pub const STATED_POWER: f64 = 0.8;
+/// Standard deviation of the logarithms of the ratios of blocks on a machine with other programs.
+const USUAL_SCATTER: f64 = 0.1;
 
 /// A look that may spend less is not taken. Nothing can be shown with it, and smaller numbers have no level: 1 less them is 1.
 const LEAST_SPENT: f64 = 1e-9;
@@ -126,13 +134,13 @@ pub fn level(input: &VerdictInput<'_>, here: &[usize]) -> Level {
     if look >= plan.blocks {
         return of_end;
     }
-    let earliest = needed_for_interrupted(plan);
-    if input.look.is_none() && look < earliest {
-        return Level::TooEarly { blocks: look, needed: earliest };
-    }
-    match confidence_at_look(plan, look) {
+    let level = match input.look {
+        Some(look) => confidence_at_look(plan, look),
+        None => confidence_at_interruption(plan, look),
+    };
+    match level {
         Some(confidence) => Level::Of(confidence),
-        // The looks before have spent all that a look may spend by now.
+        // So few blocks can tell nothing, or the looks before have spent all that a look may spend by now.
         None => Level::TooEarly { blocks: look, needed: next_level_after(plan, look) },
     }
 }
@@ -159,14 +167,31 @@ fn blocks_of_interrupted(here: &[usize], trials: &FinishedTrials) -> u32 {
 /// The looks that the verdict of an interrupted run is, beside those that the plan has already: at each point, after its complete
 /// blocks.
 pub fn of_interrupted(plan: &Plan, points: &[VariantPoint], trials: &FinishedTrials) -> Vec<u32> {
-    let needed = needed_for_interrupted(plan);
     let blocks = |point: &VariantPoint| blocks_of_interrupted(&at_point(points, &point.point), trials);
-    let is_look = |look: &u32| (needed..plan.blocks).contains(look) && !plan.interrupted_looks.contains(look);
+    let is_look = |look: &u32| {
+        confidence_at_interruption(plan, *look).is_some() && !plan.interrupted_looks.contains(look)
+    };
     let looks: BTreeSet<u32> = points.iter().map(blocks).filter(is_look).collect();
     looks.into_iter().collect()
 }
 
-/// After how many complete blocks an interrupted run may have a verdict.
+/// The level of the verdict of a run that was interrupted after so many complete blocks; none where it tells nothing. What O'Brien and
+/// Fleming leave for three blocks of 14 is 2 in 100,000: with that, Student's t of blocks that scatter by a tenth reaches from 10⁻⁵ to 10⁵.
+fn confidence_at_interruption(plan: &Plan, look: u32) -> Option<Confidence> {
+    if look < needed_for_interrupted(plan) {
+        return None;
+    }
+    let mut plan = plan.clone();
+    if !plan.interrupted_looks.contains(&look) {
+        plan.interrupted_looks.push(look);
+    }
+    let confidence = confidence_at_look(&plan, look)?;
+    let rule = VerdictRule { confidence, ..VerdictRule::default() };
+    let smallest = smallest_difference(look as usize, USUAL_SCATTER, &rule, STATED_POWER)?;
+    (smallest <= MOST_WITHIN).then_some(confidence)
+}
+
+/// After how many complete blocks an interrupted run may have a verdict, if its level tells anything.
 fn needed_for_interrupted(plan: &Plan) -> u32 {
     earliest(plan.blocks).max(FEWEST_BLOCKS)
 }
@@ -324,6 +349,16 @@ mod tests {
             ))),
             [3, 3, 3, 4, 20]
         );
+    }
+
+    #[test]
+    fn an_interruption_after_so_few_blocks_that_no_interval_is_narrow_is_no_look() {
+        let quick = plan_with(14, vec![7], LookSpending::Early);
+        let levels = [3, 4, 5, 6, 7].map(|look| confidence_at_interruption(&quick, look));
+        assert_eq!(levels.map(|level| level.is_some()), [false, true, true, true, true]);
+        assert_eq!(next_level_after(&quick, 3), 7);
+        let long = plan_with(100, planned(RunKind::Compare, 100).0, LookSpending::Late);
+        assert!(confidence_at_interruption(&long, 20).is_some_and(|level| level.alpha() < 1e-4));
     }
 
     #[test]

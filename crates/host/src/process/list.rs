@@ -135,13 +135,6 @@ impl Processes {
     }
 }
 
-/// CPU time of a process and of its children that it has waited for, in clock ticks.
-///
-/// With the children's time, no CPU time is lost when a child ends: the kernel adds it to its parent.
-pub(crate) fn cpu_ticks(stat: &Stat) -> u64 {
-    stat.utime + stat.stime + stat.cutime.max(0).cast_unsigned() + stat.cstime.max(0).cast_unsigned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,6 +36,6 @@ pub use tree::ProcessTree;
 pub(crate) use cpu_used::ticks;
 pub(crate) use external::listeners::addresses_of;
 pub(crate) use external::{External, Listener};
-pub(crate) use list::{Processes, cpu_ticks};
+pub(crate) use list::Processes;
 pub(crate) use log::{KEPT_LOG_BYTES, OpenLogError, give_to, open_log};
 pub(crate) use memory_shortage::MemoryKills;

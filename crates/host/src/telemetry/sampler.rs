@@ -7,9 +7,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, mem};
 
+use super::others::{ProgramTimes, Sides};
 use super::readings::Readings;
 use super::sources::SampledServer;
-use super::{Recording, TelemetrySample, others, sources};
+use super::{Recording, TelemetrySample, sources};
 use crate::process::Processes;
 use crate::process::thread_cpu_time;
 use crate::root::Root;
@@ -66,13 +67,14 @@ pub(crate) fn start(root: &Root, servers: Vec<SampledServer>, period: Duration) 
     let sampler = SamplerThread { root: root.clone(), servers, period };
     let started = Instant::now();
     let processes = Processes::now();
-    let first = sampler.read(&processes);
+    let programs = ProgramTimes::since(&processes, std::process::id(), &sampler.elsewhere(&processes));
+    let first = sampler.read(&processes, Sides::default());
     let shared = Arc::new(SharedRecording::default());
     shared.lock().recording.columns = first.columns();
     let for_thread = Arc::clone(&shared);
     let thread = thread::Builder::new()
         .name("telemetry".into())
-        .spawn(move || sampler.run(started, &processes, first, &for_thread))?;
+        .spawn(move || sampler.run(started, programs, first, &for_thread))?;
     Ok(Sampler { started, shared, thread: Some(thread) })
 }
 
@@ -116,7 +118,7 @@ struct SamplerThread {
 }
 
 impl SamplerThread {
-    fn run(self, started: Instant, processes: &Processes, first: Readings, shared: &SharedRecording) {
+    fn run(self, started: Instant, mut programs: ProgramTimes, first: Readings, shared: &SharedRecording) {
         let (mut previous, mut previous_time) = (first, started);
         let mut reading_took = Duration::ZERO;
         loop {
@@ -126,10 +128,10 @@ impl SamplerThread {
             if is_stopped && now.duration_since(previous_time) < self.period / 4 {
                 return;
             }
-            let now_running = Processes::now();
-            let readings = self.read(&now_running);
-            let servers = &self.elsewhere(processes) | &self.elsewhere(&now_running);
-            let others = others::busiest(processes, &now_running, std::process::id(), &servers);
+            let processes = Processes::now();
+            let used = programs.advance(&processes, std::process::id(), &self.elsewhere(&processes));
+            let readings = self.read(&processes, used);
+            let others = programs.busiest();
             let mut state = shared.lock();
             let elapsed = now.duration_since(previous_time);
             let values = readings.since(&previous, elapsed, &state.recording.columns);
@@ -155,9 +157,9 @@ impl SamplerThread {
         trees.flat_map(|tree| tree.elsewhere(processes)).map(|stat| stat.pid).collect()
     }
 
-    fn read(&self, processes: &Processes) -> Readings {
+    fn read(&self, processes: &Processes, used: Sides) -> Readings {
         let mut readings = Readings::default();
-        sources::read(&self.root, processes, &self.elsewhere(processes), &mut readings);
+        sources::read(&self.root, used, &mut readings);
         for server in &self.servers {
             sources::read_processes(&self.root, processes, server, &mut readings);
         }

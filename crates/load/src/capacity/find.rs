@@ -159,7 +159,7 @@ pub fn find(
         steps.extend(run.curve(capacity, observe)?);
     }
     steps.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-    let reasons = reasons(found.capacity, is_interrupted(), slo);
+    let reasons = reasons(found.capacity, found.client_use, is_interrupted(), slo);
     Ok(Capacity {
         slo: slo.clone(),
         capacity_per_s,
@@ -173,13 +173,18 @@ pub fn find(
 }
 
 /// Why a result is not valid. That no rate meets the objective is a valid answer.
-fn reasons(capacity: SustainedCapacity, is_interrupted: bool, slo: &Slo) -> Vec<String> {
+fn reasons(
+    capacity: SustainedCapacity,
+    client_use: Option<f64>,
+    is_interrupted: bool,
+    slo: &Slo,
+) -> Vec<String> {
     let interrupted = is_interrupted.then(|| "interrupted before the search was over".to_owned());
     let of_capacity = match capacity {
         SustainedCapacity::NoRateMeets => None,
         SustainedCapacity::Unknown if is_interrupted => None,
         SustainedCapacity::Found(_) | SustainedCapacity::AtLeast(_) | SustainedCapacity::Unknown => {
-            capacity.reason(slo)
+            capacity.reason(slo, client_use)
         }
     };
     interrupted.into_iter().chain(of_capacity).collect()
@@ -323,12 +328,23 @@ mod tests {
     #[test]
     fn a_client_limit_and_an_interruption_are_reasons_and_an_objective_that_no_rate_meets_is_none() {
         let slo: Slo = "p99<5ms".parse().expect("an objective");
-        let of = |capacity, is_interrupted| reasons(capacity, is_interrupted, &slo).join("; ");
+        let of = |capacity, is_interrupted| reasons(capacity, None, is_interrupted, &slo).join("; ");
         assert_eq!(of(SustainedCapacity::Found(1.0), false), "");
         assert_eq!(of(SustainedCapacity::NoRateMeets, false), "");
         assert!(of(SustainedCapacity::AtLeast(1.0), false).contains("the client was the limit"));
         assert!(of(SustainedCapacity::Unknown, false).contains("the client was the limit"));
         assert_eq!(of(SustainedCapacity::Unknown, true), "interrupted before the search was over");
         assert!(of(SustainedCapacity::AtLeast(1.0), true).starts_with("interrupted"));
+    }
+
+    #[test]
+    fn a_client_that_others_kept_from_its_cpus_gets_no_more_of_them() {
+        let slo: Slo = "p99<5ms".parse().expect("an objective");
+        for capacity in [SustainedCapacity::AtLeast(1.0), SustainedCapacity::Unknown] {
+            let busy = capacity.reason(&slo, Some(0.95)).expect("a reason");
+            assert!(busy.ends_with("give the client more threads and cores"), "{busy}");
+            let kept = capacity.reason(&slo, Some(0.02)).expect("a reason");
+            assert!(!kept.contains("more threads") && kept.contains("of which it used 2 % itself"), "{kept}");
+        }
     }
 }

@@ -24,6 +24,7 @@ use stats::error_budget::{BudgetCurve, Spending, by_bound};
 
 use super::budget::BudgetUse;
 use crate::inputs::slo::Slo;
+use crate::outcome::validity::BUSY;
 use crate::session::slices::SliceLength;
 
 /// The rates of a cycle, as shares of the closed loop's throughput. The knee of a server lies at 0.7 to 1.1 of it: there they are
@@ -133,20 +134,22 @@ pub enum SustainedCapacity {
     Unknown,
 }
 
-/// The reason that is reported where the client set the highest rate.
-const CLIENT_WAS_THE_LIMIT: &str = "the client was the limit of the search: the server's capacity is at least this: give the client more threads and cores";
-
 impl SustainedCapacity {
-    /// Why it is not known, or not exactly; none if it is.
-    pub fn reason(self, slo: &Slo) -> Option<String> {
+    /// Why it is not known, or not exactly; none if it is. `client_use` is the mean share of its CPUs that the client used in the
+    /// slices in which it was the limit.
+    pub fn reason(self, slo: &Slo, client_use: Option<f64>) -> Option<String> {
+        let remedy = against_client_limit(client_use);
         match self {
             Self::Found(_) => None,
-            Self::AtLeast(_) => Some(CLIENT_WAS_THE_LIMIT.to_owned()),
+            Self::AtLeast(_) => Some(format!(
+                "the client was the limit of the search: the server's capacity is at least this: {}",
+                remedy
+            )),
             Self::NoRateMeets => Some(format!("no rate that was tried meets {slo}: relax the objective")),
-            Self::Unknown => Some(
-                "the search found no capacity: in most slices the client was the limit: give it more threads and cores"
-                    .to_owned(),
-            ),
+            Self::Unknown => Some(format!(
+                "the search found no capacity: in most slices the client was the limit: {}",
+                remedy
+            )),
         }
     }
 
@@ -156,6 +159,18 @@ impl SustainedCapacity {
             Self::Found(rate) | Self::AtLeast(rate) => Some(rate),
             Self::NoRateMeets | Self::Unknown => None,
         }
+    }
+}
+
+/// What helps a client that was the limit. One with little to do was kept from its CPUs: more of them would not help.
+fn against_client_limit(client_use: Option<f64>) -> String {
+    match client_use.filter(|share| *share <= BUSY) {
+        Some(share) => format!(
+            "other programs or the hypervisor kept the client from its CPUs, of which it used {:.0} % itself: stop them, or use a \
+             quieter machine",
+            share * 100.0
+        ),
+        None => "give the client more threads and cores".to_owned(),
     }
 }
 

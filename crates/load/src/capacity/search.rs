@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use stats::confidence::ConfidenceInterval;
+use stats::describe::Sample;
 
 use super::budget::BudgetUse;
 use super::evaluate::{StepEvaluation, evaluate};
@@ -30,6 +31,8 @@ struct SearchedServer {
     search: LevelSearch,
     has_failed: bool,
     levels: BTreeMap<i64, RatedSlices>,
+    /// The share of its CPUs that the client used in each slice in which it was the limit.
+    client_use: Vec<f64>,
 }
 
 /// What a search has found of one server.
@@ -43,6 +46,8 @@ pub struct SearchedCapacity {
     pub at_capacity: Option<RatedSlices>,
     /// The other levels, from the lowest rate to the highest.
     pub others: Vec<RatedSlices>,
+    /// The mean share of its CPUs that the client used in the slices in which it was the limit; none where it never was.
+    pub client_use: Option<f64>,
 }
 
 /// Slices at about one rate, one at least.
@@ -64,6 +69,7 @@ impl<'s> CapacitySearch<'s> {
             search: LevelSearch::new(closed_loop_per_s, plan, seed),
             has_failed: false,
             levels: BTreeMap::new(),
+            client_use: Vec::new(),
         };
         Self { slo, servers: closed_loops_per_s.into_iter().map(server).collect() }
     }
@@ -92,6 +98,9 @@ impl<'s> CapacitySearch<'s> {
             spent: evaluation.spent.clone(),
             is_client_limited: evaluation.is_client_limited(),
         };
+        if spending.is_client_limited {
+            server.client_use.push(slice.outcome.utilisation());
+        }
         server.search.add(&spending);
         let bin = (next.rate_per_s.ln() / BIN).floor() as i64;
         let mut slices = server.levels.remove(&bin);
@@ -121,6 +130,7 @@ impl SearchedServer {
             interval: interval.flatten(),
             at_capacity,
             others: self.levels.into_values().collect(),
+            client_use: Sample::new(&self.client_use).ok().map(|sample| sample.mean()),
         }
     }
 
@@ -272,5 +282,7 @@ mod tests {
         assert!((500.0..=900.0).contains(&rate) && found.interval.is_none(), "{rate}");
         let client_limited = |slices: &RatedSlices| slices.client_limited();
         assert!(found.others.iter().map(client_limited).sum::<u32>() > 0);
+        let used = found.client_use.expect("what the client used");
+        assert!((used - example::outcome().utilisation()).abs() < 1e-9, "{used}");
     }
 }

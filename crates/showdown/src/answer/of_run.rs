@@ -115,6 +115,8 @@ fn print_plain(answer: &RunAnswer, format: AnswerFormat) -> anyhow::Result<()> {
     let (dir, report) = (path(&run.dir), report.as_deref().ok().map(path));
     let report = report.as_deref();
     match result {
+        // Its only line is that of the error.
+        RunResult::Trials { .. } if format == AnswerFormat::Text && answer.stopped_without_value() => Ok(()),
         RunResult::Trials { verdict, .. } => {
             let (metered, costs) = (cost::metered::metered(run), costs.as_ref());
             let (power, sessions) = (metered.as_ref(), run.sessions.as_ref());

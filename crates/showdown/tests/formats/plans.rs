@@ -51,6 +51,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
         interrupted_looks: vec![1],
         spending: LookSpending::Early,
         within: Some(0.02),
+        fail_if: Some("worse:3%".parse().expect("a condition")),
         tags: texts(),
         confirms: Some(text()),
         fallback: Some(FallbackMeasure::CpuTime),

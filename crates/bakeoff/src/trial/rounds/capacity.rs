@@ -114,7 +114,7 @@ impl InterleavedTrial<'_, '_> {
             SustainedCapacity::AtLeast(_) | SustainedCapacity::Unknown => &mut self.result.client_reasons,
             SustainedCapacity::Found(_) | SustainedCapacity::NoRateMeets => &mut self.result.reasons,
         };
-        reasons.extend(found.capacity.reason(slo));
+        reasons.extend(found.capacity.reason(slo, found.client_use));
     }
 }
 

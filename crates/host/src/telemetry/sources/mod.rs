@@ -13,18 +13,16 @@ mod processes;
 mod programs;
 mod tcp;
 
-use std::collections::HashSet;
-
+use super::others::Sides;
 use super::readings::Readings;
-use crate::process::Processes;
 use crate::root::Root;
 use crate::scheduling::PeriodicYield;
 
 pub use processes::SampledServer;
 pub(super) use processes::read as read_processes;
 
-/// Reads all sources except the servers' processes. `servers` are those of them that are no descendants of this process.
-pub(super) fn read(root: &Root, processes: &Processes, servers: &HashSet<i32>, out: &mut Readings) {
+/// Reads all sources except the servers' processes. `used` is what programs have used since the first reading.
+pub(super) fn read(root: &Root, used: Sides, out: &mut Readings) {
     let periodic_yield = PeriodicYield::new();
     for source in
         [cpu::read, frequency::read, pressure::read, memory::read, network::read, tcp::read, disks::read]
@@ -32,5 +30,5 @@ pub(super) fn read(root: &Root, processes: &Processes, servers: &HashSet<i32>, o
         periodic_yield.yield_if_due();
         source(root, out);
     }
-    programs::read(processes, servers, out);
+    programs::read(used, out);
 }

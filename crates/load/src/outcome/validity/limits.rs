@@ -3,7 +3,7 @@
 /// Largest share of its cores that the client may need.
 pub const MAX_UTILISATION: f64 = 0.90;
 /// A client that needs no more than this share of its cores is not late by its own queue.
-pub(super) const BUSY: f64 = 0.5;
+pub const BUSY: f64 = 0.5;
 /// Largest share of its time for which the client may be ready to run and have no CPU.
 pub const MAX_STARVATION: f64 = 0.05;
 /// Largest mean of what the client added to an operation, as a share of the time from one operation to the next of its connection,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::model::{Plan, PlanParseError, RunKind};
+use archive::model::{Plan, PlanParseError, RunKind, Worse};
 use bakeoff::plan_request::measuring_power;
 use clap::Subcommand;
 use host::knobs::Knob;
@@ -17,7 +17,6 @@ use crate::args::meters::{MeterArgs, PlanUse, RunMeters};
 use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
 use crate::args::plan_trust;
 use crate::exit::{CommandStatus, usage};
-use crate::fail_if::Worse;
 use crate::interrupt;
 use crate::print::{note, print};
 
@@ -124,8 +123,8 @@ Examples:
 A plan is code: it starts programs, installs packages and sets kernel settings. If it came from elsewhere, showdown \
 says what it does and asks. See docs/SECURITY.md.
 
-Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 2 usage error, 1 failure, 130 \
-interrupted.")]
+Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 4 as the plan's fail_if says; 2 usage \
+error, 1 failure, 130 interrupted.")]
 pub struct PlanFileArgs {
     /// Read this plan: `showdown plan` prints one, and every run directory has one
     #[arg(value_name = "PLAN.TOML")]
@@ -150,9 +149,9 @@ pub struct PlanFileArgs {
 
 impl PlanFileArgs {
     /// Refuses the options that mean nothing for a plan of this kind.
-    fn check_options(&self, kind: RunKind) -> anyhow::Result<()> {
+    fn check_options(&self, plan: &Plan) -> anyhow::Result<()> {
         let RunArgs { allow_kernel, program, meters, .. } = &self.run;
-        let (is_explained, is_of_transfers, has_trials) = match kind {
+        let (is_explained, is_of_transfers, has_trials) = match plan.kind {
             RunKind::Compare | RunKind::Sweep => (false, false, true),
             RunKind::Explain => (true, false, false),
             RunKind::Concurrency => (false, true, false),
@@ -164,11 +163,12 @@ impl PlanFileArgs {
             ("--allow-kernel", !allow_kernel.is_empty(), !is_of_transfers),
             ("--program", !program.is_empty(), !is_explained),
             ("--target-is-mine", self.target_is_mine, is_of_transfers),
+            ("fail_if", plan.fail_if.is_some(), has_trials),
         ];
         match options.into_iter().find(|(_, is_given, has_effect)| *is_given && !has_effect) {
             Some((option, ..)) => Err(usage(format!(
                 "{option} has no effect on this plan, which is one of `showdown {}`: leave it out",
-                kind.name()
+                plan.kind.name()
             ))),
             None => Ok(()),
         }
@@ -206,22 +206,22 @@ Examples:
 
 /// `showdown compare`.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<CommandStatus> {
-    run_new_trials(&plan_of_comparison(args)?, &args.run, args.question.load_levels, args.fail_if)
+    run_new_trials(&plan_of_comparison(args)?, &args.run, args.question.load_levels)
 }
 
 /// `showdown sweep`.
 pub fn sweep(args: &SweepArgs) -> anyhow::Result<CommandStatus> {
-    run_new_trials(&plan_of_sweep(args)?, &args.run, args.question.load_levels, None)
+    run_new_trials(&plan_of_sweep(args)?, &args.run, args.question.load_levels)
 }
 
 /// `showdown run`.
 pub fn run(args: &PlanFileArgs) -> anyhow::Result<CommandStatus> {
     let plan = read_plan(&args.plan)?;
-    args.check_options(plan.kind)?;
+    args.check_options(&plan)?;
     plan_trust::ask(&args.plan, &plan, args.yes)?;
     let how = &args.run;
     match plan.kind {
-        RunKind::Compare | RunKind::Sweep => return run_new_trials(&plan, how, args.load_levels, None),
+        RunKind::Compare | RunKind::Sweep => return run_new_trials(&plan, how, args.load_levels),
         RunKind::Explain => plan_trust::note_workload_on_disk(&plan)?,
         RunKind::Concurrency => {}
     }
@@ -261,7 +261,7 @@ pub fn plan_of(verb: &PlanVerb) -> anyhow::Result<Plan> {
 }
 
 fn plan_of_comparison(args: &CompareArgs) -> anyhow::Result<Plan> {
-    resolve(&args.question, &[])
+    Ok(Plan { fail_if: args.fail_if, ..resolve(&args.question, &[])? })
 }
 
 fn plan_of_sweep(args: &SweepArgs) -> anyhow::Result<Plan> {
@@ -287,34 +287,29 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
 }
 
 /// Runs the trials of a new plan, with the meters that the user has named.
-pub fn run_new_trials(
-    plan: &Plan,
-    args: &RunArgs,
-    load_levels: bool,
-    fail_if: Option<Worse>,
-) -> anyhow::Result<CommandStatus> {
+pub fn run_new_trials(plan: &Plan, args: &RunArgs, load_levels: bool) -> anyhow::Result<CommandStatus> {
     let (plan, meters) = args.meters.of(plan, PlanUse::New, load_levels)?;
     plan_trust::note_workload_on_disk(&plan)?;
-    run_trials(&RunRequest::Plan(Box::new(plan)), &args.permissions(meters), args, fail_if)
+    run_trials(&RunRequest::Plan(Box::new(plan)), &args.permissions(meters), args)
 }
 
-/// Runs trials, prints the verdict, and the command that goes on with them. An answer that `fail_if` names has an exit code of its
-/// own.
+/// Runs trials, prints the verdict, and the command that goes on with them.
 pub fn run_trials(
     request: &RunRequest,
     permissions: &Permissions,
     args: &RunArgs,
-    fail_if: Option<Worse>,
 ) -> anyhow::Result<CommandStatus> {
     let answer = execute(request, permissions, &args.runs, &args.progress, &interrupt::context()?)?;
     print_answer(&answer, AnswerForm::Plain(args.format))?;
-    end_trials(answer, fail_if)
+    end_trials(answer)
 }
 
-/// How trials ended whose verdict has been printed.
-pub fn end_trials(answer: RunAnswer, fail_if: Option<Worse>) -> anyhow::Result<CommandStatus> {
+/// How trials ended whose verdict has been printed. An answer that the plan's `fail_if` names has an exit code of its own, also where the
+/// run was resumed or repeats a plan.
+pub fn end_trials(answer: RunAnswer) -> anyhow::Result<CommandStatus> {
     let verdict = answer.verdict();
     let goes_on = verdict.filter(|verdict| verdict.is_interrupted()).map(|_| resume_command(&answer.run.dir));
+    let fail_if = answer.run.plan.as_ref().and_then(|plan| plan.fail_if);
     let fails = if answer.interrupted { None } else { fail_if.zip(verdict) };
     let fails = fails.and_then(|(worse, verdict)| worse.why(verdict));
     let status = end(answer)?;

@@ -17,8 +17,8 @@ A run measures one machine at one time. Another session (another day, after a re
 of its type) may have another ratio than the interval of the first one says. From three sessions on, `show` and \
 `report` state the ratio over all of them, with an interval that contains what varies between sessions.
 
-Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 2 usage error, 1 failure, 130 \
-interrupted.")]
+Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 4 as --fail-if of the run said; 2 usage \
+error, 1 failure, 130 interrupted.")]
 pub struct ConfirmArgs {
     /// Choose the run to confirm: its id, the beginning of its id, its directory, or `latest`
     #[arg(value_name = "RUN")]
@@ -48,5 +48,5 @@ pub fn run(args: &ConfirmArgs) -> anyhow::Result<CommandStatus> {
         )));
     }
     plan_trust::ask(&confirmed.dir.join(PLAN), plan, args.yes)?;
-    run_new_trials(&bakeoff::another_session(plan, confirmed.id.as_str()), &args.how, false, None)
+    run_new_trials(&bakeoff::another_session(plan, confirmed.id.as_str()), &args.how, false)
 }

@@ -19,8 +19,8 @@ Examples:
 The run keeps its complete blocks. The block that was cut is run again, with the same plan, seed and order. The host, \
 the files of the workload and the servers must be the same as before.
 
-Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 2 usage error, 1 failure, 130 \
-interrupted.")]
+Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 4 as --fail-if of the run said; 2 usage \
+error, 1 failure, 130 interrupted.")]
 pub struct ResumeArgs {
     /// Choose an unfinished run: its id, the beginning of its id, its directory, or `latest`
     #[arg(value_name = "RUN")]
@@ -47,5 +47,5 @@ pub fn run(args: &ResumeArgs) -> anyhow::Result<CommandStatus> {
     plan_trust::note_workload_on_disk(&plan)?;
     let (_, meters) = args.how.meters.of(&plan, PlanUse::Resumed, false)?;
     let request = RunRequest::Resume { dir, accept_changes: args.accept_changes };
-    run_trials(&request, &args.how.permissions(meters), &args.how, None)
+    run_trials(&request, &args.how.permissions(meters), &args.how)
 }

@@ -55,7 +55,7 @@ fn tune_both(args: &TuneArgs, request: &TuneRequest, servers: [&str; 2]) -> anyh
     let answer = search.execute(&RunRequest::Plan(Box::new(plan)))?;
     let is_json = args.format == TuneFormat::Json;
     print_answer(&answer, AnswerForm::Plain(if is_json { AnswerFormat::Json } else { AnswerFormat::Text }))?;
-    let status = end_trials(answer, None)?;
+    let status = end_trials(answer)?;
     if !is_json {
         print_text(&show::tuning::of_both(&one_sided))?;
     }

@@ -116,6 +116,36 @@ fn a_killed_run_is_resumed_with_the_blocks_that_it_has() {
 }
 
 #[test]
+fn a_run_that_is_resumed_obeys_the_condition_of_its_plan() {
+    let _machine = while_settings_stay();
+    let home = TestHome::with_few_keys();
+    let plan = home.small_plan(&[&VARIANTS[..], &["--fail-if", "worse:3%"]].concat());
+    let text_of_plan = fs::read_to_string(&plan).expect("a plan");
+    assert!(text_of_plan.contains("fail_if = \"worse:3%\""), "{text_of_plan}");
+    let mut child = begin(&home, &plan);
+    wait_for_trial(&home, 3);
+    signal(&child, Signal::KILL);
+    child.wait().expect("it ended");
+    home.assert_nothing_runs();
+    let output = home.run(&["resume", "latest"]);
+    let verdict = json(&only_run(&home).join("verdict.json"));
+    let comparison = &verdict["comparisons"][0]["verdict"];
+    // Which variant is the faster one is this machine's; what follows from it is not.
+    let first_is_a = verdict["comparisons"][0]["a"] == verdict["variants"][0]["name"];
+    let is_worse = comparison["higher"] == if first_is_a { "a" } else { "b" }
+        && comparison["at_least"].as_f64().is_some_and(|at_least| at_least > 0.03);
+    let is_inconclusive = comparison["outcome"] == "inconclusive";
+    let expected = if is_worse {
+        4
+    } else if is_inconclusive {
+        3
+    } else {
+        0
+    };
+    assert_eq!(output.status.code(), Some(expected), "{comparison} {}", text(&output.stderr));
+}
+
+#[test]
 fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_rest() {
     let home = TestHome::with_few_keys();
     let child = begin(&home, &home.small_plan(&VARIANTS));
