@@ -78,17 +78,19 @@ pub fn replacement(plan: &Plan, facts: &Facts, trials: &[&Trial]) -> Option<(Mea
     });
     let only_refused = plan.fallback == Some(FallbackMeasure::CpuTimeIfRefused);
     let replaced = replaced.or_else(|| {
-        let disturbed = |trial: &Trial| {
-            disturbed(&plan.measure, trial).filter(|_| !only_refused || is_refused_for_its_client(trial))
+        let disturbed = |trial: &Trial| match only_refused && !is_refused_for_its_client(trial) {
+            true => None,
+            false => disturbed(&plan.measure, trial),
         };
         instead(plan, trials, disturbed, |_, _| company::text(trials).unwrap_or_default())
     });
-    replaced.or_else(|| {
-        let nearly = |trial: &Trial| nearly_the_limit(&plan.measure, trial).filter(|_| !only_refused);
-        instead(plan, trials, nearly, |names, utilisation| {
-            let needed = utilisation * 100.0;
-            format!("the client was nearly the limit for {names}: it needed {needed:.0} % of its cores")
-        })
+    if replaced.is_some() || only_refused {
+        return replaced;
+    }
+    let nearly = |trial: &Trial| nearly_the_limit(&plan.measure, trial);
+    instead(plan, trials, nearly, |names, utilisation| {
+        let needed = utilisation * 100.0;
+        format!("the client was nearly the limit for {names}: it needed {needed:.0} % of its cores")
     })
 }
 

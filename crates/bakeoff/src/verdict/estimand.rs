@@ -196,7 +196,10 @@ mod tests {
         blocks[2].1 = 63.0;
         let (_, sentence) = sentence_of(&blocks);
         assert!(sentence.starts_with("nginx has 1.50 × apache's throughput"), "{sentence}");
-        assert!(sentence.contains("; 1 of 9 starts of apache at 0.63 × the median of its starts"), "{sentence}");
+        assert!(
+            sentence.contains("; 1 of 9 starts of apache at 0.63 × the median of its starts"),
+            "{sentence}"
+        );
     }
 
     /// The table of asymmetric starts, with blocks that scatter by 2 and by 4 %.
