@@ -101,7 +101,6 @@ fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
         ("title = \"My API\"\n", "", "workload.toml:1: missing field `title`"),
         ("title =", "titel =", ":1: unknown key \"titel\" (did you mean \"title\"? available: "),
         ("path ", "#", ":17: operation \"list\" needs path"),
-        ("title =", "title = \"\"\ntitle =", ":2: duplicate key \"title\""),
         (
             "uniform(1, 100)",
             "uniform(9, 1)",
