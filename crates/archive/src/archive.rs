@@ -162,7 +162,7 @@ impl Archive {
 
     /// Adds the run in a file that [`Archive::export`] made, here or elsewhere.
     pub fn import(&self, file: &Path) -> Result<RunId> {
-        fs::create_dir_all(&self.root).map_err(ArchiveError::io(&self.root))?;
+        fs::create_dir_all(&self.root).map_err(ArchiveError::runs_folder(&self.root))?;
         bundle::import(&self.root, file)
     }
 

@@ -26,6 +26,12 @@ pub enum ArchiveError {
         /// The file that was being written.
         path: PathBuf,
     },
+    /// Runs cannot be kept in the folder that was chosen for them.
+    #[error("{} cannot be written: choose another with --runs", .path.display())]
+    RunsFolder {
+        /// The folder of run directories.
+        path: PathBuf,
+    },
     /// Any other error of the file system.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -168,6 +174,16 @@ impl ArchiveError {
         }
     }
 
+    /// An I/O error while the folder of run directories is made, or a folder in it.
+    pub(crate) fn runs_folder(root: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| match source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                Self::RunsFolder { path: root.to_path_buf() }
+            }
+            _ => Self::io(root)(source),
+        }
+    }
+
     /// An I/O error with its file. A full disk or quota has its own error.
     pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| {
@@ -197,6 +213,18 @@ mod tests {
     use rusqlite::ffi;
 
     use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_refused_with_the_option_that_chooses_another() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let below = file.path().join("runs");
+        let not_a_folder = std::fs::create_dir_all(&below).expect_err("a file is no folder");
+        for error in [not_a_folder, io::ErrorKind::PermissionDenied.into()] {
+            let error = ArchiveError::runs_folder(&below)(error).to_string();
+            let expected = format!("{} cannot be written: choose another with --runs", below.display());
+            assert_eq!(error, expected);
+        }
+    }
 
     #[test]
     fn an_index_whose_log_another_process_has_removed_is_busy() {

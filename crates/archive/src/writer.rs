@@ -32,13 +32,13 @@ impl RunWriter {
     ///
     /// The directory is created under a hidden name and renamed, so no run directory is without a plan.
     pub fn create(root: &Path, plan: &Plan, started: SystemTime) -> Result<Self> {
-        fs::create_dir_all(root).map_err(ArchiveError::io(root))?;
+        fs::create_dir_all(root).map_err(ArchiveError::runs_folder(root))?;
         let text = plan_text(plan, root)?;
         let staged = tempfile::Builder::new()
             .prefix(layout::CREATING)
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .tempdir_in(root)
-            .map_err(ArchiveError::io(root))?;
+            .map_err(ArchiveError::runs_folder(root))?;
         let trials = staged.path().join(layout::TRIALS);
         fs::create_dir(&trials).map_err(ArchiveError::io(&trials))?;
         files::write(staged.path(), staged.path().join(layout::PLAN), text.as_bytes())?;

@@ -8,6 +8,9 @@ use regex_lite::{Captures, Regex};
 /// Replaces a secret.
 const MASK: &str = "***";
 
+/// Stands in messages of this program for a secret that the user is to write there.
+const PLACEHOLDER: &str = "\"…\"";
+
 /// Parts of names of secrets, in lower case.
 const NAMES: &[&str] =
     &["pass", "secret", "token", "apikey", "api-key", "api_key", "credential", "masterauth"];
@@ -62,6 +65,10 @@ fn mask_value(found: &Captures<'_>) -> String {
     match value.chars().next() {
         // It is masked already; what comes after it is not part of it.
         _ if value.starts_with(MASK) => found[0].to_owned(),
+        // A remedy says where the user's secret goes.
+        _ if value == PLACEHOLDER => found[0].to_owned(),
+        // The pattern of a directive meets an assignment, whose value another pattern has seen.
+        Some('=' | ':') => found[0].to_owned(),
         Some(quote @ ('"' | '\'')) if value.len() > 1 && value.ends_with(quote) => {
             format!("{before}{quote}{MASK}{quote}")
         }
@@ -138,14 +145,20 @@ mod tests {
             ("Proxy-Authorization = 'Basic x' # note", "Proxy-Authorization = '***' # note"),
             ("proxy_set_header Authorization \"Basic x\";", "proxy_set_header Authorization \"***\";"),
             ("RequestHeader set X-API-Key x", "RequestHeader set X-API-Key ***"),
+            ("headers = { Authorization = \"Bearer x\" }", "headers = { Authorization = \"***\" }"),
             ("to http://me:x@h:1/ and redis://:y@h/0", "to http://me:***@h:1/ and redis://:***@h/0"),
         ] {
             assert_eq!(mask_text(text), masked);
             assert_eq!(mask_text(masked), masked, "a second time");
         }
-        for harmless in
-            ["401 Authorization Required", "LoadModule authz_core_module x", "http://h:80/a@b", "a: b"]
-        {
+        let remedy = "if it wants a login, give it with headers = { Authorization = \"…\" }";
+        for harmless in [
+            "401 Authorization Required",
+            "LoadModule authz_core_module x",
+            "http://h:80/a@b",
+            "a: b",
+            remedy,
+        ] {
             assert_eq!(mask_text(harmless), harmless);
         }
     }

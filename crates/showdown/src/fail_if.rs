@@ -25,7 +25,8 @@ impl FromStr for Missed {
         if text.contains('<') {
             return Err(wrong("it says when the load fails, with >".to_owned()));
         }
-        let objective: Slo = text.replace('>', "<").parse().map_err(|error| wrong(format!("{error}")))?;
+        let objective = text.replace('>', "<").parse::<Slo>();
+        let objective = objective.map_err(|error| wrong(error.to_string().replace('<', ">")))?;
         Ok(Self { text: text.to_owned(), objective })
     }
 }

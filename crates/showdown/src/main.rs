@@ -249,6 +249,34 @@ mod tests {
     }
 
     #[test]
+    fn a_verb_with_fail_if_lists_its_exit_code() {
+        for (name, command) in visible(&Cli::command(), "showdown") {
+            if command.get_arguments().any(|arg| arg.get_id().as_str() == "fail_if") {
+                let help = command.get_after_long_help().or(command.get_after_help());
+                let help = help.map(ToString::to_string).unwrap_or_default();
+                assert!(help.contains("4 as --fail-if says"), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn remedies_name_options_that_exist() {
+        let mut options = std::collections::BTreeSet::new();
+        for (_, command) in visible(&Cli::command(), "showdown") {
+            options.extend(command.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)));
+        }
+        let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../explain/rules");
+        for entry in std::fs::read_dir(rules).expect("the rules") {
+            let path = entry.expect("a rule").path();
+            let text = std::fs::read_to_string(&path).expect("a rule");
+            for option in text.split("--").skip(1) {
+                let end = option.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(option.len());
+                assert!(options.contains(&option[..end]), "{}: --{}", path.display(), &option[..end]);
+            }
+        }
+    }
+
+    #[test]
     fn every_verb_has_an_example() {
         for (name, command) in visible(&Cli::command(), "showdown") {
             let help = command.get_after_help().or(command.get_after_long_help());

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use load::inputs::mistakes::message_of;
 use load::inputs::slo::{Bound, Quantity, Slo};
 use load::inputs::units::{parse_duration, parse_duration_or_zero, parse_share};
 use serde::Deserialize;
@@ -374,10 +375,8 @@ fn read_text(file: &Path) -> std::io::Result<String> {
 }
 
 fn from_toml<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, PlanError> {
-    toml::from_str(text).map_err(|error| PlanError::Text {
-        file: file.to_owned(),
-        reason: error.message().lines().collect::<Vec<_>>().join(" "),
-    })
+    toml::from_str(text)
+        .map_err(|error| PlanError::Text { file: file.to_owned(), reason: message_of(&error, text) })
 }
 
 /// One percentile and its limit in whole ms.

@@ -39,7 +39,7 @@ pub enum TuneError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The directory of runs cannot be created.
-    #[error("{}: choose another directory with --runs", root.display())]
+    #[error("{} cannot be written: choose another with --runs", root.display())]
     Runs {
         /// The directory.
         root: PathBuf,

@@ -27,6 +27,12 @@ pub enum LookupError {
         /// The available names.
         available: String,
     },
+    /// A folder without the file of a workload.
+    #[error("{folder} has no {DEFINITION}: name the folder of one, or the file itself")]
+    NoDefinition {
+        /// The folder as given.
+        folder: String,
+    },
     /// No workload has that server.
     #[error("no workload has a server {name:?}{available}")]
     NoServer {
@@ -95,6 +101,9 @@ impl Catalogue {
             Folder::built_in(reference).or_else(directory)
         };
         let Some(folder) = folder else {
+            if is_path && path.is_dir() {
+                return Err(LookupError::NoDefinition { folder: reference.to_owned() });
+            }
             let names: Vec<String> = self.all().into_iter().map(|(name, _)| name).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let available = available(reference, &names);
@@ -206,6 +215,13 @@ mod tests {
         );
         assert!(refused(None, &["mencached"]).contains("did you mean \"memcached\"? available: "));
         assert!(refused(Some("cahce"), &[]).contains("did you mean \"cache\"? available: block-io, build, "));
+        let empty = tempfile::tempdir().expect("a folder");
+        let folder = empty.path().display().to_string();
+        let error = refused(Some(&folder), &[]);
+        assert_eq!(
+            error,
+            format!("{folder} has no workload.toml: name the folder of one, or the file itself")
+        );
         assert!(refused(Some("static-web"), &["redis"]).contains("has no server \"redis\""));
     }
 
@@ -215,7 +231,7 @@ mod tests {
         let own = tempfile::tempdir()?;
         let folder = own.path().join("mine");
         std::fs::create_dir(&folder)?;
-        let text = "title = \"Mine\"\n[server.nginx]\nstart = [\"nginx\"]\n[load]\nprotocol = \"http\"\n\
+        let text = "title = \"Mine\"\n[server.nginx]\nstart = [\"nginx\", \"{{ port }}\"]\n[load]\nprotocol = \"http\"\n\
                     slo = \"p99<5ms\"\n[[load.op]]\npath = \"/\"\n";
         std::fs::write(folder.join(DEFINITION), text)?;
         let catalogue = Catalogue::with(own.path());

@@ -1,5 +1,7 @@
 //! Names that a user wrote and that are not defined. The error lists the defined names and suggests the nearest one.
 
+pub use load::inputs::mistakes::available;
+
 /// A name that is not defined: `server apache has no knob "sendfil" (did you mean "sendfile"? available: mpm, sendfile)`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{owner} has no {what} {name:?}{available}")]
@@ -17,21 +19,6 @@ impl UnknownName {
     }
 }
 
-/// The end of a message about an unknown name: ` (did you mean "workers"? available: threads, workers)`.
-pub fn available(unknown: &str, defined: &[&str]) -> String {
-    if defined.is_empty() {
-        return " (none are defined)".to_owned();
-    }
-    // Every short name is near every other short name: a suggestion must be closer than a third of its length.
-    let nearest = defined
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(&unknown.to_lowercase(), &name.to_lowercase()), name))
-        .min()
-        .filter(|(distance, name)| *distance <= name.len().max(unknown.len()).saturating_sub(1) / 3)
-        .map_or(String::new(), |(_, name)| format!("did you mean {name:?}? "));
-    format!(" ({nearest}available: {})", defined.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,7 +30,5 @@ mod tests {
             error.to_string(),
             "server api has no knob \"wrokers\" (did you mean \"workers\"? available: threads, workers)"
         );
-        assert_eq!(available("port", &["threads"]), " (available: threads)");
-        assert_eq!(available("port", &[]), " (none are defined)");
     }
 }

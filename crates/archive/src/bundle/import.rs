@@ -58,7 +58,7 @@ pub(crate) fn import(root: &Path, file: &Path) -> Result<RunId> {
         .prefix(layout::IMPORTING)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .tempdir_in(root)
-        .map_err(ArchiveError::io(root))?;
+        .map_err(ArchiveError::runs_folder(root))?;
     let lock = File::open(staged.path()).map_err(ArchiveError::io(staged.path()))?;
     lock.lock().map_err(ArchiveError::io(staged.path()))?;
 

@@ -37,7 +37,11 @@ fn day() -> Duration {
 
 fn length<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
-    humantime::parse_duration(&text).map_err(serde::de::Error::custom)
+    // A number alone is seconds, as in all that `showdown` reads.
+    match text.trim().parse::<u32>() {
+        Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
+        Err(_) => humantime::parse_duration(&text).map_err(serde::de::Error::custom),
+    }
 }
 
 impl Rules {

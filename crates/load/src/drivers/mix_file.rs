@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use toml::Spanned;
+
+use super::error::OperationError;
+use crate::inputs::mistakes::message_of;
 
 /// Why a file is no mix.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +51,7 @@ impl MistakeInFile {
 #[serde(deny_unknown_fields)]
 struct MixFile<T> {
     #[serde(default = "Vec::new")]
-    op: Vec<T>,
+    op: Vec<Spanned<T>>,
     /// The operations as a workload has them, so that they can be copied from there.
     load: Option<OfWorkload<T>>,
 }
@@ -55,25 +59,35 @@ struct MixFile<T> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OfWorkload<T> {
-    op: Vec<T>,
+    op: Vec<Spanned<T>>,
 }
 
-/// Reads the operations of a file, at least one.
-pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, MixFileError> {
+/// Reads the operations of a file, at least one. `check` finds what is wrong with one by itself.
+pub fn read<T: DeserializeOwned>(
+    path: &Path,
+    check: impl Fn(&T) -> Result<(), OperationError>,
+) -> Result<Vec<T>, MixFileError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| MixFileError::Read { path: path.to_owned(), source })?;
     let mix: MixFile<T> = toml::from_str(&text).map_err(|error| {
         let begin = error.span().map_or(0, |span| span.start);
-        MistakeInFile::after(begin, (path, &text), error.message())
+        MistakeInFile::after(begin, (path, &text), &message_of(&error, &text))
     })?;
     let of_workload = mix.load.into_iter().flat_map(|load| load.op);
-    let operations: Vec<T> = mix.op.into_iter().chain(of_workload).collect();
+    let mut operations = Vec::new();
+    for operation in mix.op.into_iter().chain(of_workload) {
+        check(operation.get_ref()).map_err(|error| {
+            MistakeInFile::after(operation.span().start, (path, &text), &error.to_string())
+        })?;
+        operations.push(operation.into_inner());
+    }
     if operations.is_empty() { Err(MixFileError::Empty(path.to_owned())) } else { Ok(operations) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inputs::template::Template;
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -86,7 +100,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("mix.toml");
         std::fs::write(&path, text).expect("a file");
-        read(&path)
+        read(&path, |operation: &Operation| {
+            let text = &operation.path;
+            let parsed = Template::parse(text).map(drop);
+            parsed.map_err(|error| OperationError::about("operation", error))
+        })
     }
 
     #[test]
@@ -101,12 +119,20 @@ mod tests {
     #[test]
     fn an_error_names_the_line() {
         let error = read_text("[[op]]\npath = \"/\"\nwieght = 3\n").expect_err("a typo").to_string();
-        assert!(error.contains("mix.toml:3: unknown field `wieght`"), "{error}");
+        assert!(error.contains("mix.toml:3: unknown key \"wieght\" (did you mean \"weight\"?"), "{error}");
+        let error = read_text("[[op]]\npath = \"/\"\n\n[[op]]\npath = \"/{{ uniform(9, 1) }}\"\n")
+            .expect_err("a range");
+        let error = error.to_string();
+        assert!(
+            error.contains("mix.toml:4: operation: \"uniform(9, 1)\" is not possible: A must not"),
+            "{error}"
+        );
         for text in ["op = []", ""] {
             let error = read_text(text).expect_err("empty").to_string();
             assert!(error.contains("the mix is empty"), "{error}");
         }
-        let missing = read::<Operation>(Path::new("/nowhere/mix.toml")).expect_err("no file").to_string();
+        let missing =
+            read::<Operation>(Path::new("/nowhere/mix.toml"), |_| Ok(())).expect_err("no file").to_string();
         assert!(missing.ends_with("give a file of [[op]] tables"), "{missing}");
     }
 }

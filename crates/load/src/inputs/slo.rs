@@ -57,8 +57,9 @@ impl Slo {
     }
 }
 
+/// A bound such as `p99<5ms`; `p99<=5ms` is the same one.
 fn parse_bound(text: &str) -> Option<Bound> {
-    let (name, limit) = text.split_once('<')?;
+    let (name, limit) = split_bound(text)?;
     let quantity = match name.trim() {
         "mean" => Quantity::Mean,
         "max" => Quantity::Max,
@@ -70,9 +71,28 @@ fn parse_bound(text: &str) -> Option<Bound> {
     };
     let limit = match quantity {
         Quantity::Errors => units::share_of(limit.trim().strip_suffix('%')?)?,
+        // Here a number alone is no number of seconds: most objectives are in milliseconds.
+        _ if is_number(limit) => return None,
         _ => units::parse_duration(limit.trim()).ok()?.as_secs_f64() * 1e6,
     };
     Some(Bound { quantity, limit })
+}
+
+fn split_bound(text: &str) -> Option<(&str, &str)> {
+    let (name, limit) = text.split_once('<')?;
+    Some((name, limit.strip_prefix('=').unwrap_or(limit)))
+}
+
+fn is_number(text: &str) -> bool {
+    text.trim().parse::<f64>().is_ok()
+}
+
+/// What to write for a bound whose limit has no unit.
+fn without_unit(text: &str) -> Option<String> {
+    let (name, limit) = split_bound(text)?;
+    let unit = if name.trim() == "errors" { "%" } else { "ms" };
+    let (name, limit) = (name.trim(), limit.trim());
+    is_number(limit).then(|| format!("an objective: {limit} has no unit: write {name}<{limit}{unit}"))
 }
 
 impl FromStr for Slo {
@@ -80,6 +100,9 @@ impl FromStr for Slo {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let expected = "an objective such as p99<5ms, mean<1ms or p99.9<20ms,errors<0.1%";
+        if let Some(expected) = text.split(',').find_map(without_unit) {
+            return Err(UnitError::new(text, expected));
+        }
         let bounds: Option<Vec<Bound>> = text.split(',').map(parse_bound).collect();
         let mut bounds = bounds.ok_or_else(|| UnitError::new(text, expected))?;
         if bounds.iter().all(|b| b.quantity == Quantity::Errors) {
@@ -88,7 +111,7 @@ impl FromStr for Slo {
         if bounds.iter().all(|b| b.quantity != Quantity::Errors) {
             bounds.push(Bound { quantity: Quantity::Errors, limit: DEFAULT_ERROR_SHARE });
         }
-        Ok(Self { text: text.to_owned(), bounds })
+        Ok(Self { text: text.replace("<=", "<"), bounds })
     }
 }
 
@@ -130,5 +153,16 @@ mod tests {
         for text in ["", "p99", "p99<5", "p0<1ms", "p101<1ms", "errors<1%", "p99>5ms", "p99<5ms,", "q<1s"] {
             assert!(text.parse::<Slo>().is_err(), "{text:?}");
         }
+        let error = "p99<5".parse::<Slo>().expect_err("no unit").to_string();
+        assert_eq!(error, "\"p99<5\" is not an objective: 5 has no unit: write p99<5ms");
+        let error = "p99<5ms,errors<1".parse::<Slo>().expect_err("no unit").to_string();
+        assert!(error.ends_with("1 has no unit: write errors<1%"), "{error}");
+    }
+
+    #[test]
+    fn at_most_is_the_same_as_below() {
+        let [at_most, below]: [Slo; 2] =
+            ["p99<=5ms,errors <= 1%", "p99<5ms,errors<1%"].map(|text| text.parse().expect("an objective"));
+        assert_eq!((at_most.bounds, at_most.text.as_str()), (below.bounds, "p99<5ms,errors < 1%"));
     }
 }

@@ -119,6 +119,9 @@ impl Template {
             if let Some(text) = call.text() {
                 push_literal(&mut parts, text);
             } else {
+                if is_falling_range(&call) {
+                    return Err(UnitError::new(call.source, "possible: A must not be above B"));
+                }
                 let part = random_part(&call).or_else(|| of_file(&call, parts.is_empty()));
                 parts.push(part.ok_or_else(|| UnitError::new(call.source, known))?);
             }
@@ -247,14 +250,24 @@ fn check_literal(literal: &str) -> Result<(), UnitError> {
     }
 }
 
-fn random_part(call: &Call<'_>) -> Option<TemplatePart> {
-    let arguments = &call.arguments;
-    let number = |at: usize| match arguments.get(at)? {
+/// Whether a function from A to B has an A above its B.
+fn is_falling_range(call: &Call<'_>) -> bool {
+    let is_range = ["uniform", "sequential", "zipf"].contains(&call.name);
+    is_range && matches!((number(call, 0), number(call, 1)), (Some(from), Some(to)) if from > to)
+}
+
+/// The argument at this place, if it is a whole number.
+fn number(call: &Call<'_>, at: usize) -> Option<u64> {
+    match call.arguments.get(at)? {
         Argument::Word(word) => word.parse::<u64>().ok(),
         Argument::Text(_) => None,
-    };
+    }
+}
+
+fn random_part(call: &Call<'_>) -> Option<TemplatePart> {
+    let arguments = &call.arguments;
     if call.name == "alnum" {
-        let count = number(0).filter(|n| *n <= MOST_ALNUM && arguments.len() == 1)?;
+        let count = number(call, 0).filter(|n| *n <= MOST_ALNUM && arguments.len() == 1)?;
         return Some(TemplatePart::Alnum(usize::try_from(count).ok()?));
     }
     let (popularity, arity) = match call.name {
@@ -266,7 +279,7 @@ fn random_part(call: &Call<'_>) -> Option<TemplatePart> {
         },
         _ => return None,
     };
-    let (from, to) = (number(0)?, number(1)?);
+    let (from, to) = (number(call, 0)?, number(call, 1)?);
     let fits = arguments.len() == arity && from <= to && to < u64::MAX;
     fits.then(|| TemplatePart::Number { from, sampler: KeySampler::new(popularity, to - from + 1, 0) })
 }

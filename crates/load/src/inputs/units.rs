@@ -86,7 +86,7 @@ pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, UnitError> {
 }
 
 /// The number of `500/s`, `120k req/s`, `120k ops/s` or `500rps`.
-fn without_unit_of_rate(text: &str) -> &str {
+pub(super) fn without_unit_of_rate(text: &str) -> &str {
     if let Some(number) = text.trim().strip_suffix("rps") {
         return number.trim_end();
     }
@@ -116,26 +116,26 @@ pub(crate) fn share_of(percent: &str) -> Option<f64> {
     (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
 }
 
-/// A span of time above zero: `10s`, `500us`, `1m 30s`.
+/// A span of time above zero: `10s`, `500us`, `1m 30s`. A number alone is seconds, as with other load generators.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    humantime::parse_duration(text)
-        .ok()
-        .filter(|d| !d.is_zero() && *d <= LONGEST)
-        .ok_or_else(|| UnitError::new(text, "a time above 0 and up to 7 days, with its unit: 10s, 500us, 2m"))
-}
-
-/// A length of load, as [`parse_duration`] reads it; a number alone is seconds, as with other load generators.
-pub fn parse_load_length(text: &str) -> Result<Duration, UnitError> {
-    match text.trim().parse::<u32>() {
-        Ok(seconds) => parse_duration(&format!("{seconds}s")),
-        Err(_) => parse_duration(text),
-    }
+    any_duration(text).filter(|length| !length.is_zero() && *length <= LONGEST).ok_or_else(|| {
+        UnitError::new(text, "a time above 0 and up to 7 days: 10s, 500us, 2m, or seconds: 10")
+    })
 }
 
 /// A span of time that may be zero: a warm-up, a think time.
 pub fn parse_duration_or_zero(text: &str) -> Result<Duration, UnitError> {
-    let is_zero = text.trim() == "0" || humantime::parse_duration(text).is_ok_and(|d| d.is_zero());
-    if is_zero { Ok(Duration::ZERO) } else { parse_duration(text) }
+    match any_duration(text) {
+        Some(length) if length.is_zero() => Ok(length),
+        _ => parse_duration(text),
+    }
+}
+
+fn any_duration(text: &str) -> Option<Duration> {
+    match text.trim().parse::<u32>() {
+        Ok(seconds) => Some(Duration::from_secs(seconds.into())),
+        Err(_) => humantime::parse_duration(text).ok(),
+    }
 }
 
 #[cfg(test)]
@@ -160,8 +160,7 @@ mod tests {
         );
         assert!(["0%", "101%", "-1%", "%", "NaN%"].iter().all(|text| parse_share(text).is_err()));
         assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
-        assert_eq!(["5", " 5s "].map(parse_load_length), [const { Ok(Duration::from_secs(5)) }; 2]);
-        assert!(["0", "-5", "5x"].iter().all(|text| parse_load_length(text).is_err()));
+        assert_eq!(["5", " 5s "].map(parse_duration), [const { Ok(Duration::from_secs(5)) }; 2]);
         assert_eq!(["0", "0s", "0us"].map(parse_duration_or_zero), [const { Ok(Duration::ZERO) }; 3]);
     }
 
@@ -175,7 +174,7 @@ mod tests {
         for text in ["0", "1.5", "-1", "1e3", "9999999g", "16i", "i", "Mi"] {
             assert!(parse_count(text).is_err(), "{text}");
         }
-        for text in ["0s", "10", "-1s", "1000d", "soon"] {
+        for text in ["0", "0s", "-5", "5x", "-1s", "1000d", "soon"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
         let error = parse_rate("10x").expect_err("10x is not a rate").to_string();

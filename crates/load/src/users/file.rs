@@ -13,6 +13,7 @@ use super::plan::{UserPlan, VisitArrivals};
 use crate::drivers::mix::{MixError, OperationMix};
 use crate::drivers::protocol::ServerAccess;
 use crate::drivers::{MistakeInFile, RegisteredProtocol};
+use crate::inputs::mistakes::message_of;
 
 /// Users and what they do.
 #[derive(Clone, Debug)]
@@ -62,44 +63,48 @@ impl Scenario {
 /// Why a text is no scenario, after how many bytes.
 type Refused = (usize, String);
 
-fn of_toml(error: &toml::de::Error) -> Refused {
-    (error.span().map_or(0, |span| span.start), error.message().to_owned())
+fn of_toml(error: &toml::de::Error, text: &str) -> Refused {
+    (error.span().map_or(0, |span| span.start), message_of(error, text))
 }
 
-fn of_users(error: ScenarioError) -> Refused {
+fn of_users(error: ScenarioError, text: &str) -> Refused {
     match error {
-        ScenarioError::Toml(error) => of_toml(&error),
+        ScenarioError::Toml(error) => of_toml(&error, text),
         ScenarioError::At { span, what } => (span.start, what),
     }
 }
 
-fn of_mix(error: MixError) -> Refused {
+fn of_mix(error: MixError, text: &str) -> Refused {
     match error {
-        MixError::Toml(error) => of_toml(&error),
+        MixError::Toml(error) => of_toml(&error, text),
         MixError::Operation { span, error } => (span.start, error.to_string()),
         MixError::NoSection(missing) => (0, missing.to_owned()),
     }
 }
 
+fn missing(what: &str) -> Refused {
+    (0, format!("there is no {what}: see docs/SCENARIOS.md"))
+}
+
 fn parse(text: &str, protocol: RegisteredProtocol, folder: PathBuf) -> Result<Scenario, Refused> {
-    let missing = |what: &str| (0, format!("there is no {what}: see docs/SCENARIOS.md"));
-    let mut file = DeTable::parse(text).map_err(|error| of_toml(&error))?;
+    let mut file = DeTable::parse(text).map_err(|error| of_toml(&error, text))?;
     let load = file.get_mut().remove("load").map(Spanned::into_inner);
     let Some(DeValue::Table(mut load)) = load else { return Err(missing("[load.users]")) };
     let users = load.remove("users").ok_or_else(|| missing("[load.users]"))?;
     let operations = load.remove("op").map(Spanned::into_inner);
     let Some(DeValue::Array(operations)) = operations else { return Err(missing("[[load.op]]")) };
     let mut operations: Vec<_> = operations.into_iter().collect();
-    let outside = RawOutside::take(&mut operations).map_err(of_users)?;
-    let (raw, own) = RawUsers::take(users, &mut operations, protocol.user_keys()).map_err(of_users)?;
+    let outside = RawOutside::take(&mut operations).map_err(|error| of_users(error, text))?;
+    let (raw, own) = RawUsers::take(users, &mut operations, protocol.user_keys())
+        .map_err(|error| of_users(error, text))?;
     let section = protocol.mix_section().and_then(|section| load.remove(section.name));
-    let outside = outside.parse(protocol, section.as_ref(), &own).map_err(of_mix)?;
-    let mix = protocol.parse_mix(section, Some(own), operations).map_err(of_mix)?;
+    let outside = outside.parse(protocol, section.as_ref(), &own).map_err(|error| of_mix(error, text))?;
+    let mix = protocol.parse_mix(section, Some(own), operations).map_err(|error| of_mix(error, text))?;
     let access = ServerAccess { authority: "localhost".to_owned(), ..ServerAccess::default() };
     let spec = protocol.spec(&mix, &access).expect("the protocol has parsed this mix");
     let (names, counters) = spec.names().map_err(|error| (0, error.to_string()))?;
-    let plan = raw.plan(&names, counters).map_err(of_users)?;
-    let visits = raw.visits().map_err(of_users)?;
+    let plan = raw.plan(&names, counters).map_err(|error| of_users(error, text))?;
+    let visits = raw.visits().map_err(|error| of_users(error, text))?;
     Ok(Scenario { mix, plan, outside, count: raw.count(), visits, folder })
 }
 
@@ -168,7 +173,7 @@ path = "/"
         let cookies = "[load.users]\ncount = 2\ncookies = 2\n".to_owned() + keys;
         let memcache = RegisteredProtocol::by_name("memcache").expect("a protocol");
         let (_, why) = parse(&cookies, memcache, PathBuf::from("/w")).expect_err("they are for HTTP");
-        assert!(why.contains("unknown field `cookies`"), "{why}");
+        assert!(why.contains("unknown key \"cookies\""), "{why}");
     }
 
     #[test]
@@ -191,7 +196,11 @@ path = "/"
                 "shop.toml:11: home: capture: there is no value \"tokn\"",
             ),
             ("path = \"/login\"", "path = \"/{{ tokn }}\"", "shop.toml:17: login, step 1: \"tokn\" is not"),
-            ("path = \"/login\"", "pth = \"/login\"", "shop.toml:18: unknown field `pth`"),
+            (
+                "path = \"/login\"",
+                "pth = \"/login\"",
+                "shop.toml:18: unknown key \"pth\" (did you mean \"path\"?",
+            ),
             ("[load.users]", "[load.user]", "shop.toml:1: there is no [load.users]"),
             ("count = 5", "", "shop.toml:5: users: give a count of users who stay, or arrivals of visits"),
         ] {

@@ -184,9 +184,7 @@ fn is_label(text: &str) -> bool {
 enum DestinationError {
     #[error("ssh would take it for an option: it may not begin with a hyphen")]
     Option,
-    #[error(
-        "write what follows `ssh` on your command line, such as ops@old.example; options belong into ~/.ssh/config"
-    )]
+    #[error("write user@host, such as ops@old.example, or a Host of ~/.ssh/config; options belong there")]
     NotOneWord,
 }
 

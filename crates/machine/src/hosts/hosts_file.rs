@@ -180,7 +180,7 @@ address = "10.1.0.1"
                 ":3: ssh = \"-oProxyCommand=x.example\": ssh would take it for an option",
             ),
             ("ops@old", "-v ops@old", ":3: "),
-            ("ops@old", "ops@old -v", ":3: ssh = \"ops@old -v.example\": write what follows `ssh`"),
+            ("ops@old", "ops@old -v", ":3: ssh = \"ops@old -v.example\": write user@host, such as"),
             ("10.1.0.5", "old", ":4: address = \"old\" is not an IP address"),
             ("10.1.0.5", "0.0.0.0", ":4: 0.0.0.0 is not the address of one host"),
             ("10.1.0.5", "10.1.0.1", ":10: host.old and host.here have the same address 10.1.0.1"),

@@ -61,7 +61,7 @@ fn a_mistake_is_named_with_its_key_and_what_to_write() {
             "[rules] longest: a step has no time beyond its dwell",
         ),
         ("p99<200ms\"", "p99<200ms\"\nalpha = \"x\"", "[rules] alpha: "),
-        ("p99<200ms\"", "p99<200ms\"\nmargn = 2", "unknown field `margn`"),
+        ("p99<200ms\"", "p99<200ms\"\nmargn = 2", "unknown key \"margn\" (did you mean \"margin\"?"),
         ("127.0.0.1:8081", "8081", "[candidate] address: an address with a port"),
         ("\"old1\", \"old2\"", "", "[old] servers: name the servers"),
         ("\"control\"", "\"old1\"", "old1 is named twice"),

@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn servers_that_cannot_be_used_are_refused_with_the_line() {
-        let own = "[server.a]\nstart = [\"a\"]";
+        let own = "[server.a]\nstart = [\"a\", \"{{ port }}\"]";
         for (head, said) in [
             ("servers_of = \"statik-web\"", ":2: servers_of: there is no workload \"statik-web\""),
             ("servers_of = \"cache\"", ":2: servers_of: \"cache\" has operations of another kind"),

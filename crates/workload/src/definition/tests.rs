@@ -100,10 +100,16 @@ fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
     for (from, to, expected) in [
         ("title = \"My API\"\n", "", "workload.toml:1: missing field `title`"),
         ("title =", "titel =", ":1: unknown key \"titel\" (did you mean \"title\"? available: "),
+        ("path ", "#", ":17: operation \"list\" needs path"),
+        (
+            "uniform(1, 100)",
+            "uniform(9, 1)",
+            ":17: operation \"list\": \"uniform(9, 1)\" is not possible: A must not be above B",
+        ),
         ("weight =", "wieght =", ":19: unknown key \"wieght\" (did you mean \"weight\"? available: "),
         ("\"http\"\nslo", "\"htp\"\nslo", ":14: unknown value \"htp\" (did you mean \"http\"? available: "),
-        ("p99<20ms", "p99<20", ":15: slo: \"p99<20\" is not an objective such as p99<5ms"),
-        ("= 90", "= \"much\"", ":19: invalid type: string \"much\", expected f64"),
+        ("p99<20ms", "p99<20", ":15: slo: \"p99<20\" is not an objective: 20 has no unit: write p99<20ms"),
+        ("= 90", "= \"much\"", ":19: invalid type: string \"much\", expected a number without quotes"),
         ("= 90", "= -1", "load: "),
         (
             "uniform(1, 100)",
@@ -129,7 +135,7 @@ fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
         ("[\"./my-api\", \"--version\"]", "\"v\"", ":6: invalid type: string \"v\", expected a command"),
         ("http = \"/health\"", "http = \"/\", tcp = true", ":5: ready: give one of"),
         ("\"/health\"", "\"health\"", ":5: ready: \"health\" is not where a GET can go: write /path"),
-        ("\"10s\"", "\"10\"", ":5: ready: within: \"10\" is not a time above 0"),
+        ("\"10s\"", "\"soon\"", ":5: ready: within: \"soon\" is not a time above 0"),
         ("knobs.workers", "knobs.port", ":8: knob \"port\": templates have a variable of that name"),
         ("knobs.workers", "knobs.Workers", ":8: knob \"Workers\": write its name in small letters"),
         (
@@ -192,6 +198,26 @@ fn a_mistake_is_reported_with_its_line_and_the_expected_form() {
 }
 
 #[test]
+fn a_server_that_cannot_know_its_port_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+    let fixed = MY_API.replace("{{ port }}", "8080");
+    let error = read(&fixed).expect_err("a port of its own");
+    assert!(
+        error.starts_with("workload.toml:4: start does not use {{ port }}: showdown chooses the port"),
+        "{error}"
+    );
+    for told in [
+        "environment = { PORT = \"{{ port }}\" }",
+        "environment = { LISTEN = \"{{ address }}\" }",
+        "socket = \"{{ dir }}/s\"",
+        "stop = [\"docker\", \"stop\", \"api\"]",
+        "stop = [\"docker\", \"stop\", \"api\"]\npid = \"/run/api.pid\"",
+    ] {
+        read(&fixed.replace("version =", &format!("{told}\nversion =")))?;
+    }
+    Ok(())
+}
+
+#[test]
 fn a_need_that_cannot_be_looked_for_is_refused() {
     for (needs, expected) in [
         ("{ packages = {} }", "give one of program, library and path"),
@@ -243,7 +269,7 @@ ready "#;
 fn a_store_needs_a_key_space_and_commands() {
     let store = |load: &str| {
         read(&format!(
-            "title = \"S\"\n[server.s]\nstart = [\"s\"]\n[load]\nprotocol = \"redis\"\nslo = \"p99<5ms\"\n{load}"
+            "title = \"S\"\n[server.s]\nstart = [\"s\", \"{{{{ port }}}}\"]\n[load]\nprotocol = \"redis\"\nslo = \"p99<5ms\"\n{load}"
         ))
     };
     let keyspace = "[load.keyspace]\nkeys = 10\nvalue_size = \"1k\"\n";

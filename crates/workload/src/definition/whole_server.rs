@@ -7,6 +7,7 @@ use load::drivers::protocol::UrlPath;
 use toml::Spanned;
 
 use super::companion;
+use super::external::StopMethod;
 use super::knobs::allocator;
 use super::knobs::binary;
 use super::knobs::concurrency::ConcurrencyKnobs;
@@ -17,6 +18,7 @@ use super::source::raw::RawServer;
 use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
 use crate::folder::Folder;
+use crate::render;
 
 impl ServerDefinition {
     /// Checks a server as it is written in the file, and reads its templates.
@@ -67,8 +69,12 @@ impl ServerDefinition {
         )?;
         let raw_needs = std::mem::take(&mut raw.needs);
         let raw_concurrency = std::mem::take(&mut raw.concurrency);
-        let start = raw.start.get_ref().clone();
+        let (start, start_span) = (raw.start.get_ref().clone(), raw.start.span());
         let process = Self::check_process(name.to_owned(), raw, protocol, folder, source, &mut templates)?;
+        if !process.may_listen_where_it_is_told(&knobs) {
+            let what = "start does not use {{ port }}: showdown chooses the port: use it in start, config or environment";
+            return Err(source.error(&start_span, what));
+        }
         companion::check_observed(&process, &companions).map_err(|what| source.error(&span, what))?;
         templates.every_knob_is_used(&knobs, &knob_spans)?;
         if is_tls && !templates.uses("https") {
@@ -90,5 +96,24 @@ impl ServerDefinition {
         let needs = needs?;
         let concurrency = ConcurrencyKnobs::check(raw_concurrency, &knobs, source)?;
         Ok(Self { needs, knobs, concurrency, part, companions, ..process })
+    }
+    /// Whether its process can know where to listen: a template of it names its port or its socket, or it is said how to find it.
+    fn may_listen_where_it_is_told(&self, knobs: &[Knob]) -> bool {
+        if self.protocol.makes_own_load() || self.socket.is_some() || self.pid.is_some() {
+            return true;
+        }
+        // Another program starts it, which may have its own way to publish the port.
+        if matches!(self.stop, StopMethod::Command(_)) {
+            return true;
+        }
+        let commands = self.prepare.iter().flatten().chain(&self.start);
+        let texts = commands.chain(self.environment.values()).map(String::as_str);
+        let texts = texts.chain(self.config.iter().map(|file| file.text.as_str()));
+        let mut texts = texts.chain(knobs.iter().map(|knob| knob.default.as_str()));
+        texts.any(|text| {
+            // What does not parse has been refused.
+            let used = render::variables(text).unwrap_or_default();
+            used.iter().any(|name| name == "port" || name == "address")
+        })
     }
 }

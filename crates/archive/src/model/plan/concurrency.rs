@@ -20,17 +20,17 @@ pub struct PlannedConcurrency {
     /// The pace at which each client reads, bytes a second.
     pub pace_bytes_per_s: f64,
     /// How long each step is maintained at least.
-    #[serde(rename = "hold", with = "humantime_serde")]
+    #[serde(rename = "hold", with = "super::lengths::length_text")]
     pub step_length: Duration,
     /// How long the last one is maintained at least.
-    #[serde(rename = "hold_last", with = "humantime_serde")]
+    #[serde(rename = "hold_last", with = "super::lengths::length_text")]
     pub last_step_length: Duration,
     /// Attempts that begin a second, at most, while a step rises.
     pub begin_per_s: f64,
     /// Availability from which on clients are comfortable, 0 to 1.
     pub comfort_availability: f64,
     /// 99th percentile of the time to first byte up to which they are.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "super::lengths::length_text")]
     pub comfort_first_byte: Duration,
     /// Whether kernel settings stay as they are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

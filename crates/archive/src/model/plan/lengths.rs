@@ -4,15 +4,33 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+/// A length as a plan has it: `10s`, `1m 30s`, or a number alone, which is seconds.
+pub(super) mod length_text {
+    use std::borrow::Cow;
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer};
+
+    pub use humantime_serde::serialize;
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        match text.trim().parse::<u32>() {
+            Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
+            Err(_) => humantime::parse_duration(&text).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
 /// Limits of the warm-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WarmUpLimits {
     /// Shortest warm-up.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub min: Duration,
     /// Longest warm-up. A trial that is not in a steady state after this time is invalid.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub max: Duration,
 }
 
@@ -21,16 +39,16 @@ pub struct WarmUpLimits {
 #[serde(deny_unknown_fields)]
 pub struct PhaseLengths {
     /// The closed loop, which is the measurement itself or gives the capacity search its upper bound.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub closed_loop: Duration,
     /// Each step of the capacity search.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub search_step: Duration,
     /// The measurement at the capacity that was found.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub measure: Duration,
     /// Each step of a latency curve.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub curve_step: Duration,
 }
 
@@ -39,7 +57,7 @@ pub struct PhaseLengths {
 #[serde(deny_unknown_fields)]
 pub struct PlannedTurns {
     /// Time under load of each server in a block, all its slices together.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub load: Duration,
 }
 
@@ -50,10 +68,10 @@ pub struct PlannedPower {
     /// Shares of the trial's value, such as 1 and 0.5, from the highest down.
     pub levels: Vec<f64>,
     /// How long each level lasts before its watts count.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub settle: Duration,
     /// For how long they count.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub measure: Duration,
 }
 
@@ -62,7 +80,7 @@ pub struct PlannedPower {
 #[serde(deny_unknown_fields)]
 pub struct PlannedStudy {
     /// Length of a slice of the study.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub slice: Duration,
     /// Slices without an experiment, before the first one.
     pub plain_slices: u32,
@@ -71,7 +89,7 @@ pub struct PlannedStudy {
     /// Pairs of slices after which the result of an experiment is looked at, and again after twice and three times as many.
     pub pairs: u32,
     /// Length of a slice of a profile.
-    #[serde(with = "humantime_serde")]
+    #[serde(with = "length_text")]
     pub profiled_slice: Duration,
     /// Rounds of the profile, each with a plain and a profiled slice of every server.
     pub profiled_rounds: u32,

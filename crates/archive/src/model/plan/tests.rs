@@ -55,6 +55,8 @@ fn a_plan_reads_back_from_what_it_writes() {
     let plan: Plan = PLAN.parse().unwrap();
     let again: Plan = toml::to_string(&plan).unwrap().parse().unwrap();
     assert_eq!(plan, again);
+    let in_seconds = PLAN.replace("\"1s\"", "\"1\"").replace("\"30s\"", "\"30\"");
+    assert_eq!(in_seconds.parse(), Ok(plan.clone()), "a number alone is seconds");
     assert_eq!(plan.sweep[0].vary, Vary::Knob("threads".into()));
     assert_eq!(plan.sweep[1].vary, Vary::Connections);
     assert_eq!(plan.phases.search_step, Duration::from_millis(1500));

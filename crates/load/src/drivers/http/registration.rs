@@ -97,7 +97,11 @@ impl Mix for HttpMix {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder =
                 folder.map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
-            return Ok(Self { operations: mix_file::read(path)?, scenario: None, folder });
+            return Ok(Self {
+                operations: mix_file::read(path, Self::check_operation)?,
+                scenario: None,
+                folder,
+            });
         }
         let get = HttpOperation::get(&given.path_and_query);
         let operation = HttpOperation {

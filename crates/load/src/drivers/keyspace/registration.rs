@@ -112,7 +112,7 @@ impl Mix for KeyspaceSpec {
         }
         match (&given.mix_file, mix.is_empty()) {
             (Some(_), false) => return Err(OptionError::TwoMixes("--get, --set and --delete")),
-            (Some(path), true) => mix = commands(mix_file::read(path)?),
+            (Some(path), true) => mix = commands(mix_file::read(path, Self::check_operation)?),
             (None, true) => mix.push((KeyCommand::Get, 1.0)),
             (None, false) => {}
         }

@@ -76,7 +76,7 @@ impl Mix for SmtpSpec {
 
     fn of_options(given: &GivenOptions) -> Result<Self, OptionError> {
         let mix = match &given.mix_file {
-            Some(path) => mix_file::read(path)?,
+            Some(path) => mix_file::read(path, Self::check_operation)?,
             None => vec![MailOperation {
                 name: "message".to_owned(),
                 weight: 1.0,

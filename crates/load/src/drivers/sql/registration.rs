@@ -122,7 +122,7 @@ impl Mix for TableMix {
 
     fn of_options(given: &GivenOptions) -> Result<Self, OptionError> {
         let transactions = match &given.mix_file {
-            Some(path) => transactions(mix_file::read(path)?),
+            Some(path) => transactions(mix_file::read(path, Self::check_operation)?),
             None => vec![(given.value(&TRANSACTION)?.unwrap_or(Transaction::PointSelect), 1.0)],
         };
         Ok(Self::new(

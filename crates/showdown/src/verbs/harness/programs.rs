@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use crate::exit::CommandStatus;
@@ -78,11 +79,40 @@ pub fn account(args: &AccountArgs) -> anyhow::Result<CommandStatus> {
 /// Becomes the second program; returns only where that is not possible.
 fn become_program(verb: &str, options: &[OsString]) -> anyhow::Result<CommandStatus> {
     let path = std::env::current_exe()?.with_file_name(PROGRAM);
-    anyhow::ensure!(
-        path.is_file(),
-        "{} is missing, which `showdown {verb}` starts: put both programs into one folder (`make install`, or  cargo build -p harness)",
-        path.display()
-    );
+    anyhow::ensure!(path.is_file(), missing(&path, verb));
     Err(anyhow::Error::from(Command::new(&path).arg(verb).args(options).exec())
         .context(format!("cannot start {}", path.display())))
+}
+
+/// What is said where the second program is not there: whoever has built this one has the sources, and a package has none.
+fn missing(path: &Path, verb: &str) -> String {
+    let folder = path.parent();
+    // Cargo marks the folder of what it builds.
+    let is_built_here =
+        folder.and_then(Path::parent).is_some_and(|target| target.join("CACHEDIR.TAG").is_file());
+    let path = path.display();
+    if is_built_here {
+        return format!("{path} is missing, which `showdown {verb}` starts: cargo build -p harness");
+    }
+    format!(
+        "{path} is missing, which `showdown {verb}` starts: this package has no harness: build it from source (docs/HARNESS.md)"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_no_sources_is_told_where_the_second_program_is_described() {
+        let packaged = missing(Path::new("/usr/bin/showdown-harness"), "serve");
+        assert!(
+            packaged.ends_with("this package has no harness: build it from source (docs/HARNESS.md)"),
+            "{packaged}"
+        );
+        let target = tempfile::tempdir().expect("a folder");
+        std::fs::write(target.path().join("CACHEDIR.TAG"), "").expect("a mark");
+        let built = missing(&target.path().join("debug").join(PROGRAM), "serve");
+        assert!(built.ends_with("which `showdown serve` starts: cargo build -p harness"), "{built}");
+    }
 }

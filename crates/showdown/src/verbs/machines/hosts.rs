@@ -24,7 +24,7 @@ Examples:
 A hosts file has a table for each host:
 
   [host.old]
-  ssh     = \"ops@old.example\"   what follows `ssh` on your command line; without it, this machine
+  ssh     = \"ops@old.example\"   user@host, or a Host of ~/.ssh/config; no options; without it, this machine
   address = \"10.1.0.5\"          where its servers listen, and its clients send from
   kind    = \"T2000\"             what kind of machine it is; optional
   cpus    = \"2-31\"              the CPUs to use; optional, default: all

@@ -65,7 +65,7 @@ pub struct PeakLoad {
 }
 
 /// Words for operations per second.
-const PER_SECOND: [&str; 6] = ["req/s", "requests/s", "ops/s", "operations/s", "messages/s", "/s"];
+const PER_SECOND: [&str; 7] = ["req/s", "rps", "requests/s", "ops/s", "operations/s", "messages/s", "/s"];
 
 impl FromStr for PeakLoad {
     type Err = String;
@@ -165,6 +165,7 @@ mod tests {
     fn a_load_has_a_rate_with_its_unit_and_an_objective() {
         let load: PeakLoad = "120k req/s at p99<5ms".parse().expect("a load");
         assert_eq!((load.per_s, load.slo.to_string().as_str()), (120_000.0, "p99<5ms"));
+        assert_eq!("120k rps at p99<5ms".parse(), Ok(load));
         assert!("2M ops/s at p99<2ms,errors<0.1%".parse::<PeakLoad>().is_ok());
         let mistakes = [
             ("120k req/s", "a fleet needs a load and an objective: write it as"),

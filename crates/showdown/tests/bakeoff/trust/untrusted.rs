@@ -230,7 +230,7 @@ fn the_log_of_a_server_reaches_the_terminal_with_visible_escapes() {
     let home = TestHome::new();
     let folder = home.path("workloads/api");
     fs::create_dir_all(&folder).expect("a folder");
-    let start = r#"["sh", "-c", "printf '\\033]0;owned\\007\\033[2J\\n'; exit 1"]"#;
+    let start = r#"["sh", "-c", "printf '\\033]0;owned\\007\\033[2J\\n'; exit 1", "{{ port }}"]"#;
     let workload = format!(
         "title = \"API\"\n[server.api]\nstart = {start}\n[load]\nprotocol = \"http\"\nslo = \"p99<5ms\"\n[[load.op]]\npath = \"/\"\n"
     );

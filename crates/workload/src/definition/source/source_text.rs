@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::names::available;
+use load::inputs::mistakes::message_of;
 
 /// Why a workload file is refused: `workloads/x/workload.toml:12: what is wrong: what is expected`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,27 +37,10 @@ impl SourceText<'_> {
         DefinitionError { file: self.file.to_owned(), line, message: message.into() }
     }
 
-    /// An error of the TOML parser or of serde. For an unknown key it suggests the nearest known key.
+    /// An error of the TOML parser or of serde, in words of the file.
     pub fn toml_error(&self, error: &toml::de::Error) -> DefinitionError {
-        let message = error.message().replace('\n', " ");
-        self.error(&error.span().unwrap_or(0..0), rephrase_unknown(&message).unwrap_or(message))
+        self.error(&error.span().unwrap_or(0..0), message_of(error, self.text))
     }
-}
-
-/// Rephrases serde's "unknown field `X`, expected one of `A`, `B`" (or "unknown variant").
-fn rephrase_unknown(message: &str) -> Option<String> {
-    let (unknown, known) = unknown_name(message)?;
-    let what = if message.starts_with("unknown field ") { "key" } else { "value" };
-    Some(format!("unknown {what} {unknown:?}{}", available(unknown, &known)))
-}
-
-/// The unknown name in serde's message about an unknown field or variant, and the names that serde expects.
-pub fn unknown_name(message: &str) -> Option<(&str, Vec<&str>)> {
-    if !message.starts_with("unknown field ") && !message.starts_with("unknown variant ") {
-        return None;
-    }
-    let mut names = message.split('`').skip(1).step_by(2);
-    Some((names.next()?, names.collect()))
 }
 
 #[cfg(test)]
@@ -70,13 +53,17 @@ mod tests {
         assert_eq!(source.error(&(6..7), "no").to_string(), "x.toml:2: no");
         assert_eq!(source.error(&(900..901), "no").line, 3, "a span past the end is on the last line");
     }
-
     #[test]
-    fn an_unknown_key_is_reported_with_the_nearest_and_all_known_keys() {
-        assert_eq!(
-            rephrase_unknown("unknown field `wieght`, expected one of `name`, `weight`").as_deref(),
-            Some("unknown key \"wieght\" (did you mean \"weight\"? available: name, weight)")
-        );
-        assert_eq!(rephrase_unknown("missing field `title`"), None);
+    fn an_error_of_toml_has_its_line_and_the_nearest_key() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only the mistake is read")]
+        struct File {
+            title: String,
+        }
+        let source = SourceText { file: "x.toml", text: "\ntitel = \"T\"\n" };
+        let error = toml::from_str::<File>(source.text).expect_err("a typo");
+        let error = source.toml_error(&error).to_string();
+        assert!(error.starts_with("x.toml:2: unknown key \"titel\" (did you mean \"title\"?"), "{error}");
     }
 }

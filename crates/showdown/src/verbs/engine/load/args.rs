@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use load::inputs::rate::RateProfile;
 use load::inputs::slo::Slo;
 use load::inputs::units::{
-    parse_connections, parse_count, parse_duration, parse_duration_or_zero, parse_load_length, parse_threads,
+    parse_connections, parse_count, parse_duration, parse_duration_or_zero, parse_threads,
 };
 use load::spec::Arrivals;
 
@@ -40,7 +40,7 @@ With --clients, hosts of the hosts file (see `showdown hosts --help`) make one l
 operations are those of all clients; each has --threads threads. Each is checked as a client alone is: one that was the \
 limit, or was lost, makes the measurement invalid.
 
-Exit codes: 0 valid, 3 invalid measurement, 2 usage error, 1 failure, 130 interrupted.")]
+Exit codes: 0 valid, 3 invalid measurement, 4 as --fail-if says, 2 usage error, 1 failure, 130 interrupted.")]
 pub struct LoadArgs {
     /// Load this server: http://, https://, memcache://, redis://, mysql://, postgres:// or smtp://
     #[arg(value_name = "URL")]
@@ -59,7 +59,7 @@ pub struct LoadArgs {
     pub threads: u32,
 
     /// Measure for this long [default: 10s, or until --requests are done, or as long as --rate lasts]
-    #[arg(short, long, value_parser = parse_load_length, help_heading = "Load")]
+    #[arg(short, long, value_parser = parse_duration, help_heading = "Load")]
     pub duration: Option<Duration>,
 
     /// Stop after this number of operations

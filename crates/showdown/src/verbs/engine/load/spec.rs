@@ -269,8 +269,7 @@ fn title(args: &LoadArgs, spec: &LoadSpec, clients: Option<&NamedClients>) -> St
         let who = match &spec.part.shape {
             Shape::Closed { .. } => plural(spec.connections.into(), "user"),
             Shape::Open { rate, arrivals } => {
-                let rate = rate.to_string();
-                let rate = rate.trim_end_matches("/s");
+                let rate = rate.without_unit();
                 format!("visits at {rate}/s, {arrivals} arrivals, at most {} at once", spec.connections)
             }
         };
@@ -288,7 +287,7 @@ fn title(args: &LoadArgs, spec: &LoadSpec, clients: Option<&NamedClients>) -> St
             format!("closed loop, think time {}", humantime::format_duration(*think))
         }
         (None, Shape::Open { rate, arrivals }) if rate.length().is_none() => {
-            format!("open loop, {rate}/s, {arrivals} arrivals")
+            format!("open loop, {}/s, {arrivals} arrivals", rate.without_unit())
         }
         (None, Shape::Open { rate, arrivals }) => format!("open loop, rate {rate}, {arrivals} arrivals"),
     };
