@@ -78,9 +78,9 @@ pub fn replacement(plan: &Plan, facts: &Facts, trials: &[&Trial]) -> Option<(Mea
     });
     let only_refused = plan.fallback == Some(FallbackMeasure::CpuTimeIfRefused);
     let replaced = replaced.or_else(|| {
-        let disturbed = |trial: &Trial| match only_refused && !is_refused_for_its_client(trial) {
-            true => None,
-            false => disturbed(&plan.measure, trial),
+        let disturbed = |trial: &Trial| {
+            let is_left_alone = only_refused && !is_refused_for_its_client(trial);
+            if is_left_alone { None } else { disturbed(&plan.measure, trial) }
         };
         instead(plan, trials, disturbed, |_, _| company::text(trials).unwrap_or_default())
     });

@@ -142,13 +142,11 @@ impl SustainedCapacity {
         match self {
             Self::Found(_) => None,
             Self::AtLeast(_) => Some(format!(
-                "the client was the limit of the search: the server's capacity is at least this: {}",
-                remedy
+                "the client was the limit of the search: the server's capacity is at least this: {remedy}"
             )),
             Self::NoRateMeets => Some(format!("no rate that was tried meets {slo}: relax the objective")),
             Self::Unknown => Some(format!(
-                "the search found no capacity: in most slices the client was the limit: {}",
-                remedy
+                "the search found no capacity: in most slices the client was the limit: {remedy}"
             )),
         }
     }
