@@ -125,7 +125,7 @@ fn mistakes_are_one_line_and_exit_code_2() {
         (&["--source", "shelly=http://10.0.0.31,password=x"], "every user sees a command line"),
         (&["--targets", "missing.toml"], "cannot read missing.toml"),
         (&["--targets", "wrong.toml"], "wrong.toml:1: power.a: address is missing"),
-        (&["--for", "5"], "5"),
+        (&["--for", "5 apples"], "5 apples"),
     ] {
         let output = run_in(&dir, args);
         let line = text(&output.stderr);

@@ -59,7 +59,6 @@ fn a_socket_that_cannot_be_loaded_is_refused_in_one_line() {
         (vec![format!("unix:{}", at("file"))], 1, "name the socket on which the server listens"),
         (vec![format!("postgres+unix://me@{}:/db", directory.path().display())], 1, ".s.PGSQL.5432"),
         (vec!["unix:app.sock".to_owned()], 2, "write its whole path, such as unix:/run/app.sock:/"),
-        (vec!["localhost:8080".to_owned()], 2, "did you mean http://localhost:8080?"),
         (vec![plain, "--unix-socket".to_owned(), at("none")], 1, "start the server, or check the path"),
     ] {
         let words: Vec<&str> = args.iter().map(String::as_str).collect();
