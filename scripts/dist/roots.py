@@ -37,14 +37,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="dist.roots", description="Try the .deb in bare roots of Debian.")
     parser.add_argument("--package", type=Path, required=True, help="the .deb, or the directory that has it")
     parser.add_argument("--scratch", type=Path, required=True, help="a directory for the roots; bare ones are kept there for the next time")
-    parser.add_argument("--suite", action="append", default=[], dest="suites", help="a release of Debian (bullseye, bookworm and trixie)")
+    parser.add_argument("--suite", action="append", default=[], dest="suites", help="a release of Debian (bookworm and trixie)")
     options = parser.parse_args()
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         print("dist-try: debootstrap and root are needed: run  scripts/install-packages dist-try", file=sys.stderr)
         return 1
     package = next(options.package.glob("*.deb")) if options.package.is_dir() else options.package
     faults = []
-    for suite in options.suites or ["bullseye", "bookworm", "trixie"]:
+    for suite in options.suites or ["bookworm", "trixie"]:
         found = attempt(suite, package, options.scratch.resolve())
         print(f"{suite}: {'; '.join(found) if found else 'installed, compared, removed; nothing else is left'}", flush=True)
         faults += found
