@@ -56,11 +56,6 @@ fn the_reference_equals_itself_with_sessions_in_memory() {
 }
 
 #[test]
-fn java_does_so_with_sessions_in_memory() {
-    prove("java", "/usr/bin/mvn", "native");
-}
-
-#[test]
 fn java_does_what_the_reference_does() {
     prove("java", "/usr/bin/mvn", "memcached");
 }
