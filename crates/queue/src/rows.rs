@@ -14,6 +14,17 @@ pub enum Sequence {
     Position,
 }
 
+impl Sequence {
+    /// The name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Entry => "entry",
+            Self::Token => "token",
+            Self::Position => "position",
+        }
+    }
+}
+
 /// The rows of a queue. All calls of one verb are one transaction, and transactions come one after the other.
 pub trait Rows {
     /// What can go wrong in the store.

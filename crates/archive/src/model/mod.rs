@@ -53,6 +53,7 @@ pub use plan::{
     Axis, ClientLoad, CpuSplit, FEWEST_OF_A_KIND, FallbackMeasure, LookSpending, Measure, PhaseLengths, Plan,
     PlanParseError, PlannedBackground, PlannedConcurrency, PlannedHost, PlannedPower, PlannedStudy,
     PlannedTurns, ReplacedMeasure, RunKind, RunLength, Variant, Vary, WarmUpLimits, Worse, WorseParseError,
+    length_text,
 };
 pub use requests::{
     RequestFunction, RequestPart, RequestStep, SlowRequests, ThreadsMeanwhile, TracedRequest,

@@ -16,7 +16,7 @@ mod worse;
 
 pub use axis::{Axis, Vary};
 pub use concurrency::PlannedConcurrency;
-pub use lengths::{PhaseLengths, PlannedPower, PlannedStudy, PlannedTurns, WarmUpLimits};
+pub use lengths::{PhaseLengths, PlannedPower, PlannedStudy, PlannedTurns, WarmUpLimits, length_text};
 pub use worse::{Worse, WorseParseError};
 
 /// The content of `plan.toml`.
@@ -321,8 +321,8 @@ pub enum FallbackMeasure {
     /// [`Measure::CpuTime`], also if the client was nearly the limit, or other programs disturb: the user named neither the
     /// measure nor an objective.
     CpuTime,
-    /// The same where a trial of the first block was refused, so that all others would be, too: the user named an objective, and no
-    /// measure.
+    /// [`Measure::CpuTime`] where a trial of the first block was refused, because later trials would be refused, too: the user named an
+    /// objective, and no measure.
     CpuTimeIfRefused,
 }
 

@@ -68,9 +68,9 @@ pub fn others(machine: &WatchedMachine<'_>) -> Gate {
     gate_of_share(OTHERS, share, MAX_OTHERS, message)
 }
 
-/// What other programs used of the trial's CPUs, in cores. It is at most what the trial's own programs and the hypervisor left of these
-/// CPUs; where the machine has further CPUs, the busy time of the trial's CPUs less that of the trial's own programs. Programs of the trial that machines on the same kernel
-/// count as their own are no others.
+/// What other programs used of the trial's CPUs, in cores. It is at most what the trial's own programs and the hypervisor left of the
+/// trial's CPUs. Where the machine has further CPUs, it is also at most the busy time of the trial's CPUs less the time of the trial's own
+/// programs. Programs of the trial that machines on the same kernel count as their own are no others.
 fn others_cores(
     machine: &WatchedMachine<'_>,
     (from, to): (u64, u64),

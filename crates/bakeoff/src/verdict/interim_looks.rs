@@ -169,7 +169,7 @@ fn blocks_of_interrupted(here: &[usize], trials: &FinishedTrials) -> u32 {
 pub fn of_interrupted(plan: &Plan, points: &[VariantPoint], trials: &FinishedTrials) -> Vec<u32> {
     let blocks = |point: &VariantPoint| blocks_of_interrupted(&at_point(points, &point.point), trials);
     let is_look = |look: &u32| {
-        confidence_at_interruption(plan, *look).is_some() && !plan.interrupted_looks.contains(look)
+        !plan.interrupted_looks.contains(look) && confidence_at_interruption(plan, *look).is_some()
     };
     let looks: BTreeSet<u32> = points.iter().map(blocks).filter(is_look).collect();
     looks.into_iter().collect()

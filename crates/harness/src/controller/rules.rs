@@ -23,7 +23,7 @@ pub struct Rules {
     #[serde(default = "most")]
     pub most_connections: u32,
     /// The longest run; it is interrupted then.
-    #[serde(default = "day", deserialize_with = "length")]
+    #[serde(default = "day", deserialize_with = "archive::model::length_text::deserialize")]
     pub longest: Duration,
 }
 
@@ -33,15 +33,6 @@ fn most() -> u32 {
 
 fn day() -> Duration {
     Duration::from_hours(24)
-}
-
-fn length<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    // A number alone is seconds, as in all that `showdown` reads.
-    match text.trim().parse::<u32>() {
-        Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
-        Err(_) => humantime::parse_duration(&text).map_err(serde::de::Error::custom),
-    }
 }
 
 impl Rules {

@@ -116,7 +116,7 @@ pub struct ShownSecret {
     kinds: &'static [SecretKind],
 }
 
-/// Who has shown this; none where the secret is not valid, or not any more.
+/// The person or controller whose secret this is; none where the secret is not valid, or not any more.
 pub async fn known(site: &Site, shown: &ShownSecret) -> Result<Option<Who>, ServiceError> {
     let now = unix_ms();
     let (digested, kinds) = (shown.digest, shown.kinds);
@@ -126,7 +126,7 @@ pub async fn known(site: &Site, shown: &ShownSecret) -> Result<Option<Who>, Serv
             let who = match kind {
                 SecretKind::Controller | SecretKind::OwnController => Who::Controller(name),
                 SecretKind::Login | SecretKind::Token => {
-                    // The role is that of now, not of the login.
+                    // The account may have another role since the login.
                     let role = rows.account(&name)?.map_or(Role::Closed, |account| account.role);
                     Who::Person(Person { name, role, has_account: true })
                 }
@@ -141,7 +141,7 @@ pub async fn known(site: &Site, shown: &ShownSecret) -> Result<Option<Who>, Serv
     found.await
 }
 
-/// Why somebody may not ask this; none where they may.
+/// Why a request is refused to somebody; none where it is allowed.
 fn why_not(who: &Who, method: &Method, path: &str) -> Option<String> {
     match who {
         Who::Controller(_) if is_for_controllers(method, path) => None,

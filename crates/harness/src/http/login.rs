@@ -58,7 +58,7 @@ pub async fn log_in(
     Ok(with_cookie(cookie, own_path(&to)))
 }
 
-/// Whether a password is that of the account. Each try counts, also one for a name that there is not.
+/// Whether an account has this password. Each try counts, also one for a name that no account has.
 async fn is_right(site: &Site, from: SocketAddr, name: &str, password: String) -> Result<bool, ServiceError> {
     // What is no name is nobody's, and is not remembered.
     let name = checked_name(name).unwrap_or("-");

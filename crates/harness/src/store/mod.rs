@@ -123,6 +123,19 @@ pub struct EventLine {
     pub line: String,
 }
 
+impl EventLine {
+    /// The lines of a chunk of an attempt, of which the first one has this number, without those up to a token and number.
+    fn of_chunk(token: Token, first: u64, lines: &str, after: (Token, u64)) -> Vec<Self> {
+        let mut found = Vec::new();
+        for (seq, line) in (first..).zip(lines.lines()) {
+            if (token, seq) > after {
+                found.push(Self { token, seq, line: line.to_owned() });
+            }
+        }
+        found
+    }
+}
+
 /// All that is done at once.
 pub trait Transaction: Rows<Error = StoreError> {
     /// Keeps the plan of an entry.

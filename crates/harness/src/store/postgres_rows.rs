@@ -39,20 +39,23 @@ impl<'c> PostgresRows<'c> {
     }
 
     /// Each statement is prepared once for a connection.
-    fn query(&mut self, text: &str, params: Params<'_>) -> Result<Vec<Row>> {
-        if !self.statements.contains_key(text) {
-            let statement = self.client.prepare(text)?;
-            self.statements.insert(text.to_owned(), statement);
+    fn prepared(&mut self, text: &str) -> Result<Statement> {
+        if let Some(statement) = self.statements.get(text) {
+            return Ok(statement.clone());
         }
-        Ok(self.client.query(&self.statements[text], params)?)
+        let statement = self.client.prepare(text)?;
+        self.statements.insert(text.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    fn query(&mut self, text: &str, params: Params<'_>) -> Result<Vec<Row>> {
+        let statement = self.prepared(text)?;
+        Ok(self.client.query(&statement, params)?)
     }
 
     fn execute(&mut self, text: &str, params: Params<'_>) -> Result<u64> {
-        if !self.statements.contains_key(text) {
-            let statement = self.client.prepare(text)?;
-            self.statements.insert(text.to_owned(), statement);
-        }
-        Ok(self.client.execute(&self.statements[text], params)?)
+        let statement = self.prepared(text)?;
+        Ok(self.client.execute(&statement, params)?)
     }
 
     /// The rows of a query whose first column is JSON.
@@ -79,13 +82,8 @@ impl Rows for PostgresRows<'_> {
     type Error = StoreError;
 
     fn next(&mut self, sequence: Sequence) -> Result<u64> {
-        let name = match sequence {
-            Sequence::Entry => "entry",
-            Sequence::Token => "token",
-            Sequence::Position => "position",
-        };
         let count = "INSERT INTO number AS known VALUES ($1, 1) ON CONFLICT (name) DO UPDATE SET value = known.value + 1 RETURNING value";
-        let rows = self.query(count, &[&name])?;
+        let rows = self.query(count, &[&sequence.name()])?;
         let row = rows.first().ok_or_else(|| StoreError::Failed("a number is missing".to_owned()))?;
         Ok(unsigned(row, 0))
     }
@@ -212,11 +210,7 @@ impl Transaction for PostgresRows<'_> {
         let mut found = Vec::new();
         for row in self.query(query, &[&id, &token, &seq, &i64::from(most)])? {
             let (token, first) = (unsigned(&row, 0), unsigned(&row, 1));
-            for (seq, line) in (first..).zip(row.get::<_, &str>(2).lines()) {
-                if (token, seq) > after {
-                    found.push(EventLine { token, seq, line: line.to_owned() });
-                }
-            }
+            found.extend(EventLine::of_chunk(token, first, row.get(2), after));
         }
         found.truncate(most as usize);
         Ok(found)

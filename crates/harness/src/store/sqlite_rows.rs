@@ -46,14 +46,6 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(row.get::<_, i64>(column)?.cast_unsigned())
 }
 
-fn name_of(sequence: Sequence) -> &'static str {
-    match sequence {
-        Sequence::Entry => "entry",
-        Sequence::Token => "token",
-        Sequence::Position => "position",
-    }
-}
-
 impl Rows for SqliteRows<'_> {
     type Error = StoreError;
 
@@ -61,7 +53,7 @@ impl Rows for SqliteRows<'_> {
         let mut count = self.prepare_cached(
             "INSERT INTO number VALUES (?1, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
         )?;
-        Ok(count.query_row([name_of(sequence)], |row| row.get::<_, i64>(0))?.cast_unsigned())
+        Ok(count.query_row([sequence.name()], |row| row.get::<_, i64>(0))?.cast_unsigned())
     }
 
     fn entry(&mut self, id: EntryId) -> Result<Option<Entry>> {
@@ -193,11 +185,7 @@ impl Transaction for SqliteRows<'_> {
         while let Some(row) = rows.next()? {
             let (token, first) = (unsigned(row, 0)?, unsigned(row, 1)?);
             let lines: String = row.get(2)?;
-            for (seq, line) in (first..).zip(lines.lines()) {
-                if (token, seq) > after {
-                    found.push(EventLine { token, seq, line: line.to_owned() });
-                }
-            }
+            found.extend(EventLine::of_chunk(token, first, &lines, after));
             if found.len() >= most as usize {
                 break;
             }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A length as a plan has it: `10s`, `1m 30s`, or a number alone, which is seconds.
-pub(super) mod length_text {
+/// A length as a plan has it: `10s`, `1m 30s`, or a number alone, which is seconds. For `#[serde(with = "…")]`.
+pub mod length_text {
     use std::borrow::Cow;
     use std::time::Duration;
 
@@ -13,6 +13,9 @@ pub(super) mod length_text {
 
     pub use humantime_serde::serialize;
 
+    /// # Errors
+    ///
+    /// The text is no length.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
         match text.trim().parse::<u32>() {

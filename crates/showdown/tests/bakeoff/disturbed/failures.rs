@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 
 use crate::home::{SHORT, TestHome, error_line, json, only_run, text, trials};
 
@@ -110,18 +111,16 @@ fn a_long_log_is_cut_and_the_run_says_so() {
     assert!(caveats.contains("long-log"), "{caveats}");
 }
 
-#[test]
-fn a_refused_configuration_is_reported_with_the_message_of_the_server() {
-    let home = TestHome::new();
-    let folder = home.path("workloads/broken");
+/// Compares a server with itself that never starts, by a workload of its own.
+fn compare_broken(home: &TestHome, name: &str, server: &str) -> Output {
+    let folder = home.path(&format!("workloads/{name}"));
     fs::create_dir_all(&folder).expect("a folder");
-    fs::write(folder.join("nginx.conf"), "worker_proceses 1; # {{ port }}\n").expect("a configuration");
-    let workload = r#"
-        title = "A web server with a typing error"
-        [server.slip]
-        start = ["nginx", "-p", "{{ dir }}", "-e", "stderr", "-c", "{{ dir }}/nginx.conf"]
-        config = ["nginx.conf"]
-        ready = { tcp = true, within = "10s" }
+    let workload = format!(
+        r#"
+        title = "A server that never starts"
+        [server.{name}]
+        {server}
+        ready = {{ tcp = true, within = "10s" }}
         [load]
         protocol = "http"
         slo = "p99<5ms"
@@ -129,10 +128,24 @@ fn a_refused_configuration_is_reported_with_the_message_of_the_server() {
         [[load.op]]
         name = "get"
         path = "/"
-        expect = { status = 200 }
-    "#;
+        expect = {{ status = 200 }}
+        "#
+    );
     fs::write(folder.join("workload.toml"), workload).expect("a workload");
-    let output = home.run(&["compare", "slip", "slip", "--workload", "broken", "--quick"]);
+    home.run(&["compare", name, name, "--workload", name, "--quick"])
+}
+
+#[test]
+fn a_refused_configuration_is_reported_with_the_message_of_the_server() {
+    let home = TestHome::new();
+    fs::create_dir_all(home.path("workloads/slip")).expect("a folder");
+    fs::write(home.path("workloads/slip/nginx.conf"), "worker_proceses 1; # {{ port }}\n")
+        .expect("a configuration");
+    let server = r#"
+        start = ["nginx", "-p", "{{ dir }}", "-e", "stderr", "-c", "{{ dir }}/nginx.conf"]
+        config = ["nginx.conf"]
+    "#;
+    let output = compare_broken(&home, "slip", server);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let line = error_line(&output);
     assert!(line.contains("unknown directive") && line.contains("worker_proceses"), "{line}");
@@ -142,24 +155,9 @@ fn a_refused_configuration_is_reported_with_the_message_of_the_server() {
 #[test]
 fn a_server_that_crashes_at_its_start_is_one_line() {
     let home = TestHome::new();
-    let folder = home.path("workloads/crashy");
-    fs::create_dir_all(&folder).expect("a folder");
-    let workload = r#"
-        title = "A server without its database"
-        [server.crashy]
-        start = ["sh", "-c", "echo 'fatal: cannot open database' >&2; exit 7", "sh", "{{ port }}"]
-        ready = { tcp = true, within = "10s" }
-        [load]
-        protocol = "http"
-        slo = "p99<5ms"
-        connections = 1
-        [[load.op]]
-        name = "get"
-        path = "/"
-        expect = { status = 200 }
-    "#;
-    fs::write(folder.join("workload.toml"), workload).expect("a workload");
-    let output = home.run(&["compare", "crashy", "crashy", "--workload", "crashy", "--quick"]);
+    let server =
+        r#"start = ["sh", "-c", "echo 'fatal: cannot open database' >&2; exit 7", "sh", "{{ port }}"]"#;
+    let output = compare_broken(&home, "crashy", server);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), ""));
     let line = error_line(&output);
     assert_eq!(line.matches("cannot open database").count(), 1, "{line}");
