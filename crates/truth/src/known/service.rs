@@ -117,7 +117,9 @@ mod tests {
 
     #[test]
     fn a_malformed_service_time_is_refused() {
-        for text in ["", "fixed", "fixed:1", "uniform:3ms..1ms", "bimodal:1ms,2ms", "bimodal:1ms,2ms,150%"] {
+        for text in
+            ["", "fixed", "fixed:1parsec", "uniform:3ms..1ms", "bimodal:1ms,2ms", "bimodal:1ms,2ms,150%"]
+        {
             assert!(text.parse::<ServiceTime>().is_err(), "{text:?}");
         }
     }
