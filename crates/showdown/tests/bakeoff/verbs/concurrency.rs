@@ -2,17 +2,23 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Output;
 use std::thread;
 
 use serde_json::Value;
 
 use crate::home::{TestHome, error_line, json, only_run, text, while_settings_change};
 
+/// Whether it has measured. On a busy machine the client may be the limit: that is an answer, too, and ends with 3.
+fn has_measured(output: &Output) -> bool {
+    matches!(output.status.code(), Some(0 | 3))
+}
+
 /// Runs it and returns its answer.
 fn found(home: &TestHome, args: &[&str]) -> Value {
     let args = [&["concurrency"], args, &["--format", "json", "--progress", "none"]].concat();
     let output = home.run(&args);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(has_measured(&output), "{}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
@@ -106,7 +112,7 @@ fn a_file_of_a_running_server_is_a_target_and_its_plan_runs_again() {
     assert!(found["steps"][0].get("server_bytes").is_none(), "the server is not its own");
     let plan = only_run(&home).join("plan.toml").display().to_string();
     let again = home.run(&["run", &plan, "--format", "json", "--progress", "none"]);
-    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert!(has_measured(&again), "{}", text(&again.stderr));
     let metered = home.run(&["run", &plan, "--power", "rapl-package"]);
     assert_eq!(metered.status.code(), Some(2));
     let line = error_line(&metered);
@@ -126,7 +132,7 @@ fn a_breaking_point_is_the_value_of_a_trial() {
     assert!(plan.contains("keep_settings"), "{plan} {}", text(&planned.stderr));
     std::fs::write(home.path("plan.toml"), plan).expect("a plan");
     let output = home.run(&["run", "plan.toml", "--format", "json", "--progress", "none"]);
-    assert!([Some(0), Some(3)].contains(&output.status.code()), "{}", text(&output.stderr));
+    assert!(has_measured(&output), "{}", text(&output.stderr));
     let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(verdict["metric"], "downloads in progress at the breaking point");
     let dir = only_run(&home);
