@@ -195,7 +195,7 @@ impl<D: Driver> Worker<D> {
     fn end_part(&mut self) -> Nanos {
         let now = self.operations.tick();
         self.give_up_waiting(Nanos(0));
-        let (offered, spun) = self.take_counts();
+        let (offered, spun) = self.take_counts(Nanos(0));
         let silent = self.operations.silent();
         let Operations { meter, counts, .. } = &mut self.operations;
         meter.stats.connections.silent = silent;
@@ -336,8 +336,9 @@ impl<D: Driver> Worker<D> {
     #[inline]
     fn keep_up(&mut self) {
         let now = self.operations.now;
-        if now >= self.operations.meter.end() {
-            let (offered, spun) = self.take_counts();
+        let end = self.operations.meter.end();
+        if now >= end {
+            let (offered, spun) = self.take_counts(end);
             let open = self.operations.counts.open();
             self.operations.meter.roll(now, offered, spun, open);
         }
@@ -349,12 +350,13 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    fn take_counts(&mut self) -> (u64, Nanos) {
+    /// Operations that fell due, those before `until` also if they have yet to begin, and the time spent spinning.
+    fn take_counts(&mut self, until: Nanos) -> (u64, Nanos) {
         let Operations { pacer, poller, meter, .. } = &mut self.operations;
         if let Some(pacer) = pacer {
             pacer.take_users(&mut meter.stats.users);
         }
-        (pacer.as_mut().map_or(0, Pacer::take_offered), poller.take_spun())
+        (pacer.as_mut().map_or(0, |pacer| pacer.take_offered(until)), poller.take_spun())
     }
 
     /// Waits for events of sockets until `until`, then gives each socket with an event its turn.

@@ -58,6 +58,8 @@ pub(super) struct Pacer {
     /// Connections in their think time, or waiting to connect again.
     resting: BinaryHeap<Reverse<(Nanos, ConnectionId)>>,
     offered: u64,
+    /// Operations that [`Pacer::take_offered`] has counted and that have yet to begin.
+    counted_ahead: u64,
     /// Operations beyond the most that may wait.
     overflow: u64,
 }
@@ -127,7 +129,15 @@ impl Pacer {
     }
 
     fn new(mode: PacerMode, remaining: u64, measured: Range<Nanos>) -> Self {
-        Self { mode, remaining, measured, resting: BinaryHeap::new(), offered: 0, overflow: 0 }
+        Self {
+            mode,
+            remaining,
+            measured,
+            resting: BinaryHeap::new(),
+            offered: 0,
+            counted_ahead: 0,
+            overflow: 0,
+        }
     }
 
     /// A connection joins a run that began at `begin`; it was free from then on. With a think time, its first operation is due after
@@ -337,9 +347,27 @@ impl Pacer {
         self.remaining == 0
     }
 
-    /// Operations that fell due in the measured time since the last call.
-    pub fn take_offered(&mut self) -> u64 {
-        std::mem::take(&mut self.offered)
+    /// Operations that fell due in the measured time since the last call. Those of an open loop that a late worker has yet to begin
+    /// are among them, if they were due before `until`: they belong to the interval that ends there.
+    pub fn take_offered(&mut self, until: Nanos) -> u64 {
+        let ahead = self.due_and_not_begun(until);
+        let fell_due = std::mem::take(&mut self.offered) + ahead;
+        fell_due.saturating_sub(std::mem::replace(&mut self.counted_ahead, ahead))
+    }
+
+    #[cold]
+    fn due_and_not_begun(&self, until: Nanos) -> u64 {
+        let PacerMode::Open { schedule, .. } = &self.mode else { return 0 };
+        let mut schedule = schedule.clone();
+        let (mut measured, mut remaining) = (0, self.remaining);
+        while remaining > 0
+            && schedule.next() < until
+            && let Some(intended_start) = schedule.take_due(until, self.measured.end)
+        {
+            remaining -= 1;
+            measured += u64::from(intended_start >= self.measured.start);
+        }
+        measured
     }
 }
 

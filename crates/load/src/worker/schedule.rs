@@ -13,7 +13,7 @@ use crate::inputs::rate::{RateClock, RateProfile};
 use crate::spec::Arrivals;
 
 /// One worker's share of an open loop's arrivals, as instants in rising order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Schedule {
     begin: Nanos,
     rate: RateClock,

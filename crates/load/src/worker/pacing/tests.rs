@@ -29,7 +29,18 @@ fn in_an_open_loop_an_operation_without_a_connection_waits_and_keeps_its_due_tim
     let second = pacer.release(0, freed, freed).expect("one waits");
     assert_eq!((second.intended_start, second.free_since), (Nanos(SECOND / 10), freed));
     assert_eq!(pacer.drop_waiting(Nanos(SECOND)), 1);
-    assert_eq!(pacer.take_offered(), 3);
+    assert_eq!(pacer.take_offered(Nanos(0)), 3);
+}
+
+/// A worker that was kept from its CPU for 0.35 s ends the interval of 0.2 s and then begins what was due meanwhile.
+#[test]
+fn a_late_worker_counts_operations_in_the_interval_in_which_they_fell_due() {
+    let mut pacer = Pacer::open(constant(10.0, 0, 1), u64::MAX, ALWAYS);
+    let late = Nanos(SECOND / 20 * 7);
+    assert_eq!(pacer.take_offered(Nanos(SECOND / 5)), 2, "due at 0 and 0.1 s");
+    assert_eq!(pacer.due(late), None, "no connection is free");
+    assert_eq!(pacer.take_offered(Nanos(SECOND / 5 * 2)), 2, "due at 0.2 and 0.3 s");
+    assert_eq!(pacer.drop_waiting(Nanos::NEVER), 4);
 }
 
 #[test]
@@ -62,7 +73,7 @@ fn operations_due_before_the_end_begin_even_after_it() {
     assert!(pacer.due(Nanos(SECOND)).is_some());
     assert_eq!(pacer.due(Nanos(SECOND)), None, "no connection is free");
     assert!(!pacer.is_finished(), "four wait");
-    assert_eq!((pacer.drop_waiting(Nanos::NEVER), pacer.take_offered()), (4, 5));
+    assert_eq!((pacer.drop_waiting(Nanos::NEVER), pacer.take_offered(Nanos(0))), (4, 5));
     assert!(pacer.is_finished());
     let mut pacer = Pacer::closed(Duration::from_millis(10), 3, Nanos(0)..Nanos(SECOND));
     pacer.rest(0, Nanos(SECOND - 1));
@@ -80,7 +91,7 @@ fn operations_due_in_the_warm_up_begin_and_are_not_counted() {
     while pacer.due(Nanos(3 * SECOND)).is_some() {
         begun += 1;
     }
-    assert_eq!((begun, pacer.take_offered()), (20, 10));
+    assert_eq!((begun, pacer.take_offered(Nanos(0))), (20, 10));
 }
 
 /// Users of two operations with delays around 20 ms, a tenth of whom leave after each.
@@ -188,7 +199,7 @@ proptest! {
                 begin!(pacer.release(id, now, now));
             }
         }
-        prop_assert_eq!(pacer.take_offered(), begun + dropped);
+        prop_assert_eq!(pacer.take_offered(Nanos(0)), begun + dropped);
         prop_assert!(begun + dropped <= limit);
         if mode == 2 {
             prop_assert_eq!(begun + dropped, limit.min(200), "100 a second for two seconds");
