@@ -31,7 +31,6 @@ pub mod power;
 pub mod pricing;
 pub mod published;
 pub mod sizing;
-mod source_text;
 pub mod targets;
 #[cfg(test)]
 mod testing;
@@ -39,5 +38,5 @@ pub mod unit_text;
 
 pub use figure::Figure;
 pub use measured::RunError;
-pub use source_text::FileError;
+pub use notation::source_text::FileError;
 pub use targets::{Target, Targets, TargetsError};

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use load::inputs::mistakes::message_of;
 use load::inputs::slo::{Bound, Quantity, Slo};
 use load::inputs::units::{parse_duration, parse_duration_or_zero, parse_share};
+use notation::mistakes::message_of;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use host::ownership::{self, OwnershipError};
 use include_dir::{Dir, include_dir};
-use workload::definition::{DefinitionError, SourceText};
+use workload::definition::{FileError, SourceText};
 
 use crate::tuning::Tuning;
 use crate::tuning_file;
@@ -30,7 +30,7 @@ pub struct TuningCatalogue {
 pub enum CatalogueError {
     /// A file is not a tuning.
     #[error(transparent)]
-    Definition(#[from] DefinitionError),
+    Definition(#[from] FileError),
     /// A file or folder cannot be read.
     #[error("cannot read {path}: {source}: give a tuning's file, or a folder of them")]
     Unreadable {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use toml::Spanned;
-use workload::definition::{BINARY, DefinitionError, SourceText};
+use workload::definition::{BINARY, FileError, SourceText};
 
 use crate::condition::Condition;
 use crate::tuning::{Durability, Expected, Level, Mechanism, Need, Scope, Security, Tuning};
@@ -56,7 +56,7 @@ struct RawLevel {
 }
 
 /// Reads a tuning with this name.
-pub(crate) fn read(id: &str, source: SourceText<'_>) -> Result<Tuning, DefinitionError> {
+pub(crate) fn read(id: &str, source: SourceText<'_>) -> Result<Tuning, FileError> {
     let raw: RawTuning = toml::from_str(source.text).map_err(|error| source.toml_error(&error))?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if id.is_empty() || !id.chars().all(is_plain) {
@@ -105,7 +105,7 @@ pub(crate) fn read(id: &str, source: SourceText<'_>) -> Result<Tuning, Definitio
             only_with.insert(name, text);
         }
     }
-    let levels: Result<Vec<Level>, DefinitionError> =
+    let levels: Result<Vec<Level>, FileError> =
         raw.level.into_iter().map(|level| check_level(level, scope, source)).collect();
     Ok(Tuning {
         id: id.to_owned(),
@@ -130,11 +130,7 @@ pub(crate) fn read(id: &str, source: SourceText<'_>) -> Result<Tuning, Definitio
     })
 }
 
-fn check_level(
-    level: Spanned<RawLevel>,
-    scope: Scope,
-    source: SourceText<'_>,
-) -> Result<Level, DefinitionError> {
+fn check_level(level: Spanned<RawLevel>, scope: Scope, source: SourceText<'_>) -> Result<Level, FileError> {
     let span = level.span();
     let RawLevel { set, verify, take_home } = level.into_inner();
     let wrong = |what: String| source.error(&span, format!("level: {what}"));

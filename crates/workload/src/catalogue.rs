@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::definition::{DefinitionError, Workload};
+use crate::definition::{FileError, Workload};
 use crate::folder::{DEFINITION, Folder};
 use crate::names::available;
 use crate::variant::{ServerVariant, VariantError, VariantText};
@@ -15,7 +15,7 @@ pub const DIRECTORY: &str = "workloads";
 pub enum LookupError {
     /// The workload's file has an error.
     #[error(transparent)]
-    Definition(#[from] DefinitionError),
+    Definition(#[from] FileError),
     /// The workload does not have this variant.
     #[error(transparent)]
     ServerVariant(#[from] VariantError),
@@ -69,7 +69,7 @@ impl Catalogue {
     }
 
     /// All workloads, sorted by name: each with its definition, or with the error in its file.
-    pub fn all(&self) -> Vec<(String, Result<Workload, DefinitionError>)> {
+    pub fn all(&self) -> Vec<(String, Result<Workload, FileError>)> {
         let own = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let own = own.map(|entry| entry.path()).filter(|path| path.join(DEFINITION).is_file());
         let mut folders: Vec<Folder> = own.map(Folder::Disk).collect();

@@ -1,6 +1,6 @@
 //! Names that a user wrote and that are not defined. The error lists the defined names and suggests the nearest one.
 
-pub use load::inputs::mistakes::available;
+pub use notation::mistakes::available;
 
 /// A name that is not defined: `server apache has no knob "sendfil" (did you mean "sendfile"? available: mpm, sendfile)`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

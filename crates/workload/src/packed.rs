@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{DefinitionError, Workload};
+use crate::definition::{FileError, Workload};
 use crate::digests;
 use crate::folder::Folder;
 
@@ -51,7 +51,7 @@ pub enum PackError {
     },
     /// It cannot be read over there.
     #[error(transparent)]
-    Definition(#[from] DefinitionError),
+    Definition(#[from] FileError),
 }
 
 /// A workload as it is sent to another machine.

@@ -411,7 +411,7 @@ pub struct PlanParseError {
 impl PlanParseError {
     fn toml(text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
-        Self { line, problem: error.message().replace('\n', " ") }
+        Self { line, problem: notation::mistakes::message_of(error, text) }
     }
 
     fn without_line(error: impl fmt::Display) -> Self {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::source_text::FileError;
+use notation::source_text::FileError;
 
 /// Why there are no targets.
 #[derive(Debug, thiserror::Error)]

@@ -17,8 +17,8 @@ use super::plausible::{self, Parsed};
 use super::target::{Acquisition, Target, Targets};
 use super::target_meter::TargetMeter;
 use crate::power::{Boundary, MachinePower, stated_boundary};
-use crate::source_text::{FileError, SourceText};
 use crate::unit_text::{self, Currency, UnitError};
+use notation::source_text::{FileError, SourceText};
 
 /// A value that must be a text with a unit, or a meter. Anything else gets an error that says so.
 type Text = Option<Spanned<Value>>;

@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::error::TargetsError;
 use super::target::Targets;
-use crate::source_text::{FileError, SourceText};
+use notation::source_text::{FileError, SourceText};
 
 /// The file's other keys are not looked at.
 #[derive(Deserialize)]
@@ -91,7 +91,7 @@ password_env = "BMC_PASSWORD"
         let message = |text: &str| parse_meters("targets.toml", text).unwrap_err().to_string();
         let secret = FILE.replace("password_env = \"BMC_PASSWORD\"", "password = \"hunter2\"");
         let refused = message(&secret);
-        assert!(refused.starts_with("targets.toml:13: unknown key password"), "{refused}");
+        assert!(refused.starts_with("targets.toml:13: unknown key \"password\""), "{refused}");
         assert!(!refused.contains("hunter2"));
         let outlet = message(&FILE.replace("outlet  = 5", "outlet  = 0"));
         assert_eq!(outlet, "targets.toml:3: power.rack: outlet: PDUs count from 1");

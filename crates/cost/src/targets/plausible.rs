@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use stats::quantity::{Hours, MoneyPerHour, MoneyPerKilowattHour, RackUnits, Watts};
 
-use crate::source_text::{FileError, SourceText};
+use notation::source_text::{FileError, SourceText};
 
 /// A text of the file, parsed, with its place.
 pub(super) struct Parsed<T> {

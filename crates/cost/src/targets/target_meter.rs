@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::power::{NamedSource, SourceDescription};
 use toml::{Spanned, Value};
 
-use crate::source_text::{FileError, SourceText};
+use notation::source_text::{FileError, SourceText};
 
 /// The meters of the machines of a target, by their names: a `[power.NAME]` of the file, or a meter of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use archive::model::Plan;
+use notation::source_text::SourceText;
 use serde::Deserialize;
 
 /// The file of rules. In each list, `*` is everything.
@@ -40,7 +41,8 @@ impl Rules {
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the rules {}", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("{} is no file of rules", path.display()))
+        let source = SourceText { file: &path.to_string_lossy(), text: &text };
+        Ok(toml::from_str(&text).map_err(|error| source.toml_error(&error))?)
     }
 
     /// Those of the person who has started both server and controller: what this person may run on a terminal.

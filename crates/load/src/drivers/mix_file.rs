@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use super::error::OperationError;
-use crate::inputs::mistakes::message_of;
+use notation::mistakes::message_of;
 
 /// Why a file is no mix.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,6 @@
 
 pub mod keys;
 pub mod limits;
-pub mod mistakes;
 pub mod rate;
 pub mod sizes;
 pub mod slo;

@@ -118,23 +118,16 @@ pub(crate) fn share_of(percent: &str) -> Option<f64> {
 
 /// A span of time above zero: `10s`, `500us`, `1m 30s`. A number alone is seconds, as with other load generators.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    any_duration(text).filter(|length| !length.is_zero() && *length <= LONGEST).ok_or_else(|| {
+    notation::time::parse(text).filter(|length| !length.is_zero() && *length <= LONGEST).ok_or_else(|| {
         UnitError::new(text, "a time above 0 and up to 7 days: 10s, 500us, 2m, or seconds: 10")
     })
 }
 
 /// A span of time that may be zero: a warm-up, a think time.
 pub fn parse_duration_or_zero(text: &str) -> Result<Duration, UnitError> {
-    match any_duration(text) {
+    match notation::time::parse(text) {
         Some(length) if length.is_zero() => Ok(length),
         _ => parse_duration(text),
-    }
-}
-
-fn any_duration(text: &str) -> Option<Duration> {
-    match text.trim().parse::<u32>() {
-        Ok(seconds) => Some(Duration::from_secs(seconds.into())),
-        Err(_) => humantime::parse_duration(text).ok(),
     }
 }
 

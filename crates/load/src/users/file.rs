@@ -13,7 +13,7 @@ use super::plan::{UserPlan, VisitArrivals};
 use crate::drivers::mix::{MixError, OperationMix};
 use crate::drivers::protocol::ServerAccess;
 use crate::drivers::{MistakeInFile, RegisteredProtocol};
-use crate::inputs::mistakes::message_of;
+use notation::mistakes::message_of;
 
 /// Users and what they do.
 #[derive(Clone, Debug)]

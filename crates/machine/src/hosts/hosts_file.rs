@@ -10,7 +10,7 @@ use archive::model::PlannedHost;
 use host::ownership::OwnershipError;
 use serde::Deserialize;
 use toml::Spanned;
-use workload::definition::{DefinitionError, SourceText};
+use workload::definition::{FileError, SourceText};
 
 use crate::hosts::host_entry::{HostEntry, Key, WrongEntry, check, is_host_name, not_a_name};
 
@@ -38,7 +38,7 @@ pub enum HostsFileError {
     Ownership(#[from] OwnershipError),
     /// The file is wrong.
     #[error(transparent)]
-    Definition(#[from] DefinitionError),
+    Definition(#[from] FileError),
 }
 
 /// The machines of a user, in the order of the file.
@@ -80,7 +80,7 @@ impl Hosts {
     }
 
     /// Parses a file's text; errors begin with its name and a line.
-    pub fn parse(file: &str, text: &str) -> Result<Self, DefinitionError> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, FileError> {
         let source = SourceText { file, text };
         let raw: RawFile = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
         let mut entries: Vec<(usize, usize, HostEntry)> = Vec::new();
@@ -111,7 +111,7 @@ impl Hosts {
 }
 
 impl RawHost {
-    fn check(self, name: String, source: &SourceText<'_>) -> Result<HostEntry, DefinitionError> {
+    fn check(self, name: String, source: &SourceText<'_>) -> Result<HostEntry, FileError> {
         let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.get_ref().clone());
         let written = PlannedHost {
             name,

@@ -12,9 +12,9 @@ use super::knobs::knob::Knob;
 use super::need::Need;
 use super::server::{CompanionDefinition, ServerDefinition};
 use super::source::raw::RawCompanion;
-use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
 use crate::folder::Folder;
+use notation::source_text::{FileError, SourceText};
 
 /// The name of a server's own process among its parts, where the workload gives it none.
 const OWN_PART: &str = "server";
@@ -29,10 +29,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The name of a server's own process among its parts.
-pub(super) fn part(
-    written: Option<Spanned<String>>,
-    source: SourceText<'_>,
-) -> Result<String, DefinitionError> {
+pub(super) fn part(written: Option<Spanned<String>>, source: SourceText<'_>) -> Result<String, FileError> {
     match written {
         None => Ok(OWN_PART.to_owned()),
         Some(name) if is_name(name.get_ref()) => Ok(name.into_inner()),
@@ -54,7 +51,7 @@ pub(super) fn check_all(
     (knobs, folder, has_password): (&[Knob], &Folder, bool),
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<Vec<CompanionDefinition>, DefinitionError> {
+) -> Result<Vec<CompanionDefinition>, FileError> {
     let mut names: Vec<String> = Vec::new();
     for companion in &companions {
         let RawCompanion { name, password, .. } = companion.get_ref();
@@ -113,7 +110,7 @@ fn check_one(
     (knobs, folder): (&[Knob], &Folder),
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<ServerDefinition, DefinitionError> {
+) -> Result<ServerDefinition, FileError> {
     let (name, span) = (raw.name.get_ref().clone(), raw.name.span());
     let own = raw.protocol.as_ref().map(|own| *own.get_ref());
     let protocol = own.or_else(|| RegisteredProtocol::by_name(PROTOCOL)).expect("the protocol is registered");
@@ -124,7 +121,7 @@ fn check_one(
     let needs = std::mem::take(&mut process.needs);
     let label = format!("companion {name} of {server}");
     let process = ServerDefinition::check_process(label, process, protocol, folder, source, templates)?;
-    let needs: Result<Vec<Need>, DefinitionError> =
+    let needs: Result<Vec<Need>, FileError> =
         needs.into_iter().map(|raw| Need::check(raw, knobs, source)).collect();
     Ok(ServerDefinition { needs: needs?, ..process })
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::external::{PidSource, StopMethod};
-use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
+use notation::source_text::{FileError, SourceText};
 
 /// Checks `stop` and `pid` of a server.
 pub(super) fn check(
@@ -14,7 +14,7 @@ pub(super) fn check(
     pid: Option<Spanned<PidSource>>,
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<(StopMethod, Option<PidSource>), DefinitionError> {
+) -> Result<(StopMethod, Option<PidSource>), FileError> {
     if let Some((span, StopMethod::Command(words))) = stop.as_ref().map(spanned) {
         templates.words(words, &span)?;
     }

@@ -15,8 +15,8 @@ use toml::Spanned;
 
 use super::source::mix::{ParsedMix, RawMix, of_users};
 use super::source::raw::RawLoad;
-use super::source::source_text::{DefinitionError, SourceText};
 use crate::names::available;
+use notation::source_text::{FileError, SourceText};
 
 /// The default number of connections: enough for a few cores, few enough for any server.
 const CONNECTIONS: u32 = 64;
@@ -66,7 +66,7 @@ impl LoadDefinition {
         raw: Spanned<RawLoad>,
         mix: RawMix<'_>,
         source: SourceText<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let span = raw.span();
         let raw = raw.into_inner();
         let refuse = |what: String| source.error(&span, format!("load: {what}"));
@@ -157,7 +157,7 @@ fn repeated(names: &[String]) -> Option<&String> {
 }
 
 /// Refuses fields that the protocol does not have.
-fn check_fields(raw: &RawLoad, source: SourceText<'_>) -> Result<(), DefinitionError> {
+fn check_fields(raw: &RawLoad, source: SourceText<'_>) -> Result<(), FileError> {
     let protocol = raw.protocol;
     if protocol.makes_own_load() {
         let why = "a runner makes its own load, see docs/BYOD.md";

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::source::raw::{RawMetrics, RawRatio};
-use super::source::source_text::{DefinitionError, SourceText};
 use crate::names::available;
+use notation::source_text::{FileError, SourceText};
 
 /// What a result shows beside times and rates.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ impl Metrics {
         names: &[String],
         counters: &[&str],
         source: SourceText<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if let Some(unknown) = raw.bytes.iter().find(|name| !names.contains(&name.get_ref().as_str())) {
             let name = unknown.get_ref();

@@ -46,11 +46,11 @@ pub use self::probe::{HttpProbe, ProbeTarget};
 pub use self::server::{
     CompanionDefinition, NoSuchKnob, ReadyCheck, ReadyProbe, ServerDefinition, VersionCommand,
 };
-pub use self::source::source_text::{DefinitionError, SourceText};
 pub use self::statistics::{StatisticsQuery, StatisticsSource};
 pub use self::templates::ConfigTemplate;
 pub use self::values::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
 pub use self::values::text_form::{PatternError, TextForm, TextRule};
+pub use notation::source_text::{FileError, SourceText};
 
 use crate::data::DataFile;
 use crate::folder::{Folder, Unpacked};

@@ -8,8 +8,8 @@ use toml::Spanned;
 
 use super::knobs::knob::Knob;
 use super::source::raw::RawNeed;
-use super::source::source_text::{DefinitionError, SourceText};
 use super::values::knob_type::TypedValue;
+use notation::source_text::{FileError, SourceText};
 
 /// Something that a server needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ impl Need {
         raw: Spanned<RawNeed>,
         knobs: &[Knob],
         source: SourceText<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let span = raw.span();
         let refuse = |what: String| source.error(&span, format!("needs: {what}"));
         let RawNeed { program, library, path, packages, remedy, only_with } = raw.into_inner();
@@ -68,7 +68,7 @@ impl Need {
             let is_default = value == default;
             Ok((name, NeededValue { value, is_default }))
         });
-        let only_with = needed.collect::<Result<_, DefinitionError>>()?;
+        let only_with = needed.collect::<Result<_, FileError>>()?;
         Ok(Self { dependency: Dependency { kind, name, packages, remedy }, only_with })
     }
 

@@ -4,9 +4,9 @@
 use toml::Spanned;
 
 use super::source::raw::{RawObservation, RawObserved};
-use super::source::source_text::{DefinitionError, SourceText};
 use super::statistics::{self, SourceKeys, StatisticsSource};
 use super::templates::TemplateCheck;
+use notation::source_text::{FileError, SourceText};
 
 /// A query of a server's statistics, and the values that are read from its reply.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ impl Observation {
         raw: Spanned<RawObservation>,
         source: SourceText<'_>,
         templates: &mut TemplateCheck<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let span = raw.span();
         let refuse = |what: &str| source.error(&span, format!("observe: {what}"));
         let RawObservation { http, headers, memcache, redis, sql, database, values } = raw.into_inner();
@@ -73,7 +73,7 @@ impl Observation {
 }
 
 impl ObservedDefinition {
-    fn check(name: &str, raw: Spanned<RawObserved>, source: SourceText<'_>) -> Result<Self, DefinitionError> {
+    fn check(name: &str, raw: Spanned<RawObserved>, source: SourceText<'_>) -> Result<Self, FileError> {
         let span = raw.span();
         let refuse = |what: &str| source.error(&span, format!("observe: {name}: {what}"));
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
+use notation::source_text::{FileError, SourceText};
 
 /// A GET as the file has it: all templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl HttpProbe {
         span: &Range<usize>,
         source: SourceText<'_>,
         templates: &mut TemplateCheck<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let refuse = |why: String| source.error(span, format!("{what}: {why}"));
         let rendered = templates.word(&url, span)?;
         if !rendered.is_empty() && ProbeTarget::parse(&rendered).is_none() {

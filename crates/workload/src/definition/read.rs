@@ -12,17 +12,17 @@ use toml::de::DeTable;
 use super::servers_of::ServerOwner;
 use super::source::mix::RawMix;
 use super::source::raw::{RawData, RawProtocolOnly, RawServer, RawWorkload};
-use super::source::source_text::SourceText;
-use super::{DefinitionError, LoadDefinition, Metrics, ServerDefinition, Workload};
+use super::{FileError, LoadDefinition, Metrics, ServerDefinition, Workload};
 use crate::data::DataFile;
 use crate::folder::{Folder, Unpacked};
 use crate::names::available;
+use notation::source_text::SourceText;
 
 impl Workload {
     /// Reads and checks the file of this name in a folder.
-    pub fn read(folder: &Folder, file: &str) -> Result<Self, DefinitionError> {
+    pub fn read(folder: &Folder, file: &str) -> Result<Self, FileError> {
         let label = folder.label(file);
-        let text = folder.read(file).map_err(|why| DefinitionError {
+        let text = folder.read(file).map_err(|why| FileError {
             file: label.clone(),
             line: 1,
             message: format!("cannot read this file: {why}"),
@@ -111,7 +111,7 @@ fn check_servers(
     is_tls: bool,
     folder: &Folder,
     source: SourceText<'_>,
-) -> Result<Vec<ServerDefinition>, DefinitionError> {
+) -> Result<Vec<ServerDefinition>, FileError> {
     if servers.is_empty() {
         return Err(source.error_at_line(1, "there is no server: define one in [server.NAME]"));
     }
@@ -121,7 +121,7 @@ fn check_servers(
     servers.into_iter().map(check).collect()
 }
 
-fn check_data(raw: RawData, source: SourceText<'_>) -> Result<Vec<DataFile>, DefinitionError> {
+fn check_data(raw: RawData, source: SourceText<'_>) -> Result<Vec<DataFile>, FileError> {
     let mut files: Vec<DataFile> = Vec::new();
     for file in raw.files {
         let (span, file) = (file.span(), file.into_inner());

@@ -17,11 +17,11 @@ use super::need::Need;
 use super::observation::Observation;
 use super::probe::HttpProbe;
 use super::source::raw::{RawReady, RawServer, RawVersion};
-use super::source::source_text::{DefinitionError, SourceText};
 use super::statistics::{self, StatisticsQuery};
 use super::templates::{ConfigTemplate, TemplateCheck};
 use crate::folder::Folder;
 use crate::names::UnknownName;
+use notation::source_text::{FileError, SourceText};
 
 /// The default time that a server may take to become ready.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -149,13 +149,13 @@ impl ServerDefinition {
         folder: &Folder,
         source: SourceText<'_>,
         templates: &mut TemplateCheck<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         templates.argv(&raw.start)?;
         raw.prepare.iter().try_for_each(|command| templates.argv(command))?;
         templates.environment(&raw.environment)?;
         let (stop, pid) = external_check::check(raw.stop, raw.pid, source, templates)?;
         let socket = raw.socket.as_ref().map(|socket| templates.socket(socket, protocol)).transpose()?;
-        let config: Result<Vec<ConfigTemplate>, DefinitionError> =
+        let config: Result<Vec<ConfigTemplate>, FileError> =
             raw.config.iter().map(|file| templates.config_file(file, folder)).collect();
         let config = config?;
         let ready = match &raw.ready {
@@ -172,7 +172,7 @@ impl ServerDefinition {
             templates.argv(verify)?;
         }
         let statistics = raw.statistics.map(|raw| statistics::check(raw, source, templates)).transpose()?;
-        let observe: Result<Vec<Observation>, DefinitionError> =
+        let observe: Result<Vec<Observation>, FileError> =
             raw.observe.into_iter().map(|raw| Observation::check(raw, source, templates)).collect();
         let observe = observe?;
         Ok(Self {
@@ -239,7 +239,7 @@ fn check_ready(
     protocol: RegisteredProtocol,
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<ReadyCheck, DefinitionError> {
+) -> Result<ReadyCheck, FileError> {
     let span = raw.span();
     let RawReady { http, headers, tcp, command, sql, within } = raw.get_ref();
     let http = statistics::check_probe("ready", (http.clone(), headers.clone()), &span, source, templates)?;

@@ -5,8 +5,8 @@ use load::drivers::RegisteredProtocol;
 use toml::Spanned;
 
 use super::source::raw::RawSharedServers;
-use super::source::source_text::{DefinitionError, SourceText};
 use crate::folder::{DEFINITION, Folder};
+use notation::source_text::{FileError, SourceText};
 
 /// The workload that defines the servers.
 pub(super) struct ServerOwner {
@@ -18,11 +18,7 @@ pub(super) struct ServerOwner {
 
 impl ServerOwner {
     /// Finds it by the name of its folder: next to the folder `user` of the workload that names it, or built in.
-    pub fn find(
-        name: &Spanned<String>,
-        user: &Folder,
-        source: SourceText<'_>,
-    ) -> Result<Self, DefinitionError> {
+    pub fn find(name: &Spanned<String>, user: &Folder, source: SourceText<'_>) -> Result<Self, FileError> {
         let neighbour = user.directory().and_then(|directory| {
             let absolute = std::path::absolute(directory).ok()?;
             let path = absolute.parent()?.join(name.get_ref());
@@ -51,7 +47,7 @@ impl ServerOwner {
         protocol: RegisteredProtocol,
         name: &Spanned<String>,
         source: SourceText<'_>,
-    ) -> Result<RawSharedServers, DefinitionError> {
+    ) -> Result<RawSharedServers, FileError> {
         let shared: RawSharedServers =
             toml::from_str(&self.text).map_err(|e| self.source().toml_error(&e))?;
         let refused = |what: &str| {

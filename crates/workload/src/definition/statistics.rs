@@ -8,8 +8,8 @@ use toml::Spanned;
 
 use super::probe::HttpProbe;
 use super::source::raw::RawStatistics;
-use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
+use notation::source_text::{FileError, SourceText};
 
 /// How to read a server's count of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(super) fn check_probe(
     span: &Range<usize>,
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<Option<HttpProbe>, DefinitionError> {
+) -> Result<Option<HttpProbe>, FileError> {
     match (url, headers) {
         (Some(url), headers) => HttpProbe::check(what, (url, headers), span, source, templates).map(Some),
         (None, Some(_)) => Err(source.error(span, format!("{what}: headers: they are for http"))),
@@ -100,7 +100,7 @@ pub(super) fn check(
     raw: Spanned<RawStatistics>,
     source: SourceText<'_>,
     templates: &mut TemplateCheck<'_>,
-) -> Result<StatisticsQuery, DefinitionError> {
+) -> Result<StatisticsQuery, FileError> {
     let span = raw.span();
     let refuse = |what: &str| source.error(&span, format!("statistics: {what}"));
     let RawStatistics { http, headers, memcache, redis, sql, log, database, counters, client_counter } =

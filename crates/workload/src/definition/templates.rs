@@ -11,10 +11,10 @@ use load::drivers::RegisteredProtocol;
 use toml::Spanned;
 
 use super::knobs::knob::Knob;
-use super::source::source_text::{DefinitionError, SourceText};
 use crate::folder::Folder;
 use crate::names::available;
 use crate::render::{self, BUILT_IN, COMPANION, RenderError, TemplateVariables};
+use notation::source_text::{FileError, SourceText};
 
 /// The port in a check: one that a server may have, as those that follow from it.
 const SAMPLE_PORT: u16 = 10_000;
@@ -61,7 +61,7 @@ impl<'t> TemplateCheck<'t> {
         has_password: bool,
         is_tls: bool,
         source: SourceText<'t>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let mut public = TemplateVariables::default();
         for name in BUILT_IN {
             match *name {
@@ -126,12 +126,12 @@ impl<'t> TemplateCheck<'t> {
     }
 
     /// Checks a command line.
-    pub fn argv(&mut self, words: &Spanned<Vec<String>>) -> Result<(), DefinitionError> {
+    pub fn argv(&mut self, words: &Spanned<Vec<String>>) -> Result<(), FileError> {
         self.words(words.get_ref(), &words.span())
     }
 
     /// Checks a command line at a span.
-    pub fn words(&mut self, words: &[String], span: &Range<usize>) -> Result<(), DefinitionError> {
+    pub fn words(&mut self, words: &[String], span: &Range<usize>) -> Result<(), FileError> {
         if words.first().is_none_or(String::is_empty) {
             let what = "a command is a list of words with a program first, such as [\"nginx\", \"-v\"]";
             return Err(self.source.error(span, what));
@@ -140,7 +140,7 @@ impl<'t> TemplateCheck<'t> {
     }
 
     /// Checks one word of a command, and returns it rendered.
-    pub fn word(&mut self, word: &str, span: &Range<usize>) -> Result<String, DefinitionError> {
+    pub fn word(&mut self, word: &str, span: &Range<usize>) -> Result<String, FileError> {
         let (used, rendered) = self
             .rendered(word, &self.public)
             .map_err(|e| self.source.error(span, format!("{word:?}: {}", e.message)))?;
@@ -149,7 +149,7 @@ impl<'t> TemplateCheck<'t> {
     }
 
     /// Checks the values of environment variables.
-    pub fn environment(&mut self, values: &BTreeMap<String, Spanned<String>>) -> Result<(), DefinitionError> {
+    pub fn environment(&mut self, values: &BTreeMap<String, Spanned<String>>) -> Result<(), FileError> {
         for value in values.values() {
             let word = value.get_ref();
             let (used, _) = self
@@ -165,7 +165,7 @@ impl<'t> TemplateCheck<'t> {
         &mut self,
         socket: &Spanned<String>,
         protocol: RegisteredProtocol,
-    ) -> Result<String, DefinitionError> {
+    ) -> Result<String, FileError> {
         let source = self.source;
         let refused = |why: &dyn fmt::Display| source.error(&socket.span(), format!("socket: {why}"));
         if protocol.makes_own_load() {
@@ -183,7 +183,7 @@ impl<'t> TemplateCheck<'t> {
         &mut self,
         name: &Spanned<String>,
         folder: &Folder,
-    ) -> Result<ConfigTemplate, DefinitionError> {
+    ) -> Result<ConfigTemplate, FileError> {
         let (name, span) = (name.get_ref(), name.span());
         if name.is_empty() || name.contains('/') || name.starts_with('.') {
             let what = format!(
@@ -207,7 +207,7 @@ impl<'t> TemplateCheck<'t> {
     }
 
     /// Checks that every knob is used: setting an unused knob would change nothing.
-    pub fn every_knob_is_used(&self, knobs: &[Knob], spans: &[Range<usize>]) -> Result<(), DefinitionError> {
+    pub fn every_knob_is_used(&self, knobs: &[Knob], spans: &[Range<usize>]) -> Result<(), FileError> {
         match knobs.iter().zip(spans).find(|(knob, _)| !self.used.contains(&knob.name)) {
             None => Ok(()),
             Some((knob, span)) => {

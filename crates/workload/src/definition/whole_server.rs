@@ -15,10 +15,10 @@ use super::knobs::knob::Knob;
 use super::need::Need;
 use super::server::ServerDefinition;
 use super::source::raw::RawServer;
-use super::source::source_text::{DefinitionError, SourceText};
 use super::templates::TemplateCheck;
 use crate::folder::Folder;
 use crate::render;
+use notation::source_text::{FileError, SourceText};
 
 impl ServerDefinition {
     /// Checks a server as it is written in the file, and reads its templates.
@@ -29,7 +29,7 @@ impl ServerDefinition {
         is_tls: bool,
         folder: &Folder,
         source: SourceText<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let span = raw.span();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -50,7 +50,7 @@ impl ServerDefinition {
             return Err(source.error(&span, what));
         }
         let knob_spans: Vec<Range<usize>> = raw.knobs.values().map(Spanned::span).collect();
-        let knobs: Result<Vec<Knob>, DefinitionError> = std::mem::take(&mut raw.knobs)
+        let knobs: Result<Vec<Knob>, FileError> = std::mem::take(&mut raw.knobs)
             .into_iter()
             .map(|(name, knob)| Knob::check(&name, knob, source))
             .collect();
@@ -91,7 +91,7 @@ impl ServerDefinition {
         let instances_knobs = instances_knobs.into_iter().flatten();
         let added = tls_knobs.into_iter().flatten().chain(instances_knobs).chain(of_every_server);
         let knobs: Vec<Knob> = knobs.into_iter().chain(added).collect();
-        let needs: Result<Vec<Need>, DefinitionError> =
+        let needs: Result<Vec<Need>, FileError> =
             raw_needs.into_iter().map(|raw| Need::check(raw, &knobs, source)).collect();
         let needs = needs?;
         let concurrency = ConcurrencyKnobs::check(raw_concurrency, &knobs, source)?;

@@ -18,10 +18,9 @@ pub mod length_text {
     /// The text is no length.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        match text.trim().parse::<u32>() {
-            Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
-            Err(_) => humantime::parse_duration(&text).map_err(serde::de::Error::custom),
-        }
+        notation::time::parse(&text).ok_or_else(|| {
+            serde::de::Error::custom(format!("{text:?} is no time: 10s, 1m 30s, or seconds: 10"))
+        })
     }
 }
 

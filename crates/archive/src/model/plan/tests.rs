@@ -112,7 +112,7 @@ fn a_plan_of_format_1_is_read_and_a_later_one_is_refused_by_its_number() {
         .replace("max = ", "most = ");
     assert_eq!(old.parse(), PLAN.parse::<Plan>());
     let error = old.replace("blocks = 3", "blockz = 3").parse::<Plan>().unwrap_err();
-    assert!(error.to_string().contains("unknown field `blockz`"), "{error}");
+    assert!(error.to_string().contains("unknown key \"blockz\" (did you mean \"blocks\"?"), "{error}");
     let error = PLAN.replace("format = 2", "format = 3").parse::<Plan>().unwrap_err();
     assert!(error.to_string().starts_with("written in format 3"), "{error}");
 }

@@ -158,7 +158,7 @@ fn each_mistake_is_one_line_with_its_place_its_reason_and_its_remedy() {
         (
             "embodied ",
             "embodyed ",
-            ":17: unknown key embodyed (did you mean embodied? known keys: variants, price, rate, rack_units, nameplate, load, idle, boundary, meter, measured_with, embodied, cpus)",
+            ":17: unknown key \"embodyed\" (did you mean \"embodied\"? available: variants, price, rate, rack_units, nameplate, load, idle, boundary, meter, measured_with, embodied, cpus)",
         ),
     ];
     for (from, to, message) in mistakes {
@@ -185,7 +185,7 @@ fn each_mistake_is_one_line_with_its_place_its_reason_and_its_remedy() {
 /// The keys that the parser knows, from its error about an unknown one.
 fn known_keys(text: &str) -> Vec<String> {
     let error = Targets::parse("t", text).unwrap_err().message;
-    let (_, keys) = error.split_once("known keys: ").unwrap_or_else(|| panic!("{error}"));
+    let (_, keys) = error.split_once("available: ").unwrap_or_else(|| panic!("{error}"));
     keys.trim_end_matches(')').split(", ").map(str::to_owned).collect()
 }
 

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::knob::Knob;
-use crate::definition::source::source_text::{DefinitionError, SourceText};
 use crate::definition::values::knob_type::TypedValue;
 use crate::names::UnknownName;
 use crate::render::TemplateVariables;
+use notation::source_text::{FileError, SourceText};
 
 /// Templates of values, by the name of the knob. They may use `transfers`, `descriptors` (the most of a process) and `cpus`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl ConcurrencyKnobs {
         raw: BTreeMap<String, Spanned<String>>,
         knobs: &[Knob],
         source: SourceText<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let mut templates = BTreeMap::new();
         for (name, template) in raw {
             let span = template.span();

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 
 use crate::definition::source::raw::RawKnob;
-use crate::definition::source::source_text::{DefinitionError, SourceText};
 use crate::definition::values::knob_type::{InvalidValue, KnobType, TypedValue};
 use crate::definition::values::text_form::TextRule;
 use crate::render::{BUILT_IN, TemplateVariables};
+use notation::source_text::{FileError, SourceText};
 
 /// The axis of a sweep over the number of users: no knob has this name.
 const USERS: &str = "users";
@@ -107,7 +107,7 @@ impl Knob {
         name: &str,
         raw: Spanned<RawKnob>,
         source: SourceText<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let span = raw.span();
         let refuse = |what: &str| source.error(&span, format!("knob {name:?}: {what}"));
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

@@ -12,8 +12,8 @@ use load::users::{RawUsers, ScenarioError};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::source_text::{DefinitionError, SourceText};
 use crate::names::available;
+use notation::source_text::{FileError, SourceText};
 
 /// A mix that a protocol has parsed.
 pub struct ParsedMix {
@@ -41,7 +41,7 @@ impl<'t> RawMix<'t> {
         file: &mut DeTable<'t>,
         protocol: RegisteredProtocol,
         source: SourceText<'_>,
-    ) -> Result<Self, DefinitionError> {
+    ) -> Result<Self, FileError> {
         let mut mix =
             Self { section: None, users: None, outside: RawOutside::default(), operations: Vec::new() };
         let Some(DeValue::Table(load)) = file.get_mut("load").map(Spanned::get_mut) else { return Ok(mix) };
@@ -80,7 +80,7 @@ impl<'t> RawMix<'t> {
         protocol: RegisteredProtocol,
         load: &Range<usize>,
         source: SourceText<'_>,
-    ) -> Result<ParsedMix, DefinitionError> {
+    ) -> Result<ParsedMix, FileError> {
         if self.operations.is_empty() {
             return Err(source.error(load, "load: give at least one [[load.op]]"));
         }
@@ -100,7 +100,7 @@ impl<'t> RawMix<'t> {
 }
 
 /// An error of users, at its place.
-pub fn of_users(error: ScenarioError, source: SourceText<'_>) -> DefinitionError {
+pub fn of_users(error: ScenarioError, source: SourceText<'_>) -> FileError {
     match error {
         ScenarioError::Toml(error) => source.toml_error(&error),
         ScenarioError::At { span, what } => source.error(&span, what),

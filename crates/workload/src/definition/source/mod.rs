@@ -3,4 +3,3 @@
 
 pub mod mix;
 pub mod raw;
-pub mod source_text;

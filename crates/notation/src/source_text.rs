@@ -1,18 +1,18 @@
-//! The text of a workload file, and errors that begin with its name and a line number.
+//! The text of a file that people write, and errors that begin with its name and a line number.
 
 use std::ops::Range;
 
-use load::inputs::mistakes::message_of;
+use crate::mistakes::message_of;
 
-/// Why a workload file is refused: `workloads/x/workload.toml:12: what is wrong: what is expected`.
+/// Why a file is refused: `workloads/x/workload.toml:12: what is wrong: what to write`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
-pub struct DefinitionError {
+pub struct FileError {
     /// The file as the user knows it.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong on that line, and what is expected.
+    /// What is wrong on that line, and what to write.
     pub message: String,
 }
 
@@ -27,18 +27,18 @@ pub struct SourceText<'t> {
 
 impl SourceText<'_> {
     /// An error at a byte range of the text.
-    pub fn error(&self, span: &Range<usize>, message: impl Into<String>) -> DefinitionError {
+    pub fn error(&self, span: &Range<usize>, message: impl Into<String>) -> FileError {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         self.error_at_line(1 + before.matches('\n').count(), message)
     }
 
     /// An error in a line, from 1.
-    pub fn error_at_line(&self, line: usize, message: impl Into<String>) -> DefinitionError {
-        DefinitionError { file: self.file.to_owned(), line, message: message.into() }
+    pub fn error_at_line(&self, line: usize, message: impl Into<String>) -> FileError {
+        FileError { file: self.file.to_owned(), line, message: message.into() }
     }
 
     /// An error of the TOML parser or of serde, in words of the file.
-    pub fn toml_error(&self, error: &toml::de::Error) -> DefinitionError {
+    pub fn toml_error(&self, error: &toml::de::Error) -> FileError {
         self.error(&error.span().unwrap_or(0..0), message_of(error, self.text))
     }
 }
@@ -53,6 +53,7 @@ mod tests {
         assert_eq!(source.error(&(6..7), "no").to_string(), "x.toml:2: no");
         assert_eq!(source.error(&(900..901), "no").line, 3, "a span past the end is on the last line");
     }
+
     #[test]
     fn an_error_of_toml_has_its_line_and_the_nearest_key() {
         #[derive(Debug, serde::Deserialize)]
