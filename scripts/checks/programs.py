@@ -11,6 +11,7 @@ from pathlib import Path
 from .pool import Job
 
 LONGEST = [
+    "showdown bakeoff workloads::olio::pages_are_those_of_the_reference_or_the_trial_of_a_cheat_is_invalid",
     "showdown bakeoff verbs::tune::a_search_records_what_it_tried_and_leaves_nothing_behind",
     "showdown bakeoff verbs::explain::two_servers_of_a_run_are_set_side_by_side",
     "showdown bakeoff verbs::slow_requests::a_planted_sleep_is_a_step_of_a_slow_request",
