@@ -85,9 +85,9 @@ mod tests {
         let measured = Plan { measure: Measure::MaxThroughput, ..plan.clone() };
         let mut busier = plan.clone();
         busier.load.connections += 1;
-        let mut turned = plan.clone();
-        turned.variants.reverse();
-        for other in [tuned, measured, busier, turned] {
+        let mut reversed = plan.clone();
+        reversed.variants.reverse();
+        for other in [tuned, measured, busier, reversed] {
             assert_ne!(series_key(&other), key, "{other:?}");
         }
     }

@@ -73,6 +73,9 @@ pub struct ChangedFact {
     pub now: Option<String>,
 }
 
+/// A value with the bounds of its interval, where there is one.
+type ValueWithInterval = (f64, Option<(f64, f64)>);
+
 /// What is shown of a run.
 #[derive(Clone, Debug, PartialEq)]
 enum SeriesValue {
@@ -95,7 +98,7 @@ impl SeriesValue {
     }
 
     /// Its value in a run; why there is none.
-    fn of(&self, verdict: &Verdict) -> Result<(f64, Option<(f64, f64)>), &'static str> {
+    fn of(&self, verdict: &Verdict) -> Result<ValueWithInterval, &'static str> {
         match self {
             Self::Ratio { a, b, point } => {
                 let found = verdict.comparisons.iter().find(|one| is_pair(one, a, b) && one.point == *point);
