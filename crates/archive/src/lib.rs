@@ -32,6 +32,7 @@
 //! | How is a run written and read? | [`RunWriter`], [`Run`] |
 //! | How are files of earlier formats read? | `model::upgrade` |
 //! | Which runs are there? | [`Archive`], [`Query`] |
+//! | Which runs ask the same question at different times? | [`series_key`] |
 //! | Which runs are of one plan, and what is their answer together? | [`sessions`] |
 //!
 //! **Goals.** A crash at any moment, a full disk or a damaged file loses only the file that was being written. A run
@@ -57,6 +58,7 @@ pub mod model;
 mod origin;
 pub mod printable;
 mod run;
+mod series;
 mod sessions;
 pub mod telemetry;
 mod writer;
@@ -66,8 +68,9 @@ pub use bundle::{AnonymousRun, Identity};
 pub use error::{ArchiveError, Result};
 pub use files::AtomicFile;
 pub use id::{RunId, RunIdError};
-pub use index::{INDEX, ListedRun, Query};
+pub use index::{INDEX, ListedRun, Query, RunOrder};
 pub use origin::is_imported;
 pub use run::{Problem, Run, RunState, TrialRecord};
+pub use series::series_key;
 pub use sessions::sessions;
 pub use writer::{RunWriter, TrialWriter};

@@ -128,18 +128,24 @@ impl Run {
     /// Reads a run directory. Files that cannot be read become [`Problem`]s. It is an error if the directory is not
     /// a run or cannot be listed.
     pub fn open(dir: &Path) -> Result<Self> {
+        let mut run = Self::open_without_trials(dir)?;
+        run.trials = read_trials(dir, run.state, &mut run.problems)?;
+        Ok(run)
+    }
+
+    /// Reads a run directory but its trials: a history of many runs needs none.
+    pub fn open_without_trials(dir: &Path) -> Result<Self> {
         let id = writer::run_id_of(dir)?;
         let RunHead { state, plan, verdict, explanation, concurrency, tuning, tags, mut problems } =
             RunHead::read(dir);
         let facts = or_problem(layout::FACTS, read_run_file(dir, layout::FACTS), &mut problems);
-        let trials = read_trials(dir, state, &mut problems)?;
         Ok(Self {
             id,
             dir: dir.to_path_buf(),
             state,
             plan,
             facts,
-            trials,
+            trials: Vec::new(),
             verdict,
             explanation,
             concurrency,

@@ -1,7 +1,7 @@
 //! The index follows the run directories, after any change to them or to the index.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
-use archive::{Archive, ArchiveError, INDEX, Query, RunState, RunWriter, example, layout};
+use archive::{Archive, ArchiveError, INDEX, Query, RunOrder, RunState, RunWriter, example, layout};
 use std::{
     fs::{self, File},
     sync::Barrier,
@@ -51,6 +51,7 @@ fn filters_narrow_the_list() {
     let ids: Vec<_> = archive.list(&Query::default()).unwrap().into_iter().map(|run| run.id).collect();
     archive.tag(&ids[2], &["baseline".to_owned()], &[]).unwrap();
     let some = |text: &str| Some(text.to_owned());
+    let tags = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let all = Query::default();
     for (query, expected) in [
         (Query { text: some("NGINX"), ..all.clone() }, 4),
@@ -58,8 +59,10 @@ fn filters_narrow_the_list() {
         (Query { text: some("100%_'"), ..all.clone() }, 0),
         (Query { workload: some("cache"), ..all.clone() }, 1),
         (Query { variant: some("apache"), ..all.clone() }, 4),
-        (Query { tag: some("baseline"), ..all.clone() }, 1),
-        (Query { tag: some("made-up"), limit: Some(2), ..all.clone() }, 2),
+        (Query { tags: tags(&["baseline"]), ..all.clone() }, 1),
+        (Query { tags: tags(&["made-up", "baseline"]), ..all.clone() }, 1),
+        (Query { tags: tags(&["made-up", "other"]), ..all.clone() }, 0),
+        (Query { tags: tags(&["made-up"]), limit: Some(2), ..all.clone() }, 2),
         (Query { kind: Some(archive::model::RunKind::Sweep), ..all.clone() }, 1),
         (Query { state: Some(RunState::Unfinished), ..all.clone() }, 0),
         (Query { since: Some(ids[1].started()), ..all.clone() }, 2),
@@ -67,6 +70,30 @@ fn filters_narrow_the_list() {
     ] {
         assert_eq!(count(&archive, &query), expected, "{query:?}");
     }
+}
+
+#[test]
+fn a_list_may_begin_with_the_oldest_run() {
+    let (root, archive) = archive_of(4);
+    example::sweep(root.path()).unwrap();
+    let newest = archive.list(&Query::default()).unwrap();
+    archive.tag(&newest[3].id, &["baseline".to_owned()], &[]).unwrap();
+    let oldest = Query { order: RunOrder::Oldest, limit: Some(3), ..Query::default() };
+    let listed = archive.list(&oldest).unwrap();
+    let ids: Vec<_> = listed.iter().map(|run| &run.id).collect();
+    assert_eq!(ids, [&newest[4].id, &newest[3].id, &newest[2].id]);
+    assert_eq!(listed[1].tags, ["made-up", "baseline"], "each has its own");
+}
+
+#[test]
+fn runs_of_one_question_are_a_series() {
+    let (root, archive) = archive_of(3);
+    example::sweep(root.path()).unwrap();
+    let listed = archive.list(&Query::default()).unwrap();
+    let key = listed[1].series.clone().unwrap();
+    assert_ne!(listed[0].series.as_ref(), Some(&key), "a sweep asks something else");
+    let series = Query { series: Some(key), ..Query::default() };
+    assert_eq!(archive.list(&series).unwrap(), listed[1..]);
 }
 
 #[test]

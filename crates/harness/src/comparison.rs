@@ -182,16 +182,22 @@ fn differing(runs: &[Run]) -> (Vec<DifferingFact>, usize) {
 }
 
 /// The facts of a run under one name each. What differs by its nature in each run is left out.
-fn facts_of(run: &Run) -> BTreeMap<String, String> {
+pub fn facts_of(run: &Run) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     if let Some(plan) = &run.plan {
         all.insert("1 plan: workload".to_owned(), plan.workload.clone());
         all.insert("1 plan: showdown".to_owned(), plan.showdown.clone());
         all.insert("1 plan: connections".to_owned(), plan.load.connections.to_string());
         all.insert("1 plan: client threads".to_owned(), plan.load.threads.to_string());
+        all.insert("1 plan: blocks".to_owned(), plan.blocks.to_string());
+        all.insert("1 plan: CPUs of servers".to_owned(), plan.cpus.server.clone());
+        all.insert("1 plan: CPUs of the client".to_owned(), plan.cpus.client.clone());
         all.insert("1 plan: length".to_owned(), format!("{:?}", plan.length).to_lowercase());
     }
     let Some(facts) = &run.facts else { return all };
+    for (name, digest) in &facts.workload {
+        all.insert(format!("1 workload: {name}"), digest.clone());
+    }
     for (name, value) in &facts.host {
         all.insert(format!("2 host: {name}"), value.clone());
     }

@@ -10,6 +10,8 @@
 //! | `people` | accounts, roles, passwords |
 //! | `tls` | certificates and trust |
 //! | `comparison` | runs beside one another |
+//! | `series` | runs of one question in the order of time |
+//! | `search` | searches of the archive, also those with a name |
 //!
 //! The rules of the queue are the crate `queue`, without a database, a clock or a network.
 //!
@@ -24,7 +26,9 @@ pub mod folder;
 pub mod http;
 pub mod people;
 pub mod plan_text;
+pub mod search;
 pub mod secrets;
+pub mod series;
 pub mod serve;
 pub mod service;
 pub mod store;

@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 use database::TestPostgres;
 use harness::people::{Account, Role};
+use harness::search::{ArchiveSearch, SavedView};
 use harness::store::postgres::Postgres;
 use harness::store::sqlite::Sqlite;
 use harness::store::{Database, Deletion, SecretKind, StoreError, Transaction};
@@ -263,6 +264,32 @@ fn accounts_and_the_owners_of_controllers_are_kept() {
 }
 
 #[test]
+fn views_are_kept_for_their_owner() {
+    every_store(|store| {
+        let done: Result<(), StoreError> = store.transact(|rows| {
+            let nightly = ArchiveSearch { text: Some("a \"b\" 'c'".to_owned()), ..Default::default() };
+            let first = rows.add_view("ada", "nightly", &nightly, 7)?;
+            let second = rows.add_view("ada", "Kernel", &ArchiveSearch::default(), 8)?;
+            rows.add_view("bob", "nightly", &ArchiveSearch::default(), 9)?;
+            let kernel =
+                SavedView { id: second, name: "Kernel".to_owned(), search: <_>::default(), unix_ms: 8 };
+            let mut view = SavedView { id: first, name: "nightly".to_owned(), search: nightly, unix_ms: 7 };
+            assert_eq!(rows.views("ada")?, [kernel, view.clone()]);
+            view.name = "daily".to_owned();
+            view.search.tags.push("a tag".to_owned());
+            assert_eq!((rows.put_view("bob", &view)?, rows.put_view("ada", &view)?), (false, true));
+            assert_eq!((rows.remove_view("bob", second)?, rows.remove_view("ada", second)?), (false, true));
+            assert_eq!((rows.views("ada")?, rows.views("")?), (vec![view], vec![]));
+            let third = rows.add_view("ada", "Kernel", &ArchiveSearch::default(), 8)?;
+            rows.remove_view("ada", third)?;
+            assert!(rows.add_view("ada", "Kernel", &ArchiveSearch::default(), 8)? > third, "no number twice");
+            Ok(())
+        });
+        done.unwrap();
+    });
+}
+
+#[test]
 fn ends_and_durations_are_found_again_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("queue.sqlite");
@@ -351,6 +378,9 @@ fn a_server_sees_what_another_one_changes_and_a_later_version_is_refused() {
     first.transact(|rows| Ok::<_, StoreError>(take(rows, &Step { verb: 0, a: 1, b: 0 }))).unwrap();
     assert_eq!(heard.recv().unwrap(), 1);
     let mut client = postgres.config().connect(postgres::NoTls).unwrap();
+    client.batch_execute("DROP TABLE showdown.saved_view; UPDATE showdown.version SET version = 1").unwrap();
+    let views = postgres.open().transact(|rows| rows.views("")).unwrap();
+    assert_eq!(views, [], "an earlier database is brought up to date");
     client.batch_execute("UPDATE showdown.version SET version = 99").unwrap();
     assert!(matches!(Postgres::open(postgres.config()), Err(StoreError::Later { found: 99, .. })));
 }
@@ -362,14 +392,15 @@ fn an_earlier_file_is_brought_up_to_date() {
     drop(Sqlite::open(&path).unwrap());
     let old = rusqlite::Connection::open(&path).unwrap();
     old.execute_batch(
-        "DROP TABLE account; DROP TABLE controller_owner; DROP INDEX secret_name; PRAGMA user_version = 1",
+        "DROP TABLE saved_view; DROP TABLE account; DROP TABLE controller_owner; DROP INDEX secret_name; PRAGMA user_version = 1",
     )
     .unwrap();
     old.execute("INSERT INTO secret VALUES (x'00', 'controller', 'controller', 9)", []).unwrap();
     drop(old);
     let mut store = Sqlite::open(&path).unwrap();
     let found = store.transact(|rows| {
-        Ok::<_, StoreError>((rows.accounts()?, rows.names_of_secrets(SecretKind::Controller)?))
+        let views = rows.views("")?;
+        Ok::<_, StoreError>((rows.accounts()?, rows.names_of_secrets(SecretKind::Controller)?, views))
     });
-    assert_eq!(found.unwrap(), (vec![], vec![]));
+    assert_eq!(found.unwrap(), (vec![], vec![], vec![]));
 }

@@ -173,6 +173,57 @@ test("runs are compared in the order in which they were chosen", options, async 
   await page.close();
 });
 
+test("a search is saved by keyboard, opened by its link, renamed and deleted", options, async () => {
+  const page = await open("/archive");
+  await page.locator("#workload").focus();
+  await page.keyboard.type("workloads/tls/workload.toml");
+  await page.selectOption("#kind", "compare");
+  await page.getByRole("button", { name: "Search" }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/workload=workloads/);
+  assert.equal(await page.locator("tbody tr").count(), 1);
+  await page.getByText("Save as a new view …").focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#name").focus();
+  await page.keyboard.type("Web & more");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Archive: Web & more" }).waitFor();
+  assert.deepEqual(await axeProblems(page), []);
+  await page.goto(`${url}/archive`);
+  assert.equal(await page.locator("tbody tr").count(), 2);
+  await page.getByRole("link", { name: "Web & more" }).click();
+  assert.equal(await page.locator("tbody tr").count(), 1);
+  await page.selectOption("#order", "oldest");
+  await page.getByRole("button", { name: "Search" }).click();
+  await page.getByRole("button", { name: "Save this search as Web & more" }).click();
+  await page.waitForURL(/order=oldest&view=/);
+  await page.getByText("Rename Web & more …").click();
+  await page.fill("#rename", "Web");
+  await page.getByRole("button", { name: "Rename the view" }).click();
+  await page.getByRole("heading", { name: "Archive: Web", exact: true }).waitFor();
+  await page.getByText("Delete Web …").click();
+  await page.getByRole("button", { name: "Delete the view, not its runs" }).click();
+  await page.waitForURL(`${url}/archive`);
+  assert.equal(await page.getByText("Saved views").count(), 0);
+  await page.close();
+});
+
+test("the history of a run's series is a chart and a table", options, async () => {
+  const page = await open(`/runs/${runs[0]}`);
+  await page.getByRole("link", { name: "History of the series" }).click();
+  await page.waitForURL(/series/);
+  assert.match((await page.textContent("main")) ?? "", /No run has a value so far/);
+  const row = (await page.locator("tbody tr").first().textContent()) ?? "";
+  assert.match(row, /too few valid trials for a ratio\s+the first run/);
+  assert.ok(row.includes(runs[0] ?? "?"));
+  await page.selectOption("#of", "median of apache");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("heading", { name: "median of apache" }).waitFor();
+  assert.equal(await page.locator("svg.history .point").count(), 1);
+  assert.deepEqual(await axeProblems(page), []);
+  await page.close();
+});
+
 test("a run has notes, a report without an origin, and a way into the trash and back", options, async () => {
   const [run] = runs;
   assert.ok(run);
@@ -226,7 +277,10 @@ test("an admin adds an account, and its owner logs in by keyboard alone", option
 
 test("every page is accessible in light and dark, and fits a narrow window", options, async () => {
   const { id } = await call<{ id: number }>("entries", { plan, paused: true });
-  const paths = ["/", `/entries/${id}`, `/entries/${id}/again`, "/entries/new", "/archive", `/runs/${runs[0]}`, `/compare?runs=${runs.join(",")}`, "/hosts", "/trash", "/account", "/people", "/audit", "/login"];
+  const listed = await call<{ id: string; series: string }[]>("runs");
+  await call("views", { name: "all of them", search: { tags: ["a tag"] } });
+  const series = listed.map((run) => `/series/${run.series}`);
+  const paths = ["/", ...series, "/archive?tag=a&tag=b&view=2", `/entries/${id}`, `/entries/${id}/again`, "/entries/new", "/archive", `/runs/${runs[0]}`, `/compare?runs=${runs.join(",")}`, "/hosts", "/trash", "/account", "/people", "/audit", "/login"];
   for (const colorScheme of ["light", "dark"] as const) {
     const own = await session({ colorScheme, viewport: { width: 320, height: 800 } });
     for (const path of paths) {

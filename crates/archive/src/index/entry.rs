@@ -5,6 +5,7 @@ use crate::{
     id::RunId,
     model::{Concurrency, ConfidenceInterval, Explanation, RunKind, TuningRecord, Variant, Verdict},
     run::{RunHead, RunState},
+    series::series_key,
 };
 use rusqlite::{Transaction, params};
 use std::{
@@ -22,6 +23,7 @@ pub(super) struct IndexedRun {
     kind: Option<RunKind>,
     workload: Option<String>,
     showdown: Option<String>,
+    series: Option<String>,
     result: Option<IndexedResult>,
     variants: Vec<VariantRow>,
     tags: Vec<String>,
@@ -102,6 +104,7 @@ impl IndexedRun {
             kind: plan.as_ref().map(|plan| plan.kind),
             workload: plan.as_ref().map(|plan| plan.workload.clone()),
             showdown: plan.as_ref().map(|plan| plan.showdown.clone()),
+            series: plan.as_ref().map(series_key),
             variants: plan.map_or_else(Vec::new, |plan| variants(plan.variants, verdict.as_ref())),
             result: with_answer(verdict.map(IndexedResult::from), tuning)
                 .or(explanation.map(IndexedResult::from))
@@ -118,9 +121,9 @@ impl IndexedRun {
         change.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute([&self.id])?;
         change
             .prepare_cached(
-                "INSERT INTO run (id, changed_ns, started_unix_ms, state, kind, workload, showdown, sentence,
-                                  metric, unit, valid, invalid, problems)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                "INSERT INTO run (id, changed_ns, started_unix_ms, state, kind, workload, showdown, series,
+                                  sentence, metric, unit, valid, invalid, problems)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?
             .execute(params![
                 self.id,
@@ -130,6 +133,7 @@ impl IndexedRun {
                 self.kind.map(RunKind::name),
                 self.workload,
                 self.showdown,
+                self.series,
                 result.map(|result| &result.sentence),
                 result.map(|result| &result.metric),
                 result.map(|result| &result.unit),

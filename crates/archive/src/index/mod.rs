@@ -7,7 +7,7 @@ mod entry;
 mod query;
 mod schema;
 
-pub use query::{ListedRun, Query};
+pub use query::{ListedRun, Query, RunOrder};
 
 use crate::{
     error::{ArchiveError, Result},

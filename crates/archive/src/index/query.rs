@@ -3,10 +3,34 @@
 use super::entry::unix_ms;
 use crate::{id::RunId, model::RunKind, run::RunState};
 use rusqlite::{Connection, Row, named_params};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::SystemTime;
 
-/// Which runs to list: those that match all given filters, newest first.
+/// The order of a list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOrder {
+    /// The newest run first.
+    #[default]
+    Newest,
+    /// The oldest run first.
+    Oldest,
+}
+
+impl RunOrder {
+    /// All orders.
+    pub const ALL: [Self; 2] = [Self::Newest, Self::Oldest];
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+        }
+    }
+}
+
+/// Which runs to list: those that match all given filters, newest first unless another order is given.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
     /// Part of the id or of the verdict's sentence; the case of ASCII letters is ignored.
@@ -15,16 +39,20 @@ pub struct Query {
     pub workload: Option<String>,
     /// Name of a variant, or of its server.
     pub variant: Option<String>,
-    /// A tag.
-    pub tag: Option<String>,
+    /// Tags, all of which a run has.
+    pub tags: Vec<String>,
     /// Comparison or sweep.
     pub kind: Option<RunKind>,
     /// State of the run.
     pub state: Option<RunState>,
+    /// The series of a plan, as [`crate::series_key`] names it.
+    pub series: Option<String>,
     /// Started at or after this time.
     pub since: Option<SystemTime>,
     /// Started before this time.
     pub before: Option<SystemTime>,
+    /// Which run is first.
+    pub order: RunOrder,
     /// Maximum number of runs.
     pub limit: Option<u32>,
 }
@@ -54,6 +82,8 @@ pub struct ListedRun {
     pub tags: Vec<String>,
     /// Number of files that are missing or cannot be read, without those of trials.
     pub problems: u32,
+    /// Its series: runs of one question at different times have the same; `None` where the plan cannot be read.
+    pub series: Option<String>,
 }
 
 impl ListedRun {
@@ -65,30 +95,35 @@ impl ListedRun {
 }
 
 const SELECT: &str = "
-SELECT id, started_unix_ms, state, kind, workload, sentence, valid, invalid, problems
+SELECT id, started_unix_ms, state, kind, workload, sentence, valid, invalid, problems, series
 FROM run
 WHERE (:text IS NULL OR instr(lower(id), :text) OR instr(lower(sentence), :text))
   AND (:workload IS NULL OR workload = :workload)
   AND (:variant IS NULL
        OR EXISTS (SELECT 1 FROM variant WHERE run_id = id AND (name = :variant OR server = :variant)))
-  AND (:tag IS NULL OR EXISTS (SELECT 1 FROM tag WHERE run_id = id AND tag = :tag))
+  AND NOT EXISTS (SELECT 1 FROM json_each(:tags) WHERE value NOT IN (SELECT tag FROM tag WHERE run_id = run.id))
   AND (:kind IS NULL OR kind = :kind)
   AND (:state IS NULL OR state = :state)
+  AND (:series IS NULL OR series = :series)
   AND (:since IS NULL OR started_unix_ms >= :since)
   AND (:before IS NULL OR started_unix_ms < :before)
-ORDER BY id DESC
-LIMIT :limit";
+";
 
 pub(super) fn select(db: &Connection, query: &Query) -> rusqlite::Result<Vec<ListedRun>> {
-    let mut select = db.prepare_cached(SELECT)?;
+    let order = match query.order {
+        RunOrder::Newest => "DESC",
+        RunOrder::Oldest => "ASC",
+    };
+    let mut select = db.prepare_cached(&format!("{SELECT} ORDER BY id {order} LIMIT :limit"))?;
     let rows = select.query_map(
         named_params! {
             ":text": query.text.as_ref().map(|text| text.to_ascii_lowercase()),
             ":workload": query.workload,
             ":variant": query.variant,
-            ":tag": query.tag,
+            ":tags": serde_json::to_string(&query.tags).unwrap_or_default(),
             ":kind": query.kind.map(RunKind::name),
             ":state": query.state.map(RunState::name),
+            ":series": query.series,
             ":since": query.since.map(unix_ms),
             ":before": query.before.map(unix_ms),
             // A negative limit means no limit.
@@ -97,12 +132,18 @@ pub(super) fn select(db: &Connection, query: &Query) -> rusqlite::Result<Vec<Lis
         listed,
     )?;
     let mut runs: Vec<ListedRun> = rows.collect::<rusqlite::Result<_>>()?;
+    if query.order == RunOrder::Oldest {
+        runs.reverse();
+    }
     attach(db, "SELECT run_id, name FROM variant", &mut runs, |run| &mut run.variants)?;
     attach(db, "SELECT run_id, tag FROM tag", &mut runs, |run| &mut run.tags)?;
+    if query.order == RunOrder::Oldest {
+        runs.reverse();
+    }
     Ok(runs)
 }
 
-/// Reads the names of all listed runs in one pass, because both are ordered by id. This is four times as fast as a
+/// Reads the names of all listed runs, the newest first, in one pass, because both are ordered by id. This is four times as fast as a
 /// subquery for each run.
 fn attach(
     db: &Connection,
@@ -110,9 +151,11 @@ fn attach(
     runs: &mut [ListedRun],
     names: fn(&mut ListedRun) -> &mut Vec<String>,
 ) -> rusqlite::Result<()> {
-    let Some(oldest) = runs.last().map(|run| run.id.to_string()) else { return Ok(()) };
-    let mut select = db.prepare_cached(&format!("{select} WHERE run_id >= ?1 ORDER BY run_id, position"))?;
-    let mut rows = select.query([oldest])?;
+    let (Some(newest), Some(oldest)) = (runs.first(), runs.last()) else { return Ok(()) };
+    let range = [oldest.id.to_string(), newest.id.to_string()];
+    let mut select =
+        db.prepare_cached(&format!("{select} WHERE run_id BETWEEN ?1 AND ?2 ORDER BY run_id, position"))?;
+    let mut rows = select.query(range)?;
     let mut runs = runs.iter_mut().rev().peekable();
     while let Some(row) = rows.next()? {
         let id = row.get_ref(0)?.as_str()?;
@@ -138,5 +181,6 @@ fn listed(row: &Row<'_>) -> rusqlite::Result<ListedRun> {
         invalid: row.get(7)?,
         tags: Vec::new(),
         problems: row.get(8)?,
+        series: row.get(9)?,
     })
 }

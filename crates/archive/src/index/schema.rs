@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use std::time::Duration;
 
 /// Rises with every change below, and with every change of what is in a column.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 
 /// Plain SQL, which `PostgreSQL` accepts as well.
 const TABLES: &str = "
@@ -24,10 +24,12 @@ CREATE TABLE run (
     metric          TEXT,
     unit            TEXT,
     showdown        TEXT,
+    series          TEXT,              -- runs of one question have the same
     valid           INTEGER NOT NULL,
     invalid         INTEGER NOT NULL,
     problems        INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX run_series ON run (series, id);
 
 CREATE TABLE variant (
     run_id   TEXT    NOT NULL REFERENCES run (id) ON DELETE CASCADE,

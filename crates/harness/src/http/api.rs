@@ -19,9 +19,6 @@ use crate::people::{Person, Who};
 use crate::service::error::ServiceError;
 use crate::service::orders::Order;
 
-/// The most runs of a list.
-const MOST_LISTED: u32 = 500;
-
 type Answer<T> = Result<Json<T>, ServiceError>;
 
 /// Which entries are listed.
@@ -39,33 +36,6 @@ pub struct ListQuery {
 pub struct Link {
     /// Its path, with the secret.
     pub path: String,
-}
-
-/// A run in a list.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RunLine {
-    /// Its id.
-    pub id: String,
-    /// When it began: milliseconds since 1970.
-    pub started_unix_ms: i64,
-    /// Its state.
-    pub state: String,
-    /// Its workload.
-    pub workload: Option<String>,
-    /// Its variants.
-    pub variants: Vec<String>,
-    /// Its answer.
-    pub sentence: Option<String>,
-    /// Words to find it by.
-    pub tags: Vec<String>,
-}
-
-/// Which runs are listed.
-#[derive(Deserialize)]
-pub struct RunQuery {
-    q: Option<String>,
-    tag: Option<String>,
-    limit: Option<u32>,
 }
 
 /// Which runs are compared.
@@ -205,26 +175,6 @@ pub async fn clean_host(
     Json(why): Json<Reason>,
 ) -> Answer<HostRow> {
     Ok(Json(site.harness.clean_host(name, who, why.reason).await?))
-}
-
-/// `GET runs`
-pub async fn runs(State(site): State<Shared>, Query(query): Query<RunQuery>) -> Answer<Vec<RunLine>> {
-    let limit = query.limit.unwrap_or(50).min(MOST_LISTED);
-    let query =
-        archive::Query { text: query.q, tag: query.tag, limit: Some(limit), ..archive::Query::default() };
-    let mut lines = Vec::new();
-    for run in site.harness.runs(query).await? {
-        lines.push(RunLine {
-            id: run.id.to_string(),
-            started_unix_ms: run.started_unix_ms,
-            state: run.state.name().to_owned(),
-            workload: run.workload,
-            variants: run.variants,
-            sentence: run.sentence,
-            tags: run.tags,
-        });
-    }
-    Ok(Json(lines))
 }
 
 /// The id of a run in a path or a query.

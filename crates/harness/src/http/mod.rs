@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod assets;
+pub mod chart;
 pub mod events;
 pub mod guard;
 pub mod login;
@@ -11,8 +12,10 @@ pub mod pages;
 pub mod people;
 pub mod render;
 pub mod roles;
+pub mod series;
 pub mod site;
 pub mod uploads;
+pub mod views;
 
 use std::sync::Arc;
 
@@ -46,10 +49,13 @@ pub fn router(site: Shared) -> Router {
         .route("/attempts/{id}/bundle", put(uploads::bundle).layer(DefaultBodyLimit::disable()))
         .route("/hosts", get(api::hosts))
         .route("/hosts/{name}/clean", post(api::clean_host))
-        .route("/runs", get(api::runs))
+        .route("/runs", get(views::runs))
         .route("/runs/{id}", patch(api::change_run).delete(api::delete_run))
         .route("/runs/{id}/restore", post(api::restore_run))
         .route("/runs/{id}/bundle", get(uploads::download))
+        .route("/views", get(views::list).post(views::add))
+        .route("/views/{id}", patch(views::change).delete(views::remove))
+        .route("/series/{key}", get(series::history))
         .route("/compare", get(api::compare))
         .route("/audit", get(people::audit_lines))
         .route("/links", post(api::link));
@@ -61,9 +67,15 @@ pub fn router(site: Shared) -> Router {
         .route("/entries/{id}", get(pages::entry))
         .route("/entries/{id}/again", get(pages::again))
         .route("/entries/{id}/{order}", post(pages::order))
-        .route("/archive", get(pages::archive))
+        .route("/archive", get(views::archive))
+        .route("/views", post(views::save))
+        .route("/views/{id}", get(views::open))
+        .route("/views/{id}/name", post(views::rename))
+        .route("/views/{id}/search", post(views::replace))
+        .route("/views/{id}/delete", post(views::delete))
         .route("/trash", get(pages::trash))
         .route("/compare", get(pages::compare))
+        .route("/series/{key}", get(series::page))
         .route("/hosts", get(pages::hosts))
         .route("/hosts/{name}/clean", post(pages::clean_host))
         .route("/runs/{id}", get(pages::run))

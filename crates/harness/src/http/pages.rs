@@ -23,9 +23,6 @@ use crate::service::orders::Order;
 const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; \
                              style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Runs on a page of the archive.
-const ARCHIVE_PAGE: u32 = 100;
-
 /// A page, or why there is none.
 pub type Page = Result<Response, Failure>;
 
@@ -208,33 +205,6 @@ pub async fn order(
     Ok(Redirect::to(&to).into_response())
 }
 
-/// What is looked for in the archive.
-#[derive(Deserialize)]
-pub struct ArchiveQuery {
-    #[serde(default)]
-    q: String,
-    #[serde(default)]
-    tag: String,
-    #[serde(default)]
-    workload: String,
-}
-
-/// `GET /archive`
-pub async fn archive(State(site): State<Shared>, Query(query): Query<ArchiveQuery>) -> Page {
-    let ArchiveQuery { q, tag, workload } = query;
-    let filter = archive::Query {
-        text: some(&q),
-        tag: some(&tag),
-        workload: some(&workload),
-        limit: Some(ARCHIVE_PAGE),
-        ..archive::Query::default()
-    };
-    let runs = shown(&site, site.harness.runs(filter).await)?;
-    let is_full = runs.len() as u32 == ARCHIVE_PAGE;
-    let context = json!({ "runs": runs, "q": q, "tag": tag, "workload": workload, "is_full": is_full, "most": crate::comparison::MOST_RUNS });
-    Ok(site.pages.page("archive.html", &context))
-}
-
 fn some(text: &str) -> Option<String> {
     let text = text.trim();
     if text.is_empty() { None } else { Some(text.to_owned()) }
@@ -301,10 +271,11 @@ pub async fn run(State(site): State<Shared>, Path(id): Path<String>) -> Page {
     for problem in &run.problems {
         problems.push(format!("{}: {}", problem.file, problem.text));
     }
+    let series = run.plan.as_ref().map(archive::series_key);
     let (tags, state) = (run.tags.clone(), run.state.name());
     let (notes, entry) = (known.notes, known.entry.map(|entry| entry.id));
     let files = shown(&site, files_of(&known.run.dir))?;
-    let context = json!({ "id": id, "state": state, "sentence": sentence, "plan": plan, "problems": problems, "tags": tags, "notes": notes, "entry": entry, "files": files });
+    let context = json!({ "id": id, "state": state, "sentence": sentence, "plan": plan, "problems": problems, "tags": tags, "notes": notes, "entry": entry, "files": files, "series": series });
     Ok(site.pages.page("run.html", &context))
 }
 

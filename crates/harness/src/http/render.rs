@@ -22,6 +22,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("run.html", include_str!("../pages/run.html")),
     ("file.html", include_str!("../pages/file.html")),
     ("compare.html", include_str!("../pages/compare.html")),
+    ("series.html", include_str!("../pages/series.html")),
     ("hosts.html", include_str!("../pages/hosts.html")),
     ("link.html", include_str!("../pages/link.html")),
     ("login.html", include_str!("../pages/login.html")),
@@ -86,6 +87,11 @@ fn about(seconds: Value) -> String {
 /// A figure with three to four significant digits.
 fn figure(value: Value) -> String {
     let Ok(value) = f64::try_from(value) else { return "–".to_owned() };
+    figure_text(value)
+}
+
+/// The same of a number that is there.
+pub fn figure_text(value: f64) -> String {
     match value.abs() {
         1000.0.. => {
             let digits = format!("{value:.0}");

@@ -28,7 +28,7 @@ pub fn needed(method: &Method, path: &str) -> Role {
     let is_read = matches!(*method, Method::GET | Method::HEAD);
     match (is_read, parts.as_slice()) {
         (true, ["people" | "audit", ..]) => Role::Admin,
-        (true, _) | (false, ["account", ..] | ["logout"]) => Role::Viewer,
+        (true, _) | (false, ["account" | "views", ..] | ["logout"]) => Role::Viewer,
         (
             false,
             ["entries"]
@@ -68,6 +68,8 @@ mod tests {
             (Method::GET, "/api/v1/audit", Role::Admin),
             (Method::POST, "/people", Role::Admin),
             (Method::POST, "/account/password", Role::Viewer),
+            (Method::POST, "/views/7/delete", Role::Viewer),
+            (Method::PATCH, "/api/v1/views/7", Role::Viewer),
             (Method::POST, "/what/is/new", Role::Admin),
         ] {
             assert_eq!(needed(&method, path), role, "{method} {path}");

@@ -6,6 +6,7 @@ use queue::{QueueError, Refusal};
 
 use crate::people::PeopleError;
 use crate::plan_text::PlanTextError;
+use crate::search::SearchError;
 use crate::store::StoreError;
 
 /// Why it does not.
@@ -38,6 +39,9 @@ pub enum ServiceError {
     /// A name or a password is none.
     #[error("{0}")]
     People(#[from] PeopleError),
+    /// A search or the name of a view is none.
+    #[error("{0}")]
+    Search(#[from] SearchError),
     /// Too many passwords were tried.
     #[error("too many passwords were tried: wait a minute")]
     TooMany,
@@ -66,6 +70,7 @@ impl ServiceError {
             Self::Refused(Refusal::NoReason(_))
             | Self::Plan(_)
             | Self::Bad(_)
+            | Self::Search(_)
             | Self::People(PeopleError::Name(_) | PeopleError::Password) => StatusCode::BAD_REQUEST,
             Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
             Self::Refused(

@@ -5,6 +5,7 @@ pub mod error;
 pub mod orders;
 pub mod people;
 pub mod runs;
+pub mod views;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use archive::{ArchiveError, ListedRun, Query, Run, RunId};
 use queue::Entry;
@@ -69,6 +69,32 @@ impl Harness {
             let mut runs = Vec::new();
             for id in ids {
                 runs.push(archive.open(id.as_str())?);
+            }
+            Ok(runs)
+        })
+        .await
+    }
+
+    /// Runs of a series without their trials, the newest first, `most` at most; those that began before this, in milliseconds since 1970.
+    pub async fn series(
+        &self,
+        key: String,
+        before_unix_ms: Option<u64>,
+        most: u32,
+    ) -> Result<Vec<Run>, ServiceError> {
+        let archive = self.archive.clone();
+        blocking(move || {
+            let before = before_unix_ms.map(|before| UNIX_EPOCH + Duration::from_millis(before));
+            let query = Query { series: Some(key.clone()), before, limit: Some(most), ..Query::default() };
+            let mut runs = Vec::new();
+            for listed in archive.list(&query)? {
+                // One that is deleted meanwhile is not there any more.
+                runs.extend(Run::open_without_trials(&archive.dir(&listed.id)).ok());
+            }
+            if runs.is_empty() {
+                return Err(ServiceError::NotFound(format!(
+                    "no run of the series {key:?} is in the archive: open a run, and its history from there"
+                )));
             }
             Ok(runs)
         })

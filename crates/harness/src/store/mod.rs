@@ -16,6 +16,7 @@ use queue::{EntryId, Rows, Token};
 use serde::Serialize;
 
 use crate::people::Account;
+use crate::search::{ArchiveSearch, SavedView};
 
 /// Why the store has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -208,6 +209,20 @@ pub trait Transaction: Rows<Error = StoreError> {
     fn account(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
     /// All accounts, by name.
     fn accounts(&mut self) -> Result<Vec<Account>, StoreError>;
+    /// Saves a search under a name; its number, which no other view ever has.
+    fn add_view(
+        &mut self,
+        owner: &str,
+        name: &str,
+        search: &ArchiveSearch,
+        unix_ms: u64,
+    ) -> Result<u64, StoreError>;
+    /// The views of an owner, by name.
+    fn views(&mut self, owner: &str) -> Result<Vec<SavedView>, StoreError>;
+    /// Writes name and search of a view; returns whether the owner has it.
+    fn put_view(&mut self, owner: &str, view: &SavedView) -> Result<bool, StoreError>;
+    /// Removes a view; returns whether the owner had it.
+    fn remove_view(&mut self, owner: &str, id: u64) -> Result<bool, StoreError>;
     /// Writes down who has done what. Nothing removes it.
     fn audit(&mut self, unix_ms: u64, author: &str, what: &str) -> Result<(), StoreError>;
     /// What was written down with a lower number than this, the newest first.

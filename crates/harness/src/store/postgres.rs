@@ -17,7 +17,7 @@ use super::postgres_tls::DatabaseTls;
 use super::{Database, StoreError, Work};
 
 /// Rises with each change of the tables. A change adds a step to [`STEPS`].
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How long a transaction may do nothing, how long a statement may take, and how long one waits for the transactions of other servers.
 const SETTINGS: &str = "
@@ -40,7 +40,8 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(8317708086774624110)";
 const CHANNEL: &str = "showdown_harness";
 
 /// Statements that lead from each version to the next one.
-const STEPS: [&str; VERSION as usize] = ["
+const STEPS: [&str; VERSION as usize] = [
+    "
 CREATE TABLE number (name TEXT PRIMARY KEY, value BIGINT NOT NULL);
 
 CREATE TABLE entry (
@@ -107,7 +108,18 @@ CREATE TABLE audit (
 CREATE FUNCTION audit_stays() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'the audit is append-only'; END $$;
 CREATE TRIGGER audit_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON audit EXECUTE FUNCTION audit_stays();
-"];
+",
+    "
+CREATE TABLE saved_view (
+    id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    owner   TEXT   NOT NULL,   -- an account; empty for the installation
+    name    TEXT   NOT NULL,
+    search  TEXT   NOT NULL,   -- as JSON
+    unix_ms BIGINT NOT NULL,
+    UNIQUE (owner, name)
+);
+",
+];
 
 /// A connection.
 struct Connection {

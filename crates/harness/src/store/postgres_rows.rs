@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::{AuditLine, Deletion, EventLine, SecretKind, StoreError, Transaction};
 use crate::people::{Account, Role};
+use crate::search::{ArchiveSearch, SavedView};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -308,6 +309,42 @@ impl Transaction for PostgresRows<'_> {
     fn accounts(&mut self) -> Result<Vec<Account>> {
         let select = r#"SELECT name, role, hash, unix_ms FROM account ORDER BY name COLLATE "C""#;
         Ok(self.query(select, &[])?.iter().map(account_of).collect())
+    }
+
+    fn add_view(&mut self, owner: &str, name: &str, search: &ArchiveSearch, unix_ms: u64) -> Result<u64> {
+        let search = serde_json::to_string(search)?;
+        let insert =
+            "INSERT INTO saved_view (owner, name, search, unix_ms) VALUES ($1, $2, $3, $4) RETURNING id";
+        let rows = self.query(insert, &[&owner, &name, &search, &unix_ms.cast_signed()])?;
+        let row = rows.first().ok_or_else(|| StoreError::Failed("a view has no number".to_owned()))?;
+        Ok(unsigned(row, 0))
+    }
+
+    fn views(&mut self, owner: &str) -> Result<Vec<SavedView>> {
+        let select =
+            r#"SELECT id, name, search, unix_ms FROM saved_view WHERE owner = $1 ORDER BY name COLLATE "C""#;
+        let mut views = Vec::new();
+        for row in self.query(select, &[&owner])? {
+            let search = serde_json::from_str(row.get(2))?;
+            views.push(SavedView {
+                id: unsigned(&row, 0),
+                name: row.get(1),
+                search,
+                unix_ms: unsigned(&row, 3),
+            });
+        }
+        Ok(views)
+    }
+
+    fn put_view(&mut self, owner: &str, view: &SavedView) -> Result<bool> {
+        let search = serde_json::to_string(&view.search)?;
+        let update = "UPDATE saved_view SET name = $1, search = $2 WHERE owner = $3 AND id = $4";
+        Ok(self.execute(update, &[&view.name, &search, &owner, &view.id.cast_signed()])? > 0)
+    }
+
+    fn remove_view(&mut self, owner: &str, id: u64) -> Result<bool> {
+        let delete = "DELETE FROM saved_view WHERE owner = $1 AND id = $2";
+        Ok(self.execute(delete, &[&owner, &id.cast_signed()])? > 0)
     }
 
     fn audit(&mut self, unix_ms: u64, author: &str, what: &str) -> Result<()> {

@@ -10,7 +10,7 @@ use super::sqlite_rows::SqliteRows;
 use super::{Database, StoreError, Work};
 
 /// Rises with each change of the tables. A change adds a step to [`STEPS`].
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// How long a write waits for another program that looks at the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -80,6 +80,15 @@ CREATE TABLE account (
 CREATE TABLE controller_owner (controller TEXT PRIMARY KEY, owner TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX secret_name ON secret (kind, name);
 DELETE FROM secret WHERE kind = 'controller';   -- of an earlier start
+", "
+CREATE TABLE saved_view (
+    id      INTEGER PRIMARY KEY AUTOINCREMENT,   -- a link to a view that is deleted leads to no other one
+    owner   TEXT    NOT NULL,                    -- an account; empty for the installation
+    name    TEXT    NOT NULL,
+    search  TEXT    NOT NULL,                    -- as JSON
+    unix_ms INTEGER NOT NULL,
+    UNIQUE (owner, name)
+) STRICT;
 "];
 
 /// The open file.

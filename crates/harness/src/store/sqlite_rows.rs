@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::{AuditLine, Deletion, EventLine, SecretKind, StoreError, Transaction};
 use crate::people::{Account, Role};
+use crate::search::{ArchiveSearch, SavedView};
 
 /// A transaction of SQLite.
 #[derive(Debug)]
@@ -296,6 +297,41 @@ impl Transaction for SqliteRows<'_> {
             self.prepare_cached("SELECT name, role, hash, unix_ms FROM account ORDER BY name")?;
         let accounts = select.query_map([], account_of)?;
         Ok(accounts.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn add_view(&mut self, owner: &str, name: &str, search: &ArchiveSearch, unix_ms: u64) -> Result<u64> {
+        let search = serde_json::to_string(search)?;
+        let insert = "INSERT INTO saved_view (owner, name, search, unix_ms) VALUES (?1, ?2, ?3, ?4)";
+        self.execute(insert, params![owner, name, search, unix_ms.cast_signed()])?;
+        Ok(self.last_insert_rowid().cast_unsigned())
+    }
+
+    fn views(&mut self, owner: &str) -> Result<Vec<SavedView>> {
+        let select = "SELECT id, name, search, unix_ms FROM saved_view WHERE owner = ?1 ORDER BY name";
+        let mut select = self.prepare_cached(select)?;
+        let mut rows = select.query([owner])?;
+        let mut views = Vec::new();
+        while let Some(row) = rows.next()? {
+            let search = serde_json::from_str(row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?)?;
+            views.push(SavedView {
+                id: unsigned(row, 0)?,
+                name: row.get(1)?,
+                search,
+                unix_ms: unsigned(row, 3)?,
+            });
+        }
+        Ok(views)
+    }
+
+    fn put_view(&mut self, owner: &str, view: &SavedView) -> Result<bool> {
+        let search = serde_json::to_string(&view.search)?;
+        let update = "UPDATE saved_view SET name = ?1, search = ?2 WHERE owner = ?3 AND id = ?4";
+        Ok(self.execute(update, params![view.name, search, owner, view.id.cast_signed()])? > 0)
+    }
+
+    fn remove_view(&mut self, owner: &str, id: u64) -> Result<bool> {
+        let delete = "DELETE FROM saved_view WHERE owner = ?1 AND id = ?2";
+        Ok(self.execute(delete, params![owner, id.cast_signed()])? > 0)
     }
 
     fn audit(&mut self, unix_ms: u64, author: &str, what: &str) -> Result<()> {

@@ -184,6 +184,80 @@ fn a_run_is_deleted_with_a_reason_and_put_back() {
 }
 
 #[test]
+fn a_search_is_saved_and_shows_its_runs() {
+    let home = Home::without_controller();
+    let (old, new) = (one_of_many(&home, 1), one_of_many(&home, 2));
+    home.call("PATCH", &format!("runs/{old}"), &json!({ "add_tags": ["a b"] }));
+    let search = json!({ "text": "nginx", "tags": ["made-up", "a b"], "kind": "compare" });
+    let (status, view) = home.call("POST", "views", &json!({ "name": "tuned", "search": search }));
+    assert_eq!((status, &view["name"], &view["search"]["order"]), (201, &json!("tuned"), &json!("newest")));
+    let id = &view["id"];
+    let listed = home.call("GET", &format!("runs?view={id}"), &Value::Null).1;
+    assert_eq!((listed[0]["id"].as_str(), listed.as_array().map(Vec::len)), (Some(old.as_str()), Some(1)));
+    let wider = json!({ "search": { "order": "oldest" } });
+    assert_eq!(home.call("PATCH", &format!("views/{id}"), &wider).1["name"], "tuned");
+    let listed = home.call("GET", &format!("runs?view={id}"), &Value::Null).1;
+    assert_eq!((&listed[0]["id"], &listed[1]["id"]), (&json!(old), &json!(new)));
+    assert_eq!(
+        home.call("GET", "runs?tag=made-up&tag=a%20b&state=finished", &Value::Null).1[0]["id"],
+        old.as_str()
+    );
+    for (method, path, body, expected) in [
+        ("POST", "views", json!({ "name": "tuned" }), 400),
+        ("POST", "views", json!({ "name": " " }), 400),
+        ("POST", "views", json!({ "name": "x", "search": { "state": "over" } }), 422),
+        ("PATCH", "views/99", json!({ "name": "x" }), 404),
+        ("GET", "runs?view=99", Value::Null, 404),
+        ("GET", "runs?limit=many", Value::Null, 400),
+    ] {
+        assert_eq!(home.call(method, path, &body).0, expected, "{method} {path} {body}");
+    }
+    assert_eq!(home.call("DELETE", &format!("views/{id}"), &Value::Null).0, 204);
+    assert_eq!(home.call("GET", "views", &Value::Null).1, json!([]));
+}
+
+/// A made-up run of a series.
+fn one_of_many(home: &Home, number: u32) -> String {
+    archive::example::one_of_many(&home.runs(), number).expect("a run").to_string()
+}
+
+#[test]
+fn a_series_has_its_runs_in_the_order_of_time() {
+    let home = Home::without_controller();
+    let runs = [3, 1, 2].map(|number| one_of_many(&home, number));
+    archive::example::sweep(&home.runs()).expect("a run of another question");
+    let listed = home.call("GET", "runs?kind=compare", &Value::Null).1;
+    let key = listed[0]["series"].as_str().expect("a key").to_owned();
+    let history = home.call("GET", &format!("series/{key}?of=nginx%20/%20apache"), &Value::Null).1;
+    for (number, run) in [&runs[1], &runs[2], &runs[0]].into_iter().enumerate() {
+        let found = &history["runs"][number];
+        assert_eq!(found["id"], run.as_str());
+        let [low, ratio, high] = ["low", "value", "high"].map(|name| found[name].as_f64().expect("a number"));
+        assert!(1.0 < low && low < ratio && ratio < high, "{found}");
+    }
+    assert_eq!(history["earlier_before"], Value::Null);
+    let before = &history["runs"][2]["started_unix_ms"];
+    let earlier = home.call("GET", &format!("series/{key}?before={before}"), &Value::Null).1;
+    assert_eq!(earlier["runs"].as_array().map(Vec::len), Some(2));
+    let cookie = session(&home);
+    for (path, text) in [
+        (format!("/runs/{}", runs[0]), format!(r#"href="/series/{key}""#)),
+        ("/archive".to_owned(), format!(r#"href="/series/{key}""#)),
+        (
+            format!("/series/{key}?of=median%20of%20apache"),
+            "<option selected>median of apache</option>".to_owned(),
+        ),
+        (format!("/series/{key}"), r#"<circle class="point""#.to_owned()),
+    ] {
+        let mut page = browse(&home, "GET", &path, &[("cookie", &cookie)], "");
+        let shown = page.body_mut().read_to_string().expect("text");
+        assert!(page.status() == 200 && shown.contains(&text), "{path}: {shown}");
+    }
+    assert_eq!(home.call("GET", "series/0000000000000000", &Value::Null).0, 404);
+    assert_eq!(home.call("GET", &format!("series/{key}?before={}", u64::MAX), &Value::Null).0, 400);
+}
+
+#[test]
 fn a_submission_has_limits_and_one_effect() {
     let home = Home::without_controller();
     let plan = std::fs::read_to_string(home.plan(3)).expect("a plan");
@@ -256,7 +330,11 @@ fn the_api_is_as_it_is_described() {
     }
     let home = Home::without_controller();
     for (method, path) in harness::http::openapi::routes() {
-        let path = path.trim_start_matches('/').replace("{id}", "999").replace("{name}", "nobody");
+        let path = path
+            .trim_start_matches('/')
+            .replace("{id}", "999")
+            .replace("{name}", "nobody")
+            .replace("{key}", "0");
         let (status, answer) = home.call(&method.to_uppercase(), &path, &json!({}));
         let is_there = status != 405 && !(status == 404 && answer.as_str() == Some(""));
         assert!(is_there, "{method} {path}: {status} {answer}");

@@ -256,6 +256,47 @@ fn a_role_may_do_its_own_and_no_more() {
 }
 
 #[test]
+fn views_belong_to_their_account() {
+    let team = Team::start();
+    let [viewer, operator, admin] = ["viewer", "operator", "admin"].map(|role| team.session(role));
+    let saved =
+        team.form("/views", &viewer, "name=my+runs&q=nginx&tag=a+b&tag=c&state=finished&order=oldest");
+    assert_eq!(saved.status, 303, "{}", saved.text);
+    let address = saved.headers["location"].to_str().expect("a path").to_owned();
+    assert_eq!(address, "/archive?q=nginx&tag=a%20b&tag=c&state=finished&order=oldest&view=1");
+    let page = team.get(&address, &viewer).text;
+    assert!(page.contains("<h1>Archive: my runs</h1>") && page.contains(r#"value="a b" checked"#), "{page}");
+    // The search can be given to others; the view, its name and its number are the account's.
+    let other = team.get(&address, &operator);
+    assert!(other.status == 200 && !other.text.contains("my runs"), "{}", other.text);
+    for cookie in [&operator, &admin] {
+        assert_eq!(team.get("/views/1", cookie).status, 404);
+        for change in ["name", "search", "delete"] {
+            assert_eq!(team.form(&format!("/views/1/{change}"), cookie, "name=x").status, 404, "{change}");
+        }
+    }
+    assert_eq!(team.form("/views", &viewer, "name=my+runs").status, 400, "the name is taken");
+    assert_eq!(team.form("/views", &viewer, "name=x&state=over").status, 400);
+    assert_eq!(team.form("/views", &operator, "name=my+runs").status, 303, "by another account");
+    let renamed = team.form("/views/1/name", &viewer, "name=%3Cimg+src%3Dx%3E");
+    assert_eq!(renamed.status, 303);
+    let page = team.get(renamed.headers["location"].to_str().expect("a path"), &viewer).text;
+    assert!(page.contains("&lt;img src=x&gt;") && !page.contains("<img"), "{page}");
+    assert_eq!(team.form("/views/1/search", &viewer, "q=apache").status, 303);
+    let opened = team.get("/views/1", &viewer);
+    assert_eq!(
+        (opened.status, &opened.headers["location"]),
+        (303, &"/archive?q=apache&view=1".parse().expect("a path"))
+    );
+    let audit = team.get("/audit", &admin).text;
+    for what in ["save view 1 of the archive: my runs", "rename view 1", "change view 1"] {
+        assert!(audit.contains(what), "{what}: {audit}");
+    }
+    assert_eq!(team.form("/views/1/delete", &viewer, "").status, 303);
+    assert_eq!(team.get("/views/1", &viewer).status, 404);
+}
+
+#[test]
 fn a_closed_account_and_a_removed_secret_are_over_at_once() {
     let team = Team::start();
     let admin = team.session("admin");

@@ -186,7 +186,7 @@ pub fn list(args: &ListArgs) -> anyhow::Result<CommandStatus> {
         text: args.text.clone(),
         workload: args.workload.clone(),
         variant: args.variant.clone(),
-        tag: args.tag.clone(),
+        tags: args.tag.iter().cloned().collect(),
         state: args.state,
         limit: Some(args.limit),
         ..Query::default()

@@ -68,7 +68,7 @@ pub fn list(archive: &Archive, query: &Query) -> anyhow::Result<Vec<ListedRun>> 
 fn matches(run: &ListedRun, query: &Query) -> bool {
     query.text.as_ref().is_none_or(|text| has_text(run, &text.to_ascii_lowercase()))
         && query.workload.is_none()
-        && query.tag.is_none()
+        && query.tags.is_empty()
         && query.variant.as_ref().is_none_or(|variant| run.variants.contains(variant))
         && query.state.is_none_or(|state| run.state == state)
 }
@@ -98,6 +98,7 @@ fn listed_run(shift: &StoredShift) -> ListedRun {
         invalid: 0,
         tags: Vec::new(),
         problems: 0,
+        series: None,
     }
 }
 

@@ -1,0 +1,242 @@
+//! The page of the archive, and saved views of it: as pages with forms, and in the API.
+
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Extension, Form, Json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use archive::model::RunKind;
+use archive::{RunOrder, RunState};
+
+use super::pages::{Page, shown};
+use super::site::Shared;
+use crate::people::Person;
+use crate::search::{ArchiveSearch, SavedView};
+use crate::service::error::ServiceError;
+use crate::service::views::ViewChange;
+
+/// Runs on a page of the archive.
+const ARCHIVE_PAGE: u32 = 100;
+
+/// The fields of a form or of an address: a tag may be there several times.
+type Fields = Vec<(String, String)>;
+
+/// The value of a field.
+fn field<'f>(fields: &'f Fields, name: &str) -> &'f str {
+    let found = fields.iter().find(|(other, _)| other == name);
+    found.map_or("", |(_, value)| value.as_str())
+}
+
+/// `GET /archive`
+pub async fn archive(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Query(fields): Query<Fields>,
+) -> Page {
+    let search = shown(&site, ArchiveSearch::from_fields(&fields))?;
+    let views = shown(&site, site.harness.views(&person).await)?;
+    // The address of a view may be given to somebody else, who has no such view.
+    let view = views.iter().find(|view| view.id.to_string() == field(&fields, "view"));
+    let is_changed = view.is_some_and(|view| view.search != search);
+    let runs = shown(&site, site.harness.runs(search.query(ARCHIVE_PAGE)).await)?;
+    let is_full = runs.len() as u32 == ARCHIVE_PAGE;
+    let context = json!({
+        "runs": runs,
+        "search": search,
+        "fields": search.fields(),
+        "views": views,
+        "view": view,
+        "is_changed": is_changed,
+        "is_full": is_full,
+        "states": RunState::ALL.map(RunState::name),
+        "kinds": RunKind::ALL.map(RunKind::name),
+        "orders": RunOrder::ALL.map(RunOrder::name),
+        "most": crate::comparison::MOST_RUNS,
+    });
+    Ok(site.pages.page("archive.html", &context))
+}
+
+/// The archive as a view shows it. Its address has the whole search, so it can be given to others.
+fn page_of(view: &SavedView) -> Response {
+    let address = view.search.address();
+    let id = view.id;
+    let query = if address.is_empty() { format!("view={id}") } else { format!("{address}&view={id}") };
+    Redirect::to(&format!("/archive?{query}")).into_response()
+}
+
+/// `GET /views/ID`
+pub async fn open(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Path(id): Path<u64>,
+) -> Page {
+    Ok(page_of(&shown(&site, site.harness.view(id, &person).await)?))
+}
+
+/// `POST /views`
+pub async fn save(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Form(fields): Form<Fields>,
+) -> Page {
+    let search = shown(&site, ArchiveSearch::from_fields(&fields))?;
+    let saved = site.harness.save_view(field(&fields, "name"), search, person).await;
+    Ok(page_of(&shown(&site, saved)?))
+}
+
+/// `POST /views/ID/name`
+pub async fn rename(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Path(id): Path<u64>,
+    Form(fields): Form<Fields>,
+) -> Page {
+    let change = ViewChange { name: Some(field(&fields, "name").to_owned()), search: None };
+    Ok(page_of(&shown(&site, site.harness.change_view(id, change, person).await)?))
+}
+
+/// `POST /views/ID/search`
+pub async fn replace(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Path(id): Path<u64>,
+    Form(fields): Form<Fields>,
+) -> Page {
+    let search = shown(&site, ArchiveSearch::from_fields(&fields))?;
+    let change = ViewChange { name: None, search: Some(search) };
+    Ok(page_of(&shown(&site, site.harness.change_view(id, change, person).await)?))
+}
+
+/// `POST /views/ID/delete`
+pub async fn delete(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Path(id): Path<u64>,
+) -> Page {
+    shown(&site, site.harness.delete_view(id, person).await)?;
+    Ok(Redirect::to("/archive").into_response())
+}
+
+/// A search that gets a name.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewView {
+    /// The name.
+    name: String,
+    /// The search; all runs if missing.
+    #[serde(default)]
+    search: ArchiveSearch,
+}
+
+/// A change of a view: what is missing stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangedView {
+    /// The new name.
+    #[serde(default)]
+    name: Option<String>,
+    /// The new search.
+    #[serde(default)]
+    search: Option<ArchiveSearch>,
+}
+
+/// A run in a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RunLine {
+    /// Its id.
+    pub id: String,
+    /// When it began: milliseconds since 1970.
+    pub started_unix_ms: i64,
+    /// Its state.
+    pub state: String,
+    /// Its kind; none where its plan cannot be read.
+    pub kind: Option<String>,
+    /// Its workload.
+    pub workload: Option<String>,
+    /// Its variants.
+    pub variants: Vec<String>,
+    /// Its answer.
+    pub sentence: Option<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// The key of its series; none where its plan cannot be read.
+    pub series: Option<String>,
+}
+
+/// The most runs of a list, and how many there are where nobody asks for a number.
+const MOST_LISTED: u32 = 500;
+const LISTED: u32 = 50;
+
+/// `GET runs`: the runs of a search, or those of a view.
+pub async fn runs(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Query(fields): Query<Fields>,
+) -> Result<Json<Vec<RunLine>>, ServiceError> {
+    let limit = match field(&fields, "limit") {
+        "" => LISTED,
+        text => text
+            .parse()
+            .map_err(|_| ServiceError::Bad(format!("limit={text} is no number: use 1 to {MOST_LISTED}")))?,
+    };
+    let search = match field(&fields, "view") {
+        "" => ArchiveSearch::from_fields(&fields)?,
+        text => site.harness.view(text.parse().unwrap_or(0), &person).await?.search,
+    };
+    let mut lines = Vec::new();
+    for run in site.harness.runs(search.query(limit.min(MOST_LISTED))).await? {
+        lines.push(RunLine {
+            id: run.id.to_string(),
+            started_unix_ms: run.started_unix_ms,
+            state: run.state.name().to_owned(),
+            kind: run.kind,
+            workload: run.workload,
+            variants: run.variants,
+            sentence: run.sentence,
+            tags: run.tags,
+            series: run.series,
+        });
+    }
+    Ok(Json(lines))
+}
+
+/// `GET views`
+pub async fn list(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+) -> Result<Json<Vec<SavedView>>, ServiceError> {
+    Ok(Json(site.harness.views(&person).await?))
+}
+
+/// `POST views`
+pub async fn add(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Json(new): Json<NewView>,
+) -> Result<Response, ServiceError> {
+    let view = site.harness.save_view(&new.name, new.search, person).await?;
+    Ok((StatusCode::CREATED, Json(view)).into_response())
+}
+
+/// `PATCH views/ID`
+pub async fn change(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Path(id): Path<u64>,
+    Json(ChangedView { name, search }): Json<ChangedView>,
+) -> Result<Json<SavedView>, ServiceError> {
+    Ok(Json(site.harness.change_view(id, ViewChange { name, search }, person).await?))
+}
+
+/// `DELETE views/ID`
+pub async fn remove(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Path(id): Path<u64>,
+) -> Result<StatusCode, ServiceError> {
+    site.harness.delete_view(id, person).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
