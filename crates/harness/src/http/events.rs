@@ -30,7 +30,7 @@ use super::site::Shared;
 use crate::service::error::ServiceError;
 use crate::store::EventLine;
 
-/// The pause between two looks: four times a second.
+/// The least time between two looks: four a second.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A silent stream is a dead one.
@@ -66,8 +66,9 @@ pub async fn stream(
         waiting.push_back(event("reset"));
     }
     let after = last.unwrap_or_default();
-    let checked = Instant::now();
-    let reader = Reader { site, id, shown, checked, after, waiting, changes, seen: None, is_over: false };
+    let now = Instant::now();
+    let (checked, looked, seen) = (now, now, None);
+    let reader = Reader { site, id, shown, checked, after, waiting, changes, looked, seen, is_over: false };
     let events = unfold(reader, |mut reader| async move {
         let event = reader.next().await?;
         Some((Ok::<_, Infallible>(event), reader))
@@ -100,6 +101,7 @@ struct Reader {
     after: (Token, u64),
     waiting: VecDeque<Event>,
     changes: Receiver<EntryId>,
+    looked: Instant,
     seen: Option<Entry>,
     is_over: bool,
 }
@@ -139,11 +141,12 @@ impl Reader {
                 break;
             }
         }
-        // Also where some changes were missed.
-        sleep(LOOK).await;
+        // Also where some changes were missed. The first change after a pause is shown at once, what follows it together.
+        sleep(LOOK.saturating_sub(self.looked.elapsed())).await;
     }
 
     async fn look(&mut self) -> Result<(), ServiceError> {
+        self.looked = Instant::now();
         let (id, after) = (self.id, self.after);
         let (entry, lines) = self
             .site
