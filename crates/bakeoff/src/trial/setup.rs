@@ -1,5 +1,6 @@
 //! What trials have in common, what one begins with, and what comes of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,6 +138,7 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         server: None,
         cpu_time: None,
         users: None,
+        load_numbers: BTreeMap::new(),
         neighbours: None,
         saturated: None,
         power: None,

@@ -13,6 +13,7 @@ mod knobs;
 mod load;
 mod metrics;
 mod need;
+mod numbers;
 mod observation;
 mod probe;
 mod read;
@@ -71,6 +72,8 @@ pub struct Workload {
     pub servers: Vec<ServerDefinition>,
     /// The operations and how they are mixed.
     pub load: LoadDefinition,
+    /// The templates of the numbers in these operations.
+    numbers: numbers::LoadNumbers,
     /// How results name and count its operations.
     pub metrics: Metrics,
     /// Its folder.

@@ -5,13 +5,12 @@ use std::path::{Component, Path};
 
 use ::load::drivers::RegisteredProtocol;
 use ::load::inputs::units::parse_size;
-use serde::Deserialize;
 use toml::Spanned;
-use toml::de::DeTable;
 
+use super::load::{CONNECTIONS, check_fields};
+use super::numbers::FileParts;
 use super::servers_of::ServerOwner;
-use super::source::mix::RawMix;
-use super::source::raw::{RawData, RawProtocolOnly, RawServer, RawWorkload};
+use super::source::raw::{RawData, RawProtocolOnly, RawServer};
 use super::source::source_text::SourceText;
 use super::{DefinitionError, LoadDefinition, Metrics, ServerDefinition, Workload};
 use crate::data::DataFile;
@@ -30,13 +29,13 @@ impl Workload {
         let source = SourceText { file: &label, text: &text };
         let only_protocol: RawProtocolOnly = toml::from_str(&text).map_err(|e| source.toml_error(&e))?;
         let protocol = only_protocol.load.protocol;
-        let mut table = DeTable::parse(&text).map_err(|e| source.toml_error(&e))?;
-        let mix = RawMix::take(table.get_mut(), protocol, source)?;
-        let raw = RawWorkload::deserialize(toml::Deserializer::from(table));
-        let raw = raw.map_err(|e| source.toml_error(&e))?;
-        let socket = raw.load.get_ref().socket.clone();
-        let load = LoadDefinition::check(raw.load, mix, source)?;
-        let is_tls = load.is_tls;
+        let FileParts { raw, mix, numbers } = FileParts::read(source, protocol)?;
+        let raw_load = raw.load.get_ref();
+        check_fields(raw_load, source)?;
+        let socket = raw_load.socket.clone();
+        let is_tls = raw_load.tls.as_ref().is_some_and(|is_tls| *is_tls.get_ref());
+        let users = raw_load.connections.as_ref().map(|connections| *connections.get_ref());
+        let users = mix.user_count().or(users).unwrap_or(CONNECTIONS);
         let mut data = check_data(raw.data, source)?;
         let (servers, server_folder) = match &raw.servers_of {
             None => {
@@ -63,6 +62,12 @@ impl Workload {
                 (servers, owner.folder)
             }
         };
+        // The last ones are those of the first server: each server must have them.
+        let mut values = BTreeMap::new();
+        for server in servers.iter().rev() {
+            values = numbers.values(server, &BTreeMap::new(), users, source)?;
+        }
+        let load = LoadDefinition::check(raw.load, mix, values, source)?;
         let unknown = |server: &ServerDefinition| {
             let counter = server.statistics.as_ref()?.client_counter.as_deref()?;
             (!load.counters.contains(&counter)).then(|| {
@@ -84,6 +89,7 @@ impl Workload {
             servers,
             metrics: Metrics::check(raw.metrics, &load.names, load.counters, source)?,
             load,
+            numbers,
             folder: folder.clone(),
             server_folder,
             unpacked: Unpacked::default(),

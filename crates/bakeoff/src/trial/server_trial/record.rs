@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use archive::ArchiveError;
 use archive::model::{
-    ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, TrialStatus, TrialTurns,
+    ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, TrialFiles, TrialStatus, TrialTurns,
 };
 use host::secrets;
 use machine::{MachineError, SystemUnderTest};
@@ -155,7 +155,7 @@ impl ServerTrial<'_> {
                 response_time = result.response_time;
                 let of_end = format!("{}: ", gates::RESTARTS);
                 let reason = trial.reasons.iter_mut().find(|reason| reason.starts_with(&of_end));
-                name_logs(reason, &trial.files.logs);
+                name_logs(reason, &trial.files);
             }
             Err(error) => {
                 trial.status = TrialStatus::Failed;
@@ -167,7 +167,7 @@ impl ServerTrial<'_> {
                 // A lost machine has one line.
                 let ending = ending.map(|error| error.to_string());
                 trial.reasons.extend(ending.filter(|ending| *ending != error.to_string()));
-                name_logs(trial.reasons.last_mut(), &trial.files.logs);
+                name_logs(trial.reasons.last_mut(), &trial.files);
             }
         }
         for reason in &mut trial.reasons {
@@ -193,12 +193,12 @@ fn counts(
     Some(CountCheck { counter: before.what, client, unanswered, server })
 }
 
-/// Names the server's logs behind a reason.
-fn name_logs(reason: Option<&mut String>, logs: &[String]) {
-    if !logs.is_empty()
-        && let Some(reason) = reason
-    {
-        let _ = write!(reason, "; the server's log is {}", logs.join(" and "));
+/// Names the logs behind a reason: of the part that has ended, or all.
+pub(super) fn name_logs(reason: Option<&mut String>, files: &TrialFiles) {
+    let Some(reason) = reason else { return };
+    let logs = files.logs_of(reason).join(" and ");
+    if !logs.is_empty() {
+        let _ = write!(reason, "; the server's log is {logs}");
     }
 }
 

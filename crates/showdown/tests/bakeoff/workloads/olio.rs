@@ -36,7 +36,7 @@ fn has_data() -> bool {
         skip("olio is not built: cargo build -p olio");
         return false;
     }
-    let data = Command::new(&olio).arg("data").output().expect("olio runs");
+    let data = Command::new(&olio).args(["data", "--rows", "25"]).output().expect("olio runs");
     assert!(data.status.success(), "{}", text(&data.stderr));
     true
 }
@@ -86,7 +86,7 @@ fn an_implementation_that_begins_to_cheat_under_load_has_no_valid_trial() {
     let home = TestHome::new();
     with_cheats(&home);
     // `olio prove rust --cheats` has the third.
-    let cheats = ["cheat:cheat=stale-lists", "cheat:cheat=lost-writes"];
+    let cheats = ["cheat:cheat=stale-lists,rows=25", "cheat:cheat=lost-writes,rows=25"];
     let arguments = [&["compare"], &cheats[..], &["--users", "24", "--blocks", "3", "--seed", "7"]].concat();
     let output = home.run(&["run", &home.plan(&arguments, "600ms")]);
     let said = text(&output.stdout) + &text(&output.stderr);
@@ -101,7 +101,7 @@ fn an_implementation_that_begins_to_cheat_under_load_has_no_valid_trial() {
         assert_eq!(verify["outcome"], "failed", "{verify}");
         let reason = verify["message"].as_str().expect("a message");
         let trace = match record["variant"].as_str().expect("a variant") {
-            "cheat:cheat=lost-writes" => "the table does not",
+            "cheat:cheat=lost-writes,rows=25" => "the table does not",
             _ => "instead of",
         };
         assert!(reason.contains(trace), "{verify}");
@@ -115,7 +115,9 @@ fn two_implementations_are_compared_and_their_pages_are_those_of_the_reference()
         return;
     }
     let home = TestHome::new();
-    let arguments = ["compare", variants[0], variants[1], "--users", "24", "--blocks", "3", "--seed", "7"];
+    // The rows follow from the users, and so do the persons and tags that the load asks for.
+    let variants = variants.map(|variant| format!("{variant}:scale=users"));
+    let arguments = ["compare", &variants[0], &variants[1], "--users", "24", "--blocks", "3", "--seed", "7"];
     let output = home.run(&["run", &home.plan(&arguments, "600ms")]);
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
@@ -128,7 +130,10 @@ fn two_implementations_are_compared_and_their_pages_are_those_of_the_reference()
         let verify = gate(&record, "verify");
         assert_eq!(verify["outcome"], "passed", "{verify}");
         let message = verify["message"].as_str().expect("a message");
-        assert!(message.starts_with("100 pages and 10 changes are those of the reference"), "{message}");
+        let expected =
+            "100 pages and 10 changes are those of the reference, and the rows those of 25 users (";
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!(record["load_numbers"], serde_json::json!({ "persons": 2_500, "tags": 622 }), "{record}");
         let parts = record["server"]["parts"].as_array().expect("parts");
         let names: Vec<&str> = parts.iter().filter_map(|part| part["part"].as_str()).collect();
         assert_eq!(names, PARTS, "{record}");

@@ -10,9 +10,6 @@ use crate::definition::values::knob_type::{InvalidValue, KnobType, TypedValue};
 use crate::definition::values::text_form::TextRule;
 use crate::render::{BUILT_IN, TemplateVariables};
 
-/// The axis of a sweep over the number of users: no knob has this name.
-const USERS: &str = "users";
-
 /// A knob of every server but a runner: how many copies of the server share one load.
 pub const INSTANCES: &str = "instances";
 
@@ -118,9 +115,6 @@ impl Knob {
         }
         if BUILT_IN.contains(&name) {
             return Err(refuse("templates have a variable of that name already: choose another name"));
-        }
-        if name == USERS {
-            return Err(refuse("a sweep has an axis of that name already: choose another name"));
         }
         if [INSTANCES, ISOLATION, CERTIFICATE, RESUMPTION].contains(&name) {
             return Err(refuse("showdown adds a knob of that name: choose another name"));
