@@ -25,7 +25,7 @@ use super::neighbours;
 use super::one_server::{measure_alone, measure_break};
 use super::record::phases::ClientCounts;
 use super::record::recorders::RecordedLoad;
-use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
+use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank, name_logs};
 use super::watts::power_levels::{FullLoad, LevelRun, LevelsOf};
 use crate::event::{Event, Observer};
 use crate::machines::power::RunPower;
@@ -121,7 +121,7 @@ impl<'a> ServerTrial<'a> {
                     }
                 }
                 let mut reason = secrets::mask_text(&error.to_string());
-                record::name_logs(Some(&mut reason), &trial.files);
+                name_logs(Some(&mut reason), &trial.files);
                 let trial = Trial { reasons: vec![reason], failed_elsewhere: !error.is_of_server(), ..trial };
                 Err(Box::new(ended(setup, FinishedTrial { trial, response_time: None, facts: None }, began)))
             }

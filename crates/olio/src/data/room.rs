@@ -51,14 +51,16 @@ fn left_bytes(directory: &Path) -> Option<u64> {
 
 /// Whether the system, or a program by its last words, says that a disk is full, or that a limit of the user is reached.
 fn is_of_room(error: &Error) -> bool {
-    let is_kind = |cause: &(dyn std::error::Error + 'static)| {
-        let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-        matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge))
-    };
     let text = format!("{error:#}").to_lowercase();
     let says =
         ["no space left on device", "quota exceeded", "file too large", "disk full", "error 28", "errno: 28"];
-    error.chain().any(is_kind) || says.iter().any(|words| text.contains(words))
+    error.chain().any(is_limit) || says.iter().any(|words| text.contains(words))
+}
+
+/// Whether a cause is the system's error of a disk or a limit.
+fn is_limit(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge))
 }
 
 /// The length of all files below a directory.

@@ -13,7 +13,6 @@ mod knobs;
 mod load;
 mod metrics;
 mod need;
-mod numbers;
 mod observation;
 mod probe;
 mod read;
@@ -39,6 +38,7 @@ pub use self::knobs::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
 pub use self::knobs::knob::{
     CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION,
 };
+pub use self::knobs::numbers::LoadNumbers;
 pub use self::load::LoadDefinition;
 pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
 pub use self::need::{Need, NeededValue};
@@ -73,7 +73,7 @@ pub struct Workload {
     /// The operations and how they are mixed.
     pub load: LoadDefinition,
     /// The templates of the numbers in these operations.
-    numbers: numbers::LoadNumbers,
+    numbers: LoadNumbers,
     /// How results name and count its operations.
     pub metrics: Metrics,
     /// Its folder.

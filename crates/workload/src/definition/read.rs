@@ -1,17 +1,23 @@
 //! Reads `workload.toml`, and checks that its parts fit together. Each part is checked by the file of its name.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use ::load::drivers::RegisteredProtocol;
+use ::load::inputs::numbers::NUMBERS;
 use ::load::inputs::units::parse_size;
+use serde::Deserialize;
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
+use super::knobs::numbers::LoadNumbers;
 use super::load::{CONNECTIONS, check_fields};
-use super::numbers::FileParts;
 use super::servers_of::ServerOwner;
-use super::source::raw::{RawData, RawProtocolOnly, RawServer};
+use super::source::mix::RawMix;
+use super::source::raw::{RawData, RawProtocolOnly, RawServer, RawWorkload};
 use super::source::source_text::SourceText;
+use super::values::knob_type::TypedValue;
 use super::{DefinitionError, LoadDefinition, Metrics, ServerDefinition, Workload};
 use crate::data::DataFile;
 use crate::folder::{Folder, Unpacked};
@@ -65,7 +71,7 @@ impl Workload {
         // The last ones are those of the first server: each server must have them.
         let mut values = BTreeMap::new();
         for server in servers.iter().rev() {
-            values = numbers.values(server, &BTreeMap::new(), users, source)?;
+            values = numbers.values((&server.name, &server.knobs), &BTreeMap::new(), users, source)?;
         }
         let load = LoadDefinition::check(raw.load, mix, values, source)?;
         let unknown = |server: &ServerDefinition| {
@@ -96,6 +102,68 @@ impl Workload {
             file: file.to_owned(),
             text: source.text.to_owned(),
         })
+    }
+}
+
+/// A file without its numbers, which operations have in the place of the names.
+struct FileParts<'t> {
+    raw: RawWorkload,
+    mix: RawMix<'t>,
+    numbers: LoadNumbers,
+}
+
+impl<'t> FileParts<'t> {
+    /// Reads the file, whose load has this protocol.
+    fn read(source: SourceText<'t>, protocol: RegisteredProtocol) -> Result<Self, DefinitionError> {
+        let mut table = DeTable::parse(source.text).map_err(|e| source.toml_error(&e))?;
+        let numbers = LoadNumbers::take(table.get_mut(), source)?;
+        let mix = RawMix::take(table.get_mut(), protocol, source)?;
+        let raw = RawWorkload::deserialize(toml::Deserializer::from(table));
+        Ok(Self { raw: raw.map_err(|e| source.toml_error(&e))?, mix, numbers })
+    }
+}
+
+impl Workload {
+    /// The workload whose operations have the numbers of a server with these knobs and this many users: itself, if it has them already.
+    pub(crate) fn with_numbers(
+        &self,
+        server: &str,
+        knobs: &BTreeMap<String, TypedValue>,
+        users: u32,
+    ) -> Result<Cow<'_, Self>, DefinitionError> {
+        if self.numbers.is_empty() {
+            return Ok(Cow::Borrowed(self));
+        }
+        // What does not exist has been refused, or will be.
+        let Ok(server) = self.server(server) else { return Ok(Cow::Borrowed(self)) };
+        let label = self.folder.label(&self.file);
+        let source = SourceText { file: &label, text: &self.text };
+        let values = self.numbers.values((&server.name, &server.knobs), knobs, users, source)?;
+        if values == self.load.numbers {
+            return Ok(Cow::Borrowed(self));
+        }
+        let FileParts { raw, mix, .. } = FileParts::read(source, self.load.protocol)?;
+        let load = LoadDefinition::check(raw.load, mix, values, source)?;
+        Ok(Cow::Owned(Self { load, ..self.clone() }))
+    }
+
+    /// The numbers in a file for a load of servers that are not started from it: those of its first server's defaults, for this many users
+    /// or as many as the file says. None where it has no `[load.numbers]`, and then it need be no whole workload.
+    pub fn numbers_in(path: &Path, users: Option<u32>) -> Result<BTreeMap<String, u64>, DefinitionError> {
+        // What cannot be read has no numbers; whoever reads the operations says why.
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let file = DeTable::parse(&text).ok();
+        let load = file.as_ref().and_then(|file| file.get_ref().get("load"));
+        let has_numbers = match load.map(Spanned::get_ref) {
+            Some(DeValue::Table(load)) => load.contains_key(NUMBERS),
+            _ => false,
+        };
+        let (Some(name), true) = (path.file_name(), has_numbers) else { return Ok(BTreeMap::new()) };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let workload = Self::read(&Folder::Disk(folder.to_owned()), &name.to_string_lossy())?;
+        let users = users.unwrap_or(workload.load.connections);
+        let first = workload.servers.first().map_or("", |server| server.name.as_str());
+        Ok(workload.with_numbers(first, &BTreeMap::new(), users)?.load.numbers.clone())
     }
 }
 

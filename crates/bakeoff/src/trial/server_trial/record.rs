@@ -1,12 +1,11 @@
 //! The record of a trial: its counts, its gates, its bottleneck, and its files.
 
-use std::fmt::Write;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::ArchiveError;
 use archive::model::{
-    ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, TrialFiles, TrialStatus, TrialTurns,
+    ConfigFile, CountCheck, Gate, GateOutcome, Measure, MeasuredValue, TrialStatus, TrialTurns,
 };
 use host::secrets;
 use machine::{MachineError, SystemUnderTest};
@@ -22,7 +21,7 @@ use crate::trial::record::load_windows::LoadWindows;
 use crate::trial::record::phases::ClientCounts;
 use crate::trial::record::recorders::{MachineRecording, RecordedLoad};
 use crate::trial::record::server_usage;
-use crate::trial::setup::{FinishedTrial, TrialError};
+use crate::trial::setup::{FinishedTrial, TrialError, name_logs};
 use crate::trial::watts::power_record;
 
 impl ServerTrial<'_> {
@@ -191,15 +190,6 @@ fn counts(
     };
     let server = after.count.saturating_sub(before.count);
     Some(CountCheck { counter: before.what, client, unanswered, server })
-}
-
-/// Names the logs behind a reason: of the part that has ended, or all.
-pub(super) fn name_logs(reason: Option<&mut String>, files: &TrialFiles) {
-    let Some(reason) = reason else { return };
-    let logs = files.logs_of(reason).join(" and ");
-    if !logs.is_empty() {
-        let _ = write!(reason, "; the server's log is {logs}");
-    }
 }
 
 /// A runner closes its output before it ends, which may take long on a busy machine. How it ended explains more.

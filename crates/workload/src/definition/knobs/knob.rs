@@ -213,7 +213,7 @@ impl Knob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::TextForm;
+    use crate::definition::values::text_form::TextForm;
 
     fn check(toml: &str) -> Result<Knob, String> {
         let knob = read(toml)?;
