@@ -151,9 +151,13 @@ impl Execution<'_> {
 fn stopped_without_value(why: &str, dir: &Path) -> String {
     let run = Run::open(dir).ok();
     let failed = run.iter().flat_map(|run| &run.trials).filter(|one| one.trial.status == TrialStatus::Failed);
-    let logs = failed.map(|one| dir.join(&one.folder).join("server.log"));
+    let logs = failed.filter_map(|one| one.trial.files.logs_of(why).last().map(|log| dir.join(log)));
     match logs.into_iter().find(|log| log.is_file()) {
-        Some(log) => format!("{why}: try its command by hand; its log: {}", log.display()),
+        Some(log) => {
+            // Reasons have the log within the run.
+            let why = why.split("; the server's log is ").next().unwrap_or(why);
+            format!("{why}: try its command by hand; its log: {}", log.display())
+        }
         None => format!("{why} (the run is kept in {})", dir.display()),
     }
 }

@@ -16,11 +16,14 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Va
 /// uses TLS, see [`https`]. `showdown` is the path of this program. `companion` has the companions that were started before.
 pub const BUILT_IN: &[&str] = &[
     "host", "port", "address", "remote", "dir", "data", "here", "cpus", "cpu_list", "user", "group",
-    "password", "showdown", "https", COMPANION,
+    "password", "showdown", "https", USERS, COMPANION,
 ];
 
 /// The variable with the companions of a server that were started before.
 pub const COMPANION: &str = "companion";
+
+/// The variable with the number of users of the load, or of its connections.
+pub const USERS: &str = "users";
 
 /// What templates know of a companion: where it listens, and its directory. `socket` is none where it listens on its port.
 pub fn companion(address: SocketAddr, directory: &Path, socket: Option<&Path>) -> Value {

@@ -1,6 +1,7 @@
 //! Variants: a server with some of its knobs set, as in `apache:mpm=prefork,max_request_workers=64`, and with kernel
 //! settings, as in `nginx:net.ipv4.tcp_autocorking=0`. Applying kernel settings is left to `host`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -9,8 +10,8 @@ use std::str::FromStr;
 use host::knobs::{InvalidKnob, KnobValues};
 
 use crate::definition::{
-    INSTANCES, ISOLATED_CPUS, ISOLATION, InvalidValue, Knob, MALLOC_ARENAS, NoSuchKnob, PreloadedAllocator,
-    TypedValue, Workload, own_build,
+    FileError, INSTANCES, ISOLATED_CPUS, ISOLATION, InvalidValue, Knob, MALLOC_ARENAS, NoSuchKnob,
+    PreloadedAllocator, TypedValue, Workload, own_build,
 };
 use crate::names::UnknownName;
 
@@ -209,6 +210,11 @@ impl Workload {
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<ServerVariant, VariantError> {
         self.variant_with(server, settings, Knob::parse)
+    }
+
+    /// The workload whose operations have the numbers of this variant with this many users: itself, if it has them already.
+    pub fn for_variant(&self, variant: &ServerVariant, users: u32) -> Result<Cow<'_, Self>, FileError> {
+        self.with_numbers(&variant.server, &variant.knobs, users)
     }
 
     fn variant_with<'a>(

@@ -188,6 +188,7 @@ impl<'a> TrialBuilder<'a> {
             }),
             cpu_time: None,
             users: None,
+            load_numbers: BTreeMap::new(),
             neighbours: None,
             saturated: Some(saturated()),
             power: None,

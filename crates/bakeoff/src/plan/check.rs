@@ -89,6 +89,9 @@ pub fn check(plan: &Plan) -> Result<CheckedPlan<'_>, PlanError> {
     let points = variant_points(plan);
     let variants = server_variants(plan, &workload, &points)?;
     check_connections(plan, &points, &variants)?;
+    for (point, variant) in points.iter().zip(&variants) {
+        workload.for_variant(variant, point.connections(plan))?;
+    }
     Ok(CheckedPlan { plan, kind, workload, objective, hosts, cpus, points, variants })
 }
 

@@ -21,6 +21,9 @@ pub enum PlanError {
     /// Two variants with one name.
     #[error("two variants are called {0}: give each a label of its own")]
     SameLabel(String),
+    /// Numbers of the load that do not follow from a variant's knobs and its users.
+    #[error(transparent)]
+    Numbers(#[from] workload::definition::FileError),
     /// An axis that cannot be read.
     #[error(transparent)]
     Axis(#[from] AxisError),

@@ -25,7 +25,7 @@ use super::neighbours;
 use super::one_server::{measure_alone, measure_break};
 use super::record::phases::ClientCounts;
 use super::record::recorders::RecordedLoad;
-use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank};
+use super::setup::{FinishedTrial, TrialError, TrialSetup, TrialStart, blank, name_logs};
 use super::watts::power_levels::{FullLoad, LevelRun, LevelsOf};
 use crate::event::{Event, Observer};
 use crate::machines::power::RunPower;
@@ -90,7 +90,10 @@ impl<'a> ServerTrial<'a> {
             start;
         let host = setup.machines.get(machine).name.clone();
         let asks_for_neighbours = order.variant.asks_for_neighbours();
-        let trial = Trial { started_unix_ms, host, ..blank(setup.plan, scheduled, variant_point) };
+        let mut trial = Trial { started_unix_ms, host, ..blank(setup.plan, scheduled, variant_point) };
+        if let Ok(workload) = setup.workload.for_variant(&order.variant, order.connections) {
+            trial.load_numbers.clone_from(&workload.load.numbers);
+        }
         match setup.machines.get(machine).machine.start(setup.workload, &order) {
             Ok(sut) => Ok(Self {
                 setup,
@@ -111,8 +114,15 @@ impl<'a> ServerTrial<'a> {
                 asks_for_neighbours,
             }),
             Err(error) => {
-                let reasons = vec![secrets::mask_text(&error.to_string())];
-                let trial = Trial { reasons, failed_elsewhere: !error.is_of_server(), ..trial };
+                for (name, log) in error.logs() {
+                    if let Ok(path) = writer.write(name, log.text.as_bytes()) {
+                        trial.files.logs.push(path);
+                        trial.files.logs_left_out_bytes += log.left_out;
+                    }
+                }
+                let mut reason = secrets::mask_text(&error.to_string());
+                name_logs(Some(&mut reason), &trial.files);
+                let trial = Trial { reasons: vec![reason], failed_elsewhere: !error.is_of_server(), ..trial };
                 Err(Box::new(ended(setup, FinishedTrial { trial, response_time: None, facts: None }, began)))
             }
         }

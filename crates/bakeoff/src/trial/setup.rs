@@ -1,5 +1,7 @@
 //! What trials have in common, what one begins with, and what comes of it.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,9 +139,19 @@ pub fn blank(plan: &Plan, scheduled: &ScheduledTrial, variant_point: &VariantPoi
         server: None,
         cpu_time: None,
         users: None,
+        load_numbers: BTreeMap::new(),
         neighbours: None,
         saturated: None,
         power: None,
         files: TrialFiles::default(),
+    }
+}
+
+/// Names the logs behind a reason: of the part that has ended, or all.
+pub fn name_logs(reason: Option<&mut String>, files: &TrialFiles) {
+    let Some(reason) = reason else { return };
+    let logs = files.logs_of(reason).join(" and ");
+    if !logs.is_empty() {
+        let _ = write!(reason, "; the server's log is {logs}");
     }
 }

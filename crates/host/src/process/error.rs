@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use signal_hook::consts::{SIGKILL, SIGTERM};
+
 use super::{ExternalError, LogTail, MemoryShortage, ProcessExit};
 
 /// Why a server does not run, or no longer runs.
@@ -18,7 +20,7 @@ pub enum Error {
         reason: StartError,
     },
     /// The server exited by itself, at its start or later.
-    #[error("{name} (pid {pid}) {exit}{}{log}", shortage.as_ref().map_or(String::new(), |why| format!(": {why}")))]
+    #[error("{name} (pid {pid}) {exit}{}{log}", why_died(*exit, shortage.as_deref()))]
     Died {
         /// The server's name.
         name: String,
@@ -131,6 +133,20 @@ impl Error {
     }
 }
 
+/// Why a server exited, if its signal says so, and what to do.
+fn why_died(exit: ProcessExit, shortage: Option<&MemoryShortage>) -> String {
+    match (shortage, exit) {
+        (Some(shortage), _) => format!(": {shortage}"),
+        (None, ProcessExit::Signal(signal)) if SENT_BY_OTHERS.contains(&signal) => {
+            ": another process sent the signal: find out which one, such as a service manager, and let the server run".to_owned()
+        }
+        (None, _) => String::new(),
+    }
+}
+
+/// No program sends these to itself.
+const SENT_BY_OTHERS: [i32; 2] = [SIGKILL, SIGTERM];
+
 /// What killed a supervisor.
 fn killer(shortage: Option<&MemoryShortage>) -> String {
     let unknown = || "find out which one, such as the out-of-memory killer (dmesg)".to_owned();
@@ -180,4 +196,26 @@ pub enum StartError {
     /// The supervisor cannot start the server: its message, with the remedy.
     #[error("{0}")]
     Refused(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_another_process_has_killed_says_what_to_do() {
+        let died = |exit| {
+            let (name, log) = ("companion database of shop".to_owned(), LogTail::default());
+            Error::Died { name, pid: 7, exit, shortage: None, log }.to_string()
+        };
+        assert_eq!(
+            died(ProcessExit::Signal(SIGKILL)),
+            "companion database of shop (pid 7) was killed by SIGKILL: another process sent the signal: find out which one, such as a \
+             service manager, and let the server run; its log is empty"
+        );
+        assert_eq!(
+            died(ProcessExit::Code(1)),
+            "companion database of shop (pid 7) exited with status 1; its log is empty"
+        );
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) fn give_to(file: &File, owner: Option<RunAs>) -> io::Result<()> {
 
 /// The end of a log. `Display` formats the last lines as the end of a one-line message, without the path: the file goes with the
 /// server's directory. [`LogTail::lines`] returns all lines that were read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LogTail {
     lines: Vec<String>,
 }

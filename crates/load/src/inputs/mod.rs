@@ -1,4 +1,4 @@
-//! Parses user input: amounts with units, rates over time, key popularity, sizes, templates, and objectives.
+//! Parses user input: amounts with units, rates over time, key popularity, sizes, templates and the numbers in them, and objectives.
 //! Samples from the parsed types, and divides
 //! them among workers. Only `values` reads files.
 
@@ -6,6 +6,7 @@
 
 pub mod keys;
 pub mod limits;
+pub mod numbers;
 pub mod rate;
 pub mod sizes;
 pub mod slo;

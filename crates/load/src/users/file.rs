@@ -1,6 +1,7 @@
 //! Reads a scenario from a file for a load without a workload: the tables `[load.users]` and `[[load.op]]`, as a workload has
 //! them. The rest of a workload's file is of no concern here.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
@@ -13,6 +14,7 @@ use super::plan::{UserPlan, VisitArrivals};
 use crate::drivers::mix::{MixError, OperationMix};
 use crate::drivers::protocol::ServerAccess;
 use crate::drivers::{MistakeInFile, RegisteredProtocol};
+use crate::inputs::numbers::put_numbers;
 use notation::mistakes::message_of;
 
 /// Users and what they do.
@@ -49,13 +51,17 @@ pub enum ScenarioFileError {
 }
 
 impl Scenario {
-    /// Reads the scenario of a file for a protocol.
-    pub fn read(path: &Path, protocol: RegisteredProtocol) -> Result<Self, ScenarioFileError> {
+    /// Reads the scenario of a file for a protocol. `numbers` stand in the place of their names, if the file has `[load.numbers]`.
+    pub fn read(
+        path: &Path,
+        protocol: RegisteredProtocol,
+        numbers: &BTreeMap<String, u64>,
+    ) -> Result<Self, ScenarioFileError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ScenarioFileError::Read { path: path.to_owned(), source })?;
         let folder = std::path::absolute(path).ok().and_then(|path| path.parent().map(Path::to_owned));
         let folder = folder.unwrap_or_else(|| PathBuf::from("."));
-        parse(&text, protocol, folder)
+        parse(&text, protocol, folder, numbers)
             .map_err(|(at, reason)| MistakeInFile::after(at, (path, &text), &reason).into())
     }
 }
@@ -86,7 +92,12 @@ fn missing(what: &str) -> Refused {
     (0, format!("there is no {what}: see docs/SCENARIOS.md"))
 }
 
-fn parse(text: &str, protocol: RegisteredProtocol, folder: PathBuf) -> Result<Scenario, Refused> {
+fn parse(
+    text: &str,
+    protocol: RegisteredProtocol,
+    folder: PathBuf,
+    numbers: &BTreeMap<String, u64>,
+) -> Result<Scenario, Refused> {
     let mut file = DeTable::parse(text).map_err(|error| of_toml(&error, text))?;
     let load = file.get_mut().remove("load").map(Spanned::into_inner);
     let Some(DeValue::Table(mut load)) = load else { return Err(missing("[load.users]")) };
@@ -94,6 +105,7 @@ fn parse(text: &str, protocol: RegisteredProtocol, folder: PathBuf) -> Result<Sc
     let operations = load.remove("op").map(Spanned::into_inner);
     let Some(DeValue::Array(operations)) = operations else { return Err(missing("[[load.op]]")) };
     let mut operations: Vec<_> = operations.into_iter().collect();
+    operations.iter_mut().for_each(|operation| put_numbers(operation, numbers));
     let outside = RawOutside::take(&mut operations).map_err(|error| of_users(error, text))?;
     let (raw, own) = RawUsers::take(users, &mut operations, protocol.user_keys())
         .map_err(|error| of_users(error, text))?;
@@ -141,7 +153,7 @@ path = "/"
 
     #[test]
     fn a_scenario_is_read_from_a_file_or_a_workload() {
-        let scenario = parse(SHOP, http(), PathBuf::from("/w")).expect("a scenario");
+        let scenario = parse(SHOP, http(), PathBuf::from("/w"), &BTreeMap::new()).expect("a scenario");
         assert_eq!((scenario.count, scenario.plan.operations()), (5, 2));
     }
 
@@ -166,13 +178,14 @@ path = "/"
                 .replace("next.b", &format!("next.{}", names[1]))
                 .replace("{ b =", &format!("{{ {} =", names[1]))
                 .replace("{ a = 90, b =", &format!("{{ {} = 90, {} =", names[0], names[1]));
-            let scenario = parse(&text, protocol, PathBuf::from("/w"));
+            let scenario = parse(&text, protocol, PathBuf::from("/w"), &BTreeMap::new());
             let scenario = scenario.unwrap_or_else(|(at, why)| panic!("{why}: {}", &text[at..]));
             assert_eq!(scenario.plan.operations(), 2);
         }
         let cookies = "[load.users]\ncount = 2\ncookies = 2\n".to_owned() + keys;
         let memcache = RegisteredProtocol::by_name("memcache").expect("a protocol");
-        let (_, why) = parse(&cookies, memcache, PathBuf::from("/w")).expect_err("they are for HTTP");
+        let (_, why) =
+            parse(&cookies, memcache, PathBuf::from("/w"), &BTreeMap::new()).expect_err("they are for HTTP");
         assert!(why.contains("unknown key \"cookies\""), "{why}");
     }
 
@@ -182,7 +195,7 @@ path = "/"
         let path = folder.path().join("shop.toml");
         let error = |text: &str| {
             std::fs::write(&path, text).expect("a file");
-            Scenario::read(&path, http()).expect_err("a mistake").to_string()
+            Scenario::read(&path, http(), &BTreeMap::new()).expect_err("a mistake").to_string()
         };
         for (from, to, expected) in [
             (

@@ -2,6 +2,8 @@
 //! what another does beside it again and again (`every = "30s"`). The server does their work, and they are in no figure of the
 //! mix. How they are carried out is left to `outside_load`.
 
+use std::collections::BTreeMap;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -12,6 +14,7 @@ use super::plan::{MOST_OPERATIONS, NextOperation, PassCriteria, UserPlan};
 use crate::drivers::RegisteredProtocol;
 use crate::drivers::mix::{MixError, OperationMix};
 use crate::drivers::protocol::ServerAccess;
+use crate::inputs::numbers::put_numbers;
 
 /// The keys of an operation that put it outside the mix.
 pub const OUTSIDE_KEYS: &[&str] = &[ONCE, EVERY];
@@ -73,6 +76,13 @@ impl<'t> RawOutside<'t> {
             return Err(at(&last.span(), format!("op: at most {MOST_OPERATIONS} are outside the mix")));
         }
         Ok(Self(outside))
+    }
+
+    /// Puts numbers in the place of their names.
+    pub fn put_numbers(&mut self, numbers: &BTreeMap<String, u64>) {
+        for (_, operation) in &mut self.0 {
+            put_numbers(operation, numbers);
+        }
     }
 
     /// Parses them for a protocol: `section` and `own` are those of the mix.

@@ -6,6 +6,7 @@ mod page;
 mod shop;
 mod steady;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -70,7 +71,8 @@ fn spec(shop: &Shop, scenario: &str, requests: u64) -> LoadSpec {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("shop.toml");
     std::fs::write(&file, scenario).expect("a file");
-    let scenario = Scenario::read(Path::new(&file), http).unwrap_or_else(|error| panic!("{error}"));
+    let scenario =
+        Scenario::read(Path::new(&file), http, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));
     let access = ServerAccess { authority: shop.address.to_string(), ..ServerAccess::default() };
     let protocol = http.spec(&scenario.mix, &access).expect("a load of this protocol");
     let shape = scenario.visits.map(|visits| Shape::Open { rate: visits.rate, arrivals: visits.arrivals });

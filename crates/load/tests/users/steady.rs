@@ -73,7 +73,7 @@ fn operations_allocate_nothing_in_the_steady_state() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("shop.toml");
     std::fs::write(&file, SCENARIO).expect("a file");
-    let scenario = Scenario::read(&file, http).expect("a scenario");
+    let scenario = Scenario::read(&file, http, &std::collections::BTreeMap::new()).expect("a scenario");
     let access = ServerAccess { authority: "shop".to_owned(), ..ServerAccess::default() };
     let Some(ProtocolSpec::Http(spec)) = http.spec(&scenario.mix, &access) else { panic!("a load of HTTP") };
     let scenario = spec.scenario.clone().expect("a scenario");

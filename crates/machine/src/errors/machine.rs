@@ -1,6 +1,8 @@
 //! What goes wrong with a machine: each in one line with the reason and the remedy, and with the host's name where it is
 //! not this one.
 
+use host::process::LogText;
+
 use crate::errors::call::CallError;
 use crate::errors::local::LocalError;
 use crate::transport::OpenError;
@@ -95,6 +97,11 @@ pub enum MachineError {
 }
 
 impl MachineError {
+    /// The logs of a server of this machine that did not start, with their names.
+    pub fn logs(&self) -> &[(String, LogText)] {
+        if let Self::Local(LocalError::Server(error)) = self { error.logs() } else { &[] }
+    }
+
     /// Whether the hosts file says of the host what is not true there.
     pub fn is_of_hosts_file(&self) -> bool {
         matches!(self, Self::Address { .. } | Self::Cpus { .. })

@@ -82,7 +82,7 @@ pub struct ServerOrder<V = ServerVariant> {
     pub cpus: CpuSet,
     /// Where it listens.
     pub address: IpAddr,
-    /// All connections for which it needs descriptors.
+    /// All connections for which it needs descriptors: with users, one for each. Numbers of the load may follow from it.
     pub connections: u32,
     /// The seed of keys, values and rows.
     pub seed: u64,

@@ -94,8 +94,9 @@ impl OrderedServer {
 
     /// The load for the server that a host has started.
     pub fn load_spec(&self, host: &str, start: &ServerStart) -> Result<LoadSpec, MachineError> {
-        let ServerOrder { variant, address, seed, on_op, .. } = &self.order;
-        let server = self.workload.server(&variant.server).map_err(of_this_side)?;
+        let ServerOrder { variant, address, connections, seed, on_op, .. } = &self.order;
+        let workload = self.workload.for_variant(variant, *connections).map_err(of_this_side)?;
+        let server = workload.server(&variant.server).map_err(of_this_side)?;
         let ServerStart { ports, certificate, password } = start;
         check_ports(ports, variant.instances())
             .and_then(|()| check_certificate(certificate.as_deref(), has_certificate(server)))
@@ -113,7 +114,7 @@ impl OrderedServer {
             pipes: None,
             seed: *seed,
         };
-        Ok(started.load_spec(&self.workload, server, on_op.as_deref()).map_err(of_this_side)?)
+        Ok(started.load_spec(&workload, server, on_op.as_deref()).map_err(of_this_side)?)
     }
 }
 

@@ -69,8 +69,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(path, bytes)
-        .with_context(|| format!("{}: make room, or choose another --cache", path.display()))
+    fs::write(path, bytes).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// A photograph of nothing: two gradients.

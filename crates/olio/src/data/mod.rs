@@ -6,10 +6,12 @@
 //! | `random_text.rs` | words, names and days from a seeded generator |
 //! | `rows.rs` | how many rows there are, and the rows of each table, as files for a bulk load |
 //! | `template.rs` | the database's directory: made, loaded, stopped, copied |
+//! | `room.rs` | what they take on the disk |
 //! | `media.rs` | thumbnails of persons and events, originals, statics |
 
 pub mod media;
 mod random_text;
+mod room;
 pub mod rows;
 mod template;
 
@@ -18,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use include_dir::{Dir, include_dir};
 
 use rows::Scale;
@@ -31,12 +33,55 @@ pub const NOW: &str = "2026-01-01 00:00:00";
 /// A form that changes whenever equal arguments give other data: old caches are not used.
 const FORMAT: u32 = 1;
 
+/// What the number of rows follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum RowScale {
+    /// It is the same for any number of users
+    #[default]
+    Rows,
+    /// The users of the load, as in the original
+    Users,
+}
+
+/// How many rows there are.
+#[derive(Args, Clone, Debug)]
+pub struct RowsRequest {
+    /// Users that the rows are for, 100 persons each, with --scale rows [default of data: 100]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(25..=10_000))]
+    rows: Option<u32>,
+    /// What the number of rows follows
+    #[arg(long, value_enum, default_value_t)]
+    scale: RowScale,
+    /// Users of the load, for --scale users: below 25, the rows are those of 25
+    #[arg(long, required_if_eq("scale", "users"))]
+    users: Option<u32>,
+}
+
+/// The original has no fewer rows, and this loader no more.
+const FEWEST: u32 = 25;
+const MOST: u32 = 10_000;
+
+impl RowsRequest {
+    /// The users that the rows are for; none where that is not said.
+    pub fn given(&self) -> Result<Option<u32>> {
+        match (self.scale, self.users) {
+            (RowScale::Users, Some(users)) => {
+                ensure!(
+                    users <= MOST,
+                    "--scale users: there are rows for {MOST} users at most, and the load has {users}: pass --scale rows"
+                );
+                Ok(Some(users.max(FEWEST)))
+            }
+            _ => Ok(self.rows),
+        }
+    }
+}
+
 /// Which data, and where to.
 #[derive(Args, Clone)]
 pub struct DataRequest {
-    /// Users that the rows are for: 100 persons each
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(25..=10_000))]
-    pub rows: u32,
+    #[command(flatten)]
+    pub rows: RowsRequest,
     /// Seed of all values
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -82,6 +127,11 @@ impl WorkloadFolder {
 }
 
 impl DataRequest {
+    /// The users that the rows are for.
+    pub fn users_of_rows(&self) -> Result<u32> {
+        Ok(self.rows.given()?.unwrap_or(100))
+    }
+
     /// Makes what is missing, then the copy and the link.
     pub fn make(&self) -> Result<()> {
         let begin = Instant::now();
@@ -91,33 +141,32 @@ impl DataRequest {
         }
         let kept = self.kept(&workload.path)?;
         if let Some(database) = &self.database {
-            template::copy(&kept.join("database"), database)?;
+            copy_tables(&kept.join("database"), database)?;
         }
         if let Some(link) = &self.assets {
             std::os::unix::fs::symlink(kept.join("assets"), link)
                 .with_context(|| format!("{} cannot be made: remove what is there", link.display()))?;
         }
-        println!("data of {} users, seed {}: {:.1} s", self.rows, self.seed, begin.elapsed().as_secs_f64());
+        let (rows, took) = (self.users_of_rows()?, begin.elapsed());
+        println!("data of {rows} users, seed {}: {:.1} s", self.seed, took.as_secs_f64());
         Ok(())
     }
 
     /// The directory with `database` and `assets`, which is made if it is not there. A directory has its name only when it is complete.
     fn kept(&self, workload: &Path) -> Result<PathBuf> {
-        let kept = in_cache(self.cache.as_deref(), &format!("v{FORMAT}-{}-{}", self.rows, self.seed))?;
+        let rows = self.users_of_rows()?;
+        let kept = in_cache(self.cache.as_deref(), &format!("v{FORMAT}-{rows}-{}", self.seed))?;
         if kept.is_dir() {
             return Ok(kept);
         }
         let cache = kept.parent().expect("it is in the cache");
         let making = tempfile::Builder::new().prefix("making-").tempdir_in(cache)?;
         readable_by_servers(making.path())?;
-        let scale = Scale::of(self.rows);
-        let (assets, database) = (making.path().join("assets"), making.path().join("database"));
-        // Thousands of small files, and one large load: neither waits for the other.
-        std::thread::scope(|scope| -> Result<()> {
-            let media = scope.spawn(|| media::make(&assets, workload, scale));
-            template::make(&database, &workload.join("schema.sql"), scale, self.seed)?;
-            media.join().map_err(|_| anyhow!("the thread that makes the media has panicked"))?
-        })?;
+        let scale = Scale::of(rows);
+        let needed = room::needed_bytes(scale);
+        room::check(cache, needed, OTHER_CACHE)?;
+        make_all(making.path(), workload, scale, self.seed)
+            .map_err(|error| room::explain(error, cache, needed, OTHER_CACHE))?;
         match std::fs::rename(making.path(), &kept) {
             Ok(()) => drop(making.keep()),
             // Somebody else was faster: their data are the same.
@@ -126,6 +175,29 @@ impl DataRequest {
         }
         Ok(kept)
     }
+}
+
+/// What to do where the data have no room.
+const OTHER_CACHE: &str = "ask for fewer rows, or choose another --cache";
+/// The same for a copy, which `showdown` has in a directory of its start.
+const OTHER_DIRECTORY: &str = "ask for fewer rows, or let TMPDIR name a directory with more room";
+
+/// Makes tables and media. Thousands of small files, and one large load: neither waits for the other.
+fn make_all(making: &Path, workload: &Path, scale: Scale, seed: u64) -> Result<()> {
+    let (assets, database) = (making.join("assets"), making.join("database"));
+    std::thread::scope(|scope| -> Result<()> {
+        let media = scope.spawn(|| media::make(&assets, workload, scale));
+        template::make(&database, &workload.join("schema.sql"), scale, seed)?;
+        media.join().map_err(|_| anyhow!("the thread that makes the media has panicked"))?
+    })
+}
+
+/// Copies the loaded tables. How much room that takes is known only if it fails: a file system may share the blocks.
+fn copy_tables(from: &Path, to: &Path) -> Result<()> {
+    template::copy(from, to).map_err(|error| {
+        let beside = to.parent().unwrap_or(to);
+        room::explain(error, beside, room::length_of(from).unwrap_or_default(), OTHER_DIRECTORY)
+    })
 }
 
 /// Where a directory of that name is kept, or may be made: in the cache that was given, or in that of this user.
@@ -159,4 +231,22 @@ fn is_of(cache: &Path, user: u32) -> Result<()> {
 /// nginx and the database may run as another user than the one who makes the data, in which there is no secret.
 pub fn readable_by_servers(directory: &Path) -> Result<()> {
     Ok(std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(rows: Option<u32>, scale: RowScale, users: u32) -> Option<u32> {
+        RowsRequest { rows, scale, users: Some(users) }.given().ok().flatten()
+    }
+
+    #[test]
+    fn rows_are_for_a_number_of_users_or_for_those_of_the_load() {
+        assert_eq!(given(None, RowScale::Rows, 50), None);
+        assert_eq!(given(Some(100), RowScale::Rows, 50), Some(100));
+        assert_eq!(given(Some(100), RowScale::Users, 50), Some(50));
+        assert_eq!(given(Some(100), RowScale::Users, 3), Some(25), "as in the original");
+        assert_eq!(given(Some(100), RowScale::Users, 20_000), None, "it is refused");
+    }
 }

@@ -14,7 +14,9 @@ use super::rows::{self, Scale};
 pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<()> {
     let schema =
         std::fs::read_to_string(schema).with_context(|| format!("{} cannot be read", schema.display()))?;
-    let files = tempfile::tempdir()?;
+    // They take as much room as the tables: where these are, there is some.
+    let beside = database.parent().unwrap_or(database);
+    let files = tempfile::Builder::new().prefix("rows-").tempdir_in(beside)?;
     std::thread::scope(|scope| -> Result<()> {
         let rows = scope.spawn(|| rows::write(files.path(), scale, seed));
         install(database)?;

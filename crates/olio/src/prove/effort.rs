@@ -145,10 +145,10 @@ const DEVIATIONS: &[(Implementation, &str, usize, u64)] = &[
 
 pub fn prove(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<Proof> {
     let mut differences = Vec::new();
-    let subjects = Subjects::draw(&mut reference.tables, request.data.rows, request.data.seed)?;
+    let subjects = Subjects::draw(&mut reference.tables, request.data.users_of_rows()?, request.data.seed)?;
     for (site, implementation) in [(reference, Implementation::Rust), (candidate, request.implementation)] {
         // The generator's first person has a new name.
-        let mut changes = Changes::new(Scale::of(request.data.rows), 3, "effort");
+        let mut changes = Changes::new(Scale::of(request.data.users_of_rows()?), 3, "effort");
         for operation in OPERATIONS {
             let mut client = site.new_client();
             if operation.by == By::User {

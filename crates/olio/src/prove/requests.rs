@@ -152,7 +152,8 @@ impl Subjects {
 
 /// Each request has the same reply as from the reference.
 pub fn prove(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<Proof> {
-    let mut subjects = Subjects::draw(&mut reference.tables, request.data.rows, request.data.seed)?;
+    let mut subjects =
+        Subjects::draw(&mut reference.tables, request.data.users_of_rows()?, request.data.seed)?;
     let mut differences = Vec::new();
     let mut compared = 0;
     for role in [Role::Anonymous, Role::User, Role::Owner] {

@@ -1,10 +1,14 @@
 //! Pages show what the tables have: at once, the home page when its time is over. And the site goes on without its cache.
 
-use anyhow::Result;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
 
 use super::client::Ask;
 use super::normal_form::difference;
 use super::subject::{Proof, Request, Site};
+use super::verify::{Choice, LOADING_VISITORS, PAGES_OF_LOADING_VISITOR};
 
 /// Tables are changed behind the application's back; the next pages must show it.
 pub fn prove_fresh_pages(reference: &mut Site, candidate: &mut Site, _: &Request) -> Result<Proof> {
@@ -49,11 +53,53 @@ pub fn prove_fresh_pages(reference: &mut Site, candidate: &mut Site, _: &Request
     })
 }
 
+/// Members ask for pages at the same time, and meanwhile the cache's machine goes. Returns the pages that were not answered.
+fn lose_cache_under_load(site: &mut Site) -> Result<Vec<String>> {
+    /// Pages before it goes.
+    const BEFORE: u32 = LOADING_VISITORS * 4;
+    let mut visitors = Vec::new();
+    for visitor in 0..LOADING_VISITORS {
+        let mut choice = Choice::of(&mut site.tables, u64::from(visitor))?;
+        let mut client = site.new_client();
+        client.log_in(choice.member())?;
+        visitors.push((choice, client));
+    }
+    let asked = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (mut choice, mut client) in visitors {
+            let asked = &asked;
+            threads.push(scope.spawn(move || {
+                let mut failed = Vec::new();
+                for number in 0..PAGES_OF_LOADING_VISITOR {
+                    // The home page is the one that is made with the cache.
+                    let ask = if number % 2 == 0 { Ask::get("/") } else { choice.page() };
+                    match client.send(&ask) {
+                        Ok(reply) if reply.status == 200 || reply.status == 404 => {}
+                        Ok(reply) => failed.push(format!("{}: status {}", ask.name(), reply.status)),
+                        Err(error) => failed.push(format!("{}: {error:#}", ask.name())),
+                    }
+                    asked.fetch_add(1, Ordering::Relaxed);
+                }
+                failed
+            }));
+        }
+        while asked.load(Ordering::Relaxed) < BEFORE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        site.stack.stop_cache();
+        let mut failed = Vec::new();
+        for thread in threads {
+            failed.extend(thread.join().map_err(|_| anyhow!("a visitor's thread has panicked"))?);
+        }
+        Ok(failed)
+    })
+}
+
 /// The cache's machine is gone.
 pub fn prove_without_cache(reference: &mut Site, candidate: &mut Site, _: &Request) -> Result<Proof> {
-    let mut differences = Vec::new();
     reference.stack.stop_cache();
-    candidate.stack.stop_cache();
+    let mut differences = lose_cache_under_load(candidate)?;
     // Pages that no visitor's change is on.
     let pages = ["/persons/person100", "/persons/person101", "/persons/new", "/events/new", "/tags/nothing"];
     for page in pages {
@@ -67,7 +113,11 @@ pub fn prove_without_cache(reference: &mut Site, candidate: &mut Site, _: &Reque
     }
     Ok(Proof {
         name: "no cache",
-        compared: format!("{} pages after memcached has ended", pages.len() + 1),
+        compared: format!(
+            "{} pages of {LOADING_VISITORS} members while memcached ends, and {} after it has",
+            LOADING_VISITORS as usize * PAGES_OF_LOADING_VISITOR,
+            pages.len() + 1
+        ),
         differences,
     })
 }

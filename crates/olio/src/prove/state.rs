@@ -47,7 +47,7 @@ impl Changer {
 }
 
 pub fn prove_sequence(reference: &mut Site, candidate: &mut Site, request: &Request) -> Result<Proof> {
-    let mut changes = Changes::new(Scale::of(request.data.rows), request.data.seed, "single");
+    let mut changes = Changes::new(Scale::of(request.data.users_of_rows()?), request.data.seed, "single");
     let (mut expected, mut found) = (changers(reference)?, changers(candidate)?);
     let mut differences = Vec::new();
     for number in 0..request.changes {
@@ -88,7 +88,7 @@ pub fn prove_concurrency(reference: &mut Site, candidate: &mut Site, request: &R
 
 /// Each visitor makes a share of the changes, all at the same time.
 fn change_at_once(site: &Site, request: &Request) -> Result<()> {
-    let scale = Scale::of(request.data.rows);
+    let scale = Scale::of(request.data.users_of_rows()?);
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for person in 1..=VISITORS {

@@ -14,7 +14,8 @@ use super::client::{Ask, Client};
 use super::normal_form::difference;
 use super::subject::{Proof, Request as ProofRequest, Site};
 use super::tables::Tables;
-use crate::data::NOW;
+use crate::data::rows::Scale;
+use crate::data::{NOW, RowsRequest};
 use crate::site::{self, Settings};
 
 /// Pages that one visitor asks for, before another one comes.
@@ -23,8 +24,8 @@ const PAGES_OF_VISITOR: usize = 10;
 const PAGES: u32 = 100;
 const CHANGES: u32 = 10;
 /// Connections that load a site before `prove` compares its pages, and the pages that each asks for.
-const LOADING_VISITORS: u32 = 16;
-const PAGES_OF_LOADING_VISITOR: usize = 20;
+pub const LOADING_VISITORS: u32 = 16;
+pub const PAGES_OF_LOADING_VISITOR: usize = 20;
 
 /// Which site, and how many pages.
 #[derive(Args)]
@@ -40,6 +41,8 @@ pub struct Request {
     /// File with the password of its database
     #[arg(long)]
     password_file: PathBuf,
+    #[command(flatten)]
+    rows: RowsRequest,
     /// Pages to compare
     #[arg(long, default_value_t = PAGES, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pages: u32,
@@ -63,6 +66,13 @@ impl Request {
         let password =
             std::fs::read_to_string(&self.password_file).with_context(|| format!("{file} cannot be read"))?;
         let mut tables = Tables::connect(self.database.port(), password.trim_end(), self.cache.port())?;
+        let rows = match self.rows.given()? {
+            Some(users) => {
+                check_rows(&mut tables, users)?;
+                format!(", and the rows those of {users} users")
+            }
+            None => String::new(),
+        };
         let settings = Settings::to_read(self.database, password.trim_end(), self.cache);
         let seed = self.seed.unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
         let check = Check { site: self.site, pages: self.pages, changes: self.changes, seed };
@@ -70,11 +80,33 @@ impl Request {
             bail!("{difference} (repeat it with --seed {seed})");
         }
         println!(
-            "{} pages and {} changes are those of the reference (seed {seed})",
+            "{} pages and {} changes are those of the reference{rows} (seed {seed})",
             self.pages, self.changes
         );
         Ok(())
     }
+}
+
+/// The tables have the rows that were loaded for so many users. What the load has added does not count: new persons have other names.
+fn check_rows(tables: &mut Tables, users: u32) -> Result<()> {
+    let scale = Scale::of(users);
+    let loaded = [
+        (
+            "persons",
+            "SELECT COUNT(*) FROM person WHERE username = CONCAT('person', id)".to_owned(),
+            scale.persons,
+        ),
+        ("tags", "SELECT COUNT(*) FROM tag WHERE name = CONCAT('topic', id)".to_owned(), scale.tags),
+        ("events", format!("SELECT COUNT(*) FROM event WHERE id <= {}", scale.events), scale.events),
+    ];
+    for (what, query, expected) in loaded {
+        let found: u32 = tables.one(&query)?;
+        ensure!(
+            found == expected,
+            "the tables have {found} loaded {what}, and those of {users} users {expected}"
+        );
+    }
+    Ok(())
 }
 
 /// The candidate has been under load, and is compared with the reference on the candidate's own tables.
@@ -165,7 +197,7 @@ impl Check {
 }
 
 /// Draws pages and visitors by a seed from what the tables have now.
-struct Choice {
+pub struct Choice {
     rng: StdRng,
     persons: u32,
     /// Persons that were loaded: the password of each is its number.
@@ -181,7 +213,7 @@ struct Choice {
 }
 
 impl Choice {
-    fn of(tables: &mut Tables, seed: u64) -> Result<Self> {
+    pub fn of(tables: &mut Tables, seed: u64) -> Result<Self> {
         /// Rows of which names, dates and zips are taken.
         const SAMPLE: u32 = 20;
         let (persons, events, tags) = (last(tables, "person")?, last(tables, "event")?, last(tables, "tag")?);
@@ -203,7 +235,7 @@ impl Choice {
         Ok(Self { rng, persons, loaded, events, tags, popular, names, dates, zips })
     }
 
-    fn member(&mut self) -> u32 {
+    pub fn member(&mut self) -> u32 {
         self.rng.random_range(1..=self.loaded)
     }
 
@@ -226,7 +258,7 @@ impl Choice {
         texts[rng.random_range(0..texts.len())].clone()
     }
 
-    fn page(&mut self) -> Ask {
+    pub fn page(&mut self) -> Ask {
         let kind = self.rng.random_range(0..10);
         let rng = &mut self.rng;
         let path = match kind {

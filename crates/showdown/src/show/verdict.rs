@@ -191,7 +191,7 @@ fn invalid_trials(run: &Run) -> String {
             numbers.join(", ")
         );
         if kind.is_of_server
-            && let Some(log) = kept_log(run, &kind.trials)
+            && let Some(log) = kept_log(run, &kind.trials, text)
         {
             let _ = writeln!(out, "    its whole log: {log}");
         }
@@ -206,11 +206,13 @@ fn invalid_trials(run: &Run) -> String {
     out
 }
 
-/// The log of the first of these trials that kept one.
-fn kept_log(run: &Run, numbers: &[u32]) -> Option<String> {
+/// The log of this reason that the first of these trials has kept.
+fn kept_log(run: &Run, numbers: &[u32], reason: &str) -> Option<String> {
     for record in &run.trials {
-        let log = run.dir.join(&record.folder).join("server.log");
-        if numbers.contains(&record.trial.number) && log.is_file() {
+        if numbers.contains(&record.trial.number)
+            && let Some(log) = record.trial.files.logs_of(reason).last().map(|log| run.dir.join(log))
+            && log.is_file()
+        {
             return Some(log.display().to_string());
         }
     }

@@ -141,6 +141,7 @@ fn trial(status: TrialStatus, throughput: SteadyState, p99: SteadyState, turns: 
         server: Some(server_usage()),
         cpu_time: Some(cpu_time()),
         users: Some(user_walk()),
+        load_numbers: map(1),
         neighbours: Some(Neighbours {
             connections: 1,
             rounds: 1,

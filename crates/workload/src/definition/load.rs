@@ -1,5 +1,6 @@
 //! The load of a workload: the mix of operations, and how the client applies it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use load::drivers::mix::OperationMix;
@@ -19,7 +20,7 @@ use crate::names::available;
 use notation::source_text::{FileError, SourceText};
 
 /// The default number of connections: enough for a few cores, few enough for any server.
-const CONNECTIONS: u32 = 64;
+pub(super) const CONNECTIONS: u32 = 64;
 
 /// The default timeout: no reply takes this long, not even the largest file on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -53,6 +54,8 @@ pub struct LoadDefinition {
     pub names: Vec<String>,
     /// The names of the driver's counters.
     pub counters: &'static [&'static str],
+    /// The numbers of `[load.numbers]` that its operations have.
+    pub numbers: BTreeMap<String, u64>,
 }
 
 impl LoadDefinition {
@@ -61,10 +64,11 @@ impl LoadDefinition {
         self.users.is_some() && on_op.is_none()
     }
 
-    /// Checks the load as it is written in the file.
+    /// Checks the load as it is written in the file, with these numbers.
     pub(super) fn check(
         raw: Spanned<RawLoad>,
-        mix: RawMix<'_>,
+        mut mix: RawMix<'_>,
+        numbers: BTreeMap<String, u64>,
         source: SourceText<'_>,
     ) -> Result<Self, FileError> {
         let span = raw.span();
@@ -72,6 +76,7 @@ impl LoadDefinition {
         let refuse = |what: String| source.error(&span, format!("load: {what}"));
         let protocol = raw.protocol;
         check_fields(&raw, source)?;
+        mix.put_numbers(&numbers);
         let ParsedMix { mix, users, outside } = mix.parse(protocol, &span, source)?;
         let access = ServerAccess { authority: "localhost".to_owned(), ..ServerAccess::default() };
         let spec = protocol.spec(&mix, &access).expect("the protocol has parsed this mix");
@@ -136,6 +141,7 @@ impl LoadDefinition {
             outside,
             names,
             counters,
+            numbers,
         })
     }
 
@@ -157,7 +163,7 @@ fn repeated(names: &[String]) -> Option<&String> {
 }
 
 /// Refuses fields that the protocol does not have.
-fn check_fields(raw: &RawLoad, source: SourceText<'_>) -> Result<(), FileError> {
+pub(super) fn check_fields(raw: &RawLoad, source: SourceText<'_>) -> Result<(), FileError> {
     let protocol = raw.protocol;
     if protocol.makes_own_load() {
         let why = "a runner makes its own load, see docs/BYOD.md";

@@ -38,6 +38,7 @@ pub use self::knobs::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
 pub use self::knobs::knob::{
     CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION,
 };
+pub use self::knobs::numbers::LoadNumbers;
 pub use self::load::LoadDefinition;
 pub use self::metrics::{CounterRatio, Metrics, RatioTooLow};
 pub use self::need::{Need, NeededValue};
@@ -71,6 +72,8 @@ pub struct Workload {
     pub servers: Vec<ServerDefinition>,
     /// The operations and how they are mixed.
     pub load: LoadDefinition,
+    /// The templates of the numbers in these operations.
+    numbers: LoadNumbers,
     /// How results name and count its operations.
     pub metrics: Metrics,
     /// Its folder.

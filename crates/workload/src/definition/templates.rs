@@ -13,7 +13,7 @@ use toml::Spanned;
 use super::knobs::knob::Knob;
 use crate::folder::Folder;
 use crate::names::available;
-use crate::render::{self, BUILT_IN, COMPANION, RenderError, TemplateVariables};
+use crate::render::{self, BUILT_IN, COMPANION, RenderError, TemplateVariables, USERS};
 use notation::source_text::{FileError, SourceText};
 
 /// The port in a check: one that a server may have, as those that follow from it.
@@ -69,7 +69,7 @@ impl<'t> TemplateCheck<'t> {
                     let path = Path::new(SAMPLE_DIRECTORY);
                     public.set(name, is_tls.then(|| render::https(path, path, true)));
                 }
-                "cpus" => public.set(name, 1),
+                "cpus" | USERS => public.set(name, 1),
                 "cpu_list" => public.set(name, "0"),
                 "port" => public.set(name, SAMPLE_PORT),
                 "host" => public.set(name, "127.0.0.1"),

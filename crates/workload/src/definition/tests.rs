@@ -290,6 +290,84 @@ fn a_store_needs_a_key_space_and_commands() {
     assert!(error.contains("two operations are called \"get\""), "{error}");
 }
 
+/// A service whose rows are asked for by numbers.
+fn with_numbers(numbers: &str) -> String {
+    let rows = "\n[server.api.knobs.rows]\ndefault = 10\nrange = \"1..1000\"\n";
+    MY_API
+        .replace("\n[load]\n", &format!("{rows}\n[load]\n"))
+        .replace("\"{{ workers }}\"", "\"{{ workers }}\", \"{{ rows }}\", \"{{ users }}\"")
+        .replace("\n[[load.op]]", &format!("\n[load.numbers]\n{numbers}\n\n[[load.op]]"))
+        .replace("uniform(1, 100)", "uniform(1, items)")
+}
+
+#[test]
+fn numbers_of_the_load_follow_from_knobs_and_users() -> Result<(), Box<dyn std::error::Error>> {
+    let text = with_numbers("items = \"{{ 100 * ([users, 25] | max) if rows == 1 else 100 * rows }}\"");
+    let workload = read(&text)?;
+    let own = |items: u64| read(&text.replace("uniform(1, items)", &format!("uniform(1, {items})")));
+    assert_eq!(workload.load.numbers, [("items".to_owned(), 1_000)].into());
+    assert_eq!(workload.load.mix, own(1_000)?.load.mix, "those of the defaults");
+    for (rows, users, items) in [("10", 64, 1_000), ("20", 64, 2_000), ("1", 64, 6_400), ("1", 3, 2_500)] {
+        let variant = workload.variant("api", [("rows", rows)])?;
+        let load = &workload.for_variant(&variant, users)?.load;
+        assert_eq!(load.numbers["items"], items);
+        assert_eq!(load.mix, own(items)?.load.mix, "rows={rows} with {users} users");
+    }
+    Ok(())
+}
+
+#[test]
+fn olio_asks_for_the_persons_and_tags_that_were_loaded() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = Folder::built_in("olio").ok_or("it is built in")?;
+    let workload = Workload::read(&folder, "workload.toml")?;
+    for server in &workload.servers {
+        for (scale, users, persons, tags) in [
+            ("rows", 250, 10_000, 2_311),
+            ("users", 3, 2_500, 622),
+            ("users", 25, 2_500, 622),
+            ("users", 100, 10_000, 2_311),
+            ("users", 250, 25_000, 4_241),
+            ("users", 500, 50_000, 4_933),
+            ("users", 1_000, 100_000, 5_000),
+        ] {
+            let variant = workload.variant(&server.name, [("scale", scale)])?;
+            let numbers = &workload.for_variant(&variant, users)?.load.numbers;
+            assert_eq!((numbers["persons"], numbers["tags"]), (persons, tags), "{scale} {users}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_with_their_line() {
+    for (numbers, expected) in [
+        ("items = 5", ":20: numbers: items: give a template, such as \"{{ 100 * users }}\""),
+        ("Items = \"5\"", ":20: numbers: \"Items\": write its name in small letters"),
+        (
+            "items = \"{{ rows / 4 }}\"",
+            ":20: numbers: items of server \"api\" with 64 users: \"2.5\" is not a whole number",
+        ),
+        ("items = \"{{ rows - 11 }}\"", "\"-1\" is not a whole number"),
+        ("items = \"{{ row }}\"", "its template may have users, and knobs whose default is no template"),
+        ("items = \"{{ rows - 10 }}\"", ":22: list: path: \"uniform(1, 0)\" is not possible"),
+        ("others = \"{{ rows }}\"", "\"uniform(1, items)\" is not"),
+    ] {
+        let error = read(&with_numbers(numbers)).expect_err(numbers);
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = read(&MY_API.replace("slo ", "numbers = 3\nslo ")).expect_err("it is no table");
+    assert!(error.contains("numbers: write them as a table [load.numbers]"), "{error}");
+}
+
+#[test]
+fn a_variant_whose_numbers_its_operations_cannot_have_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+    let workload = read(&with_numbers("items = \"{{ 10 - rows + 1 }}\""))?;
+    let variant = workload.variant("api", [("rows", "11")])?;
+    let error = workload.for_variant(&variant, 64).expect_err("1 to 0").to_string();
+    assert!(error.contains("\"uniform(1, 0)\" is not possible"), "{error}");
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn no_changed_character_makes_it_panic(at in 0..MY_API.len(), with in "\\PC{0,2}") {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use host::process::LogTail;
+use host::process::{LogTail, LogText};
 use load::connecting::UnixSocketError;
 use load::engine::RunError;
 use load::runner::RunnerError;
@@ -11,7 +11,7 @@ use load::runner::RunnerError;
 use super::replies::exposition::MalformedMetrics;
 use super::replies::query::ServerQueryError;
 use crate::data::DataError;
-use crate::definition::DefaultValueError;
+use crate::definition::{DefaultValueError, FileError};
 use crate::names::UnknownName;
 use crate::render::RenderError;
 
@@ -95,6 +95,9 @@ pub enum InstanceError {
     /// A server or an operation that the workload does not have.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
+    /// The numbers of the load, with the knobs of this start.
+    #[error(transparent)]
+    Numbers(#[from] FileError),
     /// A reply differs from what its operation expects.
     #[error("{server} fails the check of operation {operation:?}: {error}{log}")]
     Check {
@@ -139,6 +142,18 @@ pub enum InstanceError {
         /// The last lines of its output.
         output: String,
     },
+    /// A command that prepares the start takes too long.
+    #[error(
+        "{server}: `{command}` did not end within {seconds} s: if it keeps what it makes, run it once by hand; else let it do less"
+    )]
+    SlowPrepare {
+        /// The server.
+        server: String,
+        /// The command, with its arguments.
+        command: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// The library of an allocator is missing.
     #[error("{server}: allocator: {source}")]
     AllocatorLibrary {
@@ -173,6 +188,14 @@ pub enum InstanceError {
     /// The load engine failed.
     #[error(transparent)]
     Load(#[from] RunError),
+    /// It did not start. The logs of its parts tell more.
+    #[error("{error}")]
+    NotStarted {
+        /// Why.
+        error: Box<InstanceError>,
+        /// The logs with their names, which are gone with the directory of the start.
+        logs: Vec<(String, LogText)>,
+    },
     /// The user interrupted.
     #[error("interrupted")]
     Interrupted,
@@ -184,11 +207,43 @@ impl InstanceError {
         match self {
             Self::Process(error) | Self::Returned(error) => error.is_of_server(),
             Self::Load(error) => error.is_of_server(),
-            Self::Check { .. } | Self::Populate { .. } | Self::Prepare { .. } | Self::Statistics { .. } => {
-                true
-            }
+            Self::Check { .. }
+            | Self::Populate { .. }
+            | Self::Prepare { .. }
+            | Self::SlowPrepare { .. }
+            | Self::Statistics { .. } => true,
+            Self::NotStarted { error, .. } => error.is_of_server(),
             _ => false,
         }
+    }
+
+    /// The logs of a server that did not start, with their names.
+    pub fn logs(&self) -> &[(String, LogText)] {
+        if let Self::NotStarted { logs, .. } = self { logs } else { &[] }
+    }
+
+    /// The error with the logs of what had been started, if the server is the reason.
+    pub(super) fn with_logs(self, mut started: Vec<(String, LogText)>) -> Self {
+        match self {
+            Self::NotStarted { error, logs } => {
+                started.extend(logs);
+                Self::NotStarted { error, logs: started }
+            }
+            error if error.is_of_server() && !started.is_empty() => {
+                Self::NotStarted { error: Box::new(error), logs: started }
+            }
+            error => error,
+        }
+    }
+
+    /// The error of a companion, whose log has its name.
+    pub(super) fn with_prefix(mut self, prefix: &str) -> Self {
+        if let Self::NotStarted { logs, .. } = &mut self {
+            for (name, _) in logs {
+                name.insert_str(0, prefix);
+            }
+        }
+        self
     }
 }
 

@@ -25,7 +25,7 @@ pub struct StartOptions {
     pub has_own_cpus: bool,
     /// Where the server listens: loopback, or an address of this machine at which clients on others reach it.
     pub address: IpAddr,
-    /// The number of client connections for which the server needs descriptors.
+    /// The number of client connections for which the server needs descriptors: with users, one for each.
     pub connections: u32,
     /// The seed of keys, values and rows.
     pub seed: u64,

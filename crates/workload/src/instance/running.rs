@@ -112,6 +112,22 @@ impl Companions {
         self.0.iter()
     }
 
+    /// Their logs, with their names.
+    pub fn logs(&self) -> Vec<(String, LogText)> {
+        let mut logs = Vec::new();
+        for companion in self.iter() {
+            if let Ok(log) = companion.instance.log() {
+                logs.push((companion_prefix(&companion.name) + SERVER_LOG, log));
+            }
+        }
+        logs
+    }
+
+    /// Checks that all of them still run. The error has how the first one that does not run ended, and the end of its log.
+    pub fn check_alive(&self) -> Result<(), InstanceError> {
+        self.0.iter().try_for_each(|companion| companion.instance.check_alive())
+    }
+
     /// Stops them, the last one first. All are stopped, also where stopping one fails.
     fn stop(&mut self) -> Result<(), InstanceError> {
         let mut outcome = Ok(());
@@ -178,7 +194,7 @@ impl Instance {
     /// Checks that it and its companions still run. The error has how the first one that does not run ended, and the end of its log. A
     /// companion comes first: without it, the server may have ended, too.
     pub fn check_alive(&self) -> Result<(), InstanceError> {
-        self.companions.iter().try_for_each(|companion| companion.instance.check_alive())?;
+        self.companions.check_alive()?;
         Ok(self.running.check()?)
     }
 
@@ -194,12 +210,7 @@ impl Instance {
 
     /// The logs of its companions and its own, with their names.
     pub fn logs(&self) -> Vec<(String, LogText)> {
-        let mut logs = Vec::new();
-        for companion in self.companions.iter() {
-            if let Ok(log) = companion.instance.log() {
-                logs.push((companion_prefix(&companion.name) + SERVER_LOG, log));
-            }
-        }
+        let mut logs = self.companions.logs();
         logs.extend(self.log().ok().map(|log| (SERVER_LOG.to_owned(), log)));
         logs
     }

@@ -36,6 +36,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("companions start in order and stop in reverse order", order),
         Trial::test("a companion that does not start is reported in one line", mistakes),
         Trial::test("the end of a companion is noticed with its name", ends_meanwhile),
+        Trial::test("a companion that ends while a later one starts is the reason", ends_before_the_next),
     ]
 }
 
@@ -222,5 +223,31 @@ fn ends_meanwhile() -> Result<(), Failed> {
     };
     let expected = format!("companion cache of test (pid {pid}) was killed by SIGKILL");
     assert!(error.to_string().starts_with(&expected), "{error}");
+    Ok(())
+}
+
+/// A database that is killed while the application starts: the application would wait for it, and is not to blame.
+fn ends_before_the_next() -> Result<(), Failed> {
+    let directory = TestDirectory::new()?;
+    let companions = r#"
+[[server.test.companion]]
+name = "database"
+start = ["sh", "-c", "echo open; echo $$ > $0/pid; exec sleep 600", "{{ dir }}"]
+ready = { command = ["test", "-s", "{{ dir }}/pid"] }
+[[server.test.companion]]
+name = "application"
+start = ["sh", "-c", "echo no database; kill -9 $(cat $0/pid); exec sleep 600", "{{ companion.database.dir }}"]
+ready = { command = ["false"], within = "10m" }
+"#;
+    let workload = workload(&directory, companions)?;
+    let error = directory.start(&workload, "test").err().ok_or("it fails")?;
+    let (line, logs) = (error.to_string(), error.logs());
+    assert!(line.starts_with("companion database of test (pid "), "{line}");
+    assert!(line.contains(" was killed by SIGKILL: ") && line.ends_with("its log ends: open"), "{line}");
+    let logs: Vec<(&str, &str)> = logs.iter().map(|(name, log)| (name.as_str(), log.text.as_str())).collect();
+    let expected =
+        [("companion-database-server.log", "open\n"), ("companion-application-server.log", "no database\n")];
+    assert_eq!(logs, expected);
+    assert!(error.is_of_server());
     Ok(())
 }

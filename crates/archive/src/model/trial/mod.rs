@@ -100,6 +100,9 @@ pub struct Trial {
     /// The walk and the pacing of its users, where the load has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<UserWalk>,
+    /// Numbers in its operations that follow from knobs and users, by name: `persons`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub load_numbers: BTreeMap<String, u64>,
     /// How much the copies of the server disturb each other, where the variant says whether they are isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<Neighbours>,
@@ -232,9 +235,40 @@ pub struct TrialFiles {
     pub logs_left_out_bytes: u64,
 }
 
+impl TrialFiles {
+    /// The logs that tell more of a reason: that of the companion that it names, or else all. The last one is that of the server itself.
+    pub fn logs_of(&self, reason: &str) -> Vec<&str> {
+        let named = reason.split_once("companion ").and_then(|(_, after)| after.split_once(" of "));
+        let own = named.map_or(String::new(), |(name, _)| format!("companion-{name}-"));
+        let logs = self.logs.iter().map(String::as_str);
+        let of_companion: Vec<&str> =
+            logs.clone().filter(|log| !own.is_empty() && log.contains(&own)).collect();
+        if of_companion.is_empty() { logs.collect() } else { of_companion }
+    }
+}
+
 impl Trial {
     /// The value of a valid trial. Verdicts are computed from these alone.
     pub fn valid_value(&self) -> Option<f64> {
         self.measured.as_ref().filter(|_| self.status == TrialStatus::Valid).map(|measured| measured.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_names_a_companion_has_its_log() {
+        let logs = ["companion-database-server.log", "companion-cache-server.log", "server.log"];
+        let files =
+            TrialFiles { logs: logs.map(|log| format!("trials/1/{log}")).to_vec(), ..TrialFiles::default() };
+        let reason = "restarts: companion cache of shop (pid 7) was killed by SIGKILL";
+        assert_eq!(files.logs_of(reason), ["trials/1/companion-cache-server.log"]);
+        for reason in
+            ["shop (pid 7) exited with status 1", "companion of nobody", "companion web of shop ended"]
+        {
+            assert_eq!(files.logs_of(reason).len(), 3, "{reason}");
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! The record of a trial: its counts, its gates, its bottleneck, and its files.
 
-use std::fmt::Write;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,7 @@ use crate::trial::record::load_windows::LoadWindows;
 use crate::trial::record::phases::ClientCounts;
 use crate::trial::record::recorders::{MachineRecording, RecordedLoad};
 use crate::trial::record::server_usage;
-use crate::trial::setup::{FinishedTrial, TrialError};
+use crate::trial::setup::{FinishedTrial, TrialError, name_logs};
 use crate::trial::watts::power_record;
 
 impl ServerTrial<'_> {
@@ -155,7 +154,7 @@ impl ServerTrial<'_> {
                 response_time = result.response_time;
                 let of_end = format!("{}: ", gates::RESTARTS);
                 let reason = trial.reasons.iter_mut().find(|reason| reason.starts_with(&of_end));
-                name_logs(reason, &trial.files.logs);
+                name_logs(reason, &trial.files);
             }
             Err(error) => {
                 trial.status = TrialStatus::Failed;
@@ -167,7 +166,7 @@ impl ServerTrial<'_> {
                 // A lost machine has one line.
                 let ending = ending.map(|error| error.to_string());
                 trial.reasons.extend(ending.filter(|ending| *ending != error.to_string()));
-                name_logs(trial.reasons.last_mut(), &trial.files.logs);
+                name_logs(trial.reasons.last_mut(), &trial.files);
             }
         }
         for reason in &mut trial.reasons {
@@ -191,15 +190,6 @@ fn counts(
     };
     let server = after.count.saturating_sub(before.count);
     Some(CountCheck { counter: before.what, client, unanswered, server })
-}
-
-/// Names the server's logs behind a reason.
-fn name_logs(reason: Option<&mut String>, logs: &[String]) {
-    if !logs.is_empty()
-        && let Some(reason) = reason
-    {
-        let _ = write!(reason, "; the server's log is {}", logs.join(" and "));
-    }
 }
 
 /// A runner closes its output before it ends, which may take long on a busy machine. How it ended explains more.

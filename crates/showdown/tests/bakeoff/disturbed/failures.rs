@@ -162,7 +162,10 @@ fn a_server_that_crashes_at_its_start_is_one_line() {
     let line = error_line(&output);
     assert_eq!(line.matches("cannot open database").count(), 1, "{line}");
     assert!(line.contains("exited with status 7; its log ends: fatal"), "{line}");
-    assert!(!line.contains("resume") && line.contains("(the run is kept in runs/"), "{line}");
+    let (_, log) = line.split_once(": try its command by hand; its log: ").expect("a remedy, and a log");
+    let log = fs::read_to_string(home.path(log)).unwrap_or_else(|error| panic!("{error}: {line}"));
+    assert_eq!(log, "fatal: cannot open database\n");
+    assert!(!line.contains("resume"), "{line}");
     home.assert_nothing_runs();
 }
 

@@ -36,7 +36,7 @@ fn has_data() -> bool {
         skip("olio is not built: cargo build -p olio");
         return false;
     }
-    let data = Command::new(&olio).arg("data").output().expect("olio runs");
+    let data = Command::new(&olio).args(["data", "--rows", "25"]).output().expect("olio runs");
     assert!(data.status.success(), "{}", text(&data.stderr));
     true
 }
@@ -86,8 +86,11 @@ fn pages_are_those_of_the_reference_or_the_trial_of_a_cheat_is_invalid() {
     let home = TestHome::new();
     with_cheats(&home);
     // `olio prove rust --cheats` has the third.
-    let variants = [honest, "cheat:cheat=stale-lists", "cheat:cheat=lost-writes"];
-    let arguments = [&["compare"], &variants[..], &["--users", "24", "--blocks", "3", "--seed", "7"]].concat();
+    // The rows follow from the users, and so do the persons and tags that the load asks for.
+    let honest = format!("{honest}:scale=users");
+    let variants = [honest.as_str(), "cheat:cheat=stale-lists,rows=25", "cheat:cheat=lost-writes,rows=25"];
+    let arguments =
+        [&["compare"], &variants[..], &["--users", "24", "--blocks", "3", "--seed", "7"]].concat();
     let output = home.run(&["run", &home.plan(&arguments, "600ms")]);
     let said = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
@@ -99,17 +102,28 @@ fn pages_are_those_of_the_reference_or_the_trial_of_a_cheat_is_invalid() {
         let verify = gate(&record, "verify");
         let message = verify["message"].as_str().expect("a message");
         let cheats = match record["variant"].as_str().expect("a variant") {
-            "cheat:cheat=stale-lists" => "instead of",
-            "cheat:cheat=lost-writes" => "the table does not",
+            "cheat:cheat=stale-lists,rows=25" => "instead of",
+            "cheat:cheat=lost-writes,rows=25" => "the table does not",
             _ => {
                 assert_ne!(record["status"], "failed", "{record}");
                 assert_eq!(verify["outcome"], "passed", "{verify}");
-                assert!(message.starts_with("100 pages and 10 changes are those of the reference"), "{message}");
+                let expected =
+                    "100 pages and 10 changes are those of the reference, and the rows those of 25 users (";
+                assert!(message.starts_with(expected), "{message}");
+                assert_eq!(
+                    record["load_numbers"],
+                    serde_json::json!({ "persons": 2_500, "tags": 622 }),
+                    "{record}"
+                );
                 assert_parts(&record);
                 continue;
             }
         };
-        assert_eq!((&record["status"], &verify["outcome"]), (&"invalid".into(), &"failed".into()), "{record}");
+        assert_eq!(
+            (&record["status"], &verify["outcome"]),
+            (&"invalid".into(), &"failed".into()),
+            "{record}"
+        );
         assert!(message.contains(cheats), "{verify}");
     }
 }

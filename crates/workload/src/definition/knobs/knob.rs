@@ -10,9 +10,6 @@ use crate::definition::values::text_form::TextRule;
 use crate::render::{BUILT_IN, TemplateVariables};
 use notation::source_text::{FileError, SourceText};
 
-/// The axis of a sweep over the number of users: no knob has this name.
-const USERS: &str = "users";
-
 /// A knob of every server but a runner: how many copies of the server share one load.
 pub const INSTANCES: &str = "instances";
 
@@ -119,9 +116,6 @@ impl Knob {
         if BUILT_IN.contains(&name) {
             return Err(refuse("templates have a variable of that name already: choose another name"));
         }
-        if name == USERS {
-            return Err(refuse("a sweep has an axis of that name already: choose another name"));
-        }
         if [INSTANCES, ISOLATION, CERTIFICATE, RESUMPTION].contains(&name) {
             return Err(refuse("showdown adds a knob of that name: choose another name"));
         }
@@ -219,7 +213,7 @@ impl Knob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::TextForm;
+    use crate::definition::values::text_form::TextForm;
 
     fn check(toml: &str) -> Result<Knob, String> {
         let knob = read(toml)?;

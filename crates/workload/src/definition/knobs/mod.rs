@@ -5,3 +5,4 @@ pub mod allocator;
 pub mod binary;
 pub mod concurrency;
 pub mod knob;
+pub mod numbers;

@@ -1,11 +1,13 @@
 //! Removes the mix from `[load]`: the operations in `[[load.op]]`, and the table of their keys, tables or sessions. The
 //! registration of the protocol parses both, so no file of this folder names a protocol.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use load::drivers::mix::{MixError, OperationMix};
 use load::drivers::registry::list_of;
 use load::drivers::{PROTOCOLS, RegisteredProtocol};
+use load::inputs::numbers::{NUMBERS, put_numbers};
 use load::users::outside::{OutsideMix, RawOutside};
 use load::users::outside_spec::Outside;
 use load::users::{RawUsers, ScenarioError};
@@ -66,12 +68,23 @@ impl<'t> RawMix<'t> {
             let what = if sections.contains(&name.as_ref()) {
                 format!("{name}: it is for {}", protocols_with(name))
             } else {
-                let known: Vec<&str> = sections.iter().copied().chain(["users"]).collect();
+                let known: Vec<&str> = sections.iter().copied().chain(["users", NUMBERS]).collect();
                 format!("load: there is no table {name:?}{}", available(name, &known))
             };
             return Err(source.error(&table.span(), what));
         }
         Ok(mix)
+    }
+
+    /// How many users there are, if there are any.
+    pub fn user_count(&self) -> Option<u32> {
+        self.users.as_ref().map(|(users, _)| users.count())
+    }
+
+    /// Puts numbers in the place of their names.
+    pub fn put_numbers(&mut self, numbers: &BTreeMap<String, u64>) {
+        self.operations.iter_mut().for_each(|operation| put_numbers(operation, numbers));
+        self.outside.put_numbers(numbers);
     }
 
     /// Parses and checks the mix. `load` is the span of `[load]`. Returns the users as well, whose plan needs the names.

@@ -49,8 +49,10 @@ pub(super) fn start(
         let password = if process.has_password { credentials.password.clone() } else { None };
         let credentials = ServerCredentials { password, certificate: None };
         let role = Role::Companion { knobs, earlier: &started };
-        let instance = Instance::start_as(role, workload, process, &own, Some(credentials))?;
-        started.push(name, instance);
+        match Instance::start_as(role, workload, process, &own, Some(credentials)) {
+            Ok(instance) => started.push(name, instance),
+            Err(error) => return Err(error.with_prefix(&companion_prefix(name)).with_logs(started.logs())),
+        }
     }
     Ok(started)
 }

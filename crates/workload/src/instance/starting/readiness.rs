@@ -1,5 +1,5 @@
-//! The wait until a server is ready: its probe is repeated until it succeeds, the time is up, the server ends, or the user
-//! interrupts.
+//! The wait until a server is ready: its probe is repeated until it succeeds, the time is up, the server or a companion before it ends,
+//! or the user interrupts.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,18 +12,19 @@ use load::runner::{RunnerError, RunnerSession};
 
 use crate::definition::ReadyProbe;
 use crate::instance::error::{ConfigurationError, InstanceError};
-use crate::instance::running::Instance;
+use crate::instance::running::{Companions, Instance};
 
 /// A server on this machine accepts or refuses a connection at once. A connection that hangs found the queue full.
 const CONNECT: Duration = Duration::from_millis(250);
 
 impl Instance {
-    pub(in crate::instance) fn wait_ready(&self) -> Result<(), InstanceError> {
+    /// Waits until it is ready, or until it or one of the companions that were started before it has ended.
+    pub(in crate::instance) fn wait_ready(&self, before: &Companions) -> Result<(), InstanceError> {
         let template = |error| ConfigurationError::Template(error).of(&self.server.name);
         match &self.server.ready.probe {
             ReadyProbe::Tcp => {
                 let endpoint = self.endpoint();
-                self.repeat(|| match endpoint.connect(CONNECT) {
+                self.repeat(before, || match endpoint.connect(CONNECT) {
                     Ok(_) => Readiness::Ready,
                     Err(error) => Readiness::NotYet(format!(
                         "{endpoint} does not accept connections: {error}{}",
@@ -34,20 +35,20 @@ impl Instance {
             ReadyProbe::Http(probe) => {
                 let query = self.render_probe(probe).map_err(template)?;
                 let access = self.access();
-                self.repeat(|| match access.get(&query) {
+                self.repeat(before, || match access.get(&query) {
                     Ok(_) => Readiness::Ready,
                     Err(error) => Readiness::NotYet(format!("{error}{}", self.elsewhere())),
                 })
             }
             ReadyProbe::Sql(statement) => {
                 let statement = self.variables.render(statement).map_err(template)?;
-                self.repeat(|| match self.access().ask_sql(&statement, None) {
+                self.repeat(before, || match self.access().ask_sql(&statement, None) {
                     Ok(_) => Readiness::Ready,
                     Err(error) => Readiness::NotYet(error.to_string()),
                 })
             }
-            ReadyProbe::Command(command) => self.wait_for_command(command),
-            ReadyProbe::Runner => self.wait_for_runner(),
+            ReadyProbe::Command(command) => self.wait_for_command(command, before),
+            ReadyProbe::Runner => self.wait_for_runner(before),
         }
     }
 
@@ -59,23 +60,23 @@ impl Instance {
         })
     }
 
-    fn wait_for_command(&self, command: &[String]) -> Result<(), InstanceError> {
+    fn wait_for_command(&self, command: &[String], before: &Companions) -> Result<(), InstanceError> {
         let command = self
             .variables
             .render_argv(command)
             .map_err(|error| ConfigurationError::Template(error).of(&self.server.name))?;
-        self.repeat(|| match self.run_tool(&command) {
+        self.repeat(before, || match self.run_tool(&command) {
             Ok(output) if output.ending == ProcessExit::Code(0) => Readiness::Ready,
             Ok(output) => Readiness::NotYet(format!("{} {}", command[0], output.ending)),
             Err(error) => Readiness::Never(error.to_string()),
         })
     }
 
-    fn wait_for_runner(&self) -> Result<(), InstanceError> {
+    fn wait_for_runner(&self, before: &Companions) -> Result<(), InstanceError> {
         let ProtocolSpec::Runner(runner) = self.protocol(None)? else { return Ok(()) };
         let mut session = RunnerSession::open(&runner)
             .map_err(|error| ConfigurationError::Runner(error).of(&self.server.name))?;
-        self.repeat(|| match session.is_ready() {
+        self.repeat(before, || match session.is_ready() {
             Ok(true) => Readiness::Ready,
             Ok(false) => Readiness::NotYet("it has not printed that it is ready".to_owned()),
             // How it ended will be known in a moment, and explains more.
@@ -84,10 +85,16 @@ impl Instance {
         })
     }
 
-    fn repeat(&self, mut probe: impl FnMut() -> Readiness) -> Result<(), InstanceError> {
+    fn repeat(&self, before: &Companions, mut probe: impl FnMut() -> Readiness) -> Result<(), InstanceError> {
         let is_interrupted = || self.options.interrupted.load(Ordering::Relaxed);
         let outcome = self.running.wait_ready(self.server.ready.within, || {
-            if is_interrupted() { Readiness::Never("interrupted".to_owned()) } else { probe() }
+            if is_interrupted() {
+                return Readiness::Never("interrupted".to_owned());
+            }
+            if let Err(ended) = before.check_alive() {
+                return Readiness::Never(ended.to_string());
+            }
+            probe()
         });
         match outcome {
             Ok(_) => Ok(()),

@@ -31,7 +31,7 @@ use crate::instance::private::password::{MASKED, Password};
 use crate::instance::replies::log_counter::LogCounter;
 use crate::instance::running::{EffectiveConfigFile, Instance, SERVER_LOG};
 use crate::instance::tool::{TMPDIR, Tools};
-use crate::render::{self, COMPANION, TemplateVariables};
+use crate::render::{self, COMPANION, TemplateVariables, USERS};
 use crate::variant::ServerVariant;
 
 /// The timeout of a command in `prepare`: creating a data directory takes less.
@@ -60,9 +60,10 @@ impl Instance {
         options: &StartOptions,
         credentials: Option<ServerCredentials>,
     ) -> Result<Self, InstanceError> {
+        let workload = workload.for_variant(variant, options.connections)?;
         let server = workload.server(&variant.server)?;
         workload.check_rights(&server.name)?;
-        Self::start_as(Role::Server(variant), workload, server, options, credentials)
+        Self::start_as(Role::Server(variant), &workload, server, options, credentials)
     }
 
     /// Starts a process of a workload: a server after its companions, or a companion.
@@ -132,7 +133,8 @@ impl Instance {
         if let Some(user) = run_as {
             directories.give_to(user)?;
         }
-        prepare(&server, &variables, &knobs, &tools)?;
+        prepare(&server, &variables, &knobs, &tools)
+            .map_err(|error| error.with_logs(started_before.logs()))?;
         let socket = socket_of(&server, &variables, &directories, options).map_err(wrong)?;
         let argv = variables.render_argv(&server.start).map_err(|e| wrong(e.into()))?;
         let argv = with_binary(argv, &server.start, &knobs);
@@ -169,7 +171,12 @@ impl Instance {
             http_queries: 0,
             log_counter,
         };
-        instance.wait_ready().map_err(external::returned)?;
+        let before = if let Role::Companion { earlier, .. } = role { earlier } else { &instance.companions };
+        if let Err(error) = instance.wait_ready(before) {
+            // A part before it that has ended is the reason, whatever this one says.
+            let error = before.check_alive().err().unwrap_or_else(|| external::returned(error));
+            return Err(error.with_logs(instance.logs()));
+        }
         instance.find_external()?;
         allocator.map_or(Ok(()), |allocator| allocator::check(allocator, &instance))?;
         Ok(instance)
@@ -206,10 +213,11 @@ fn set_address(variables: &mut TemplateVariables, address: SocketAddr) {
     variables.set("remote", !address.ip().is_loopback());
 }
 
-/// The variables of what a server runs with: CPUs, this program, and the user of its workers. It has no certificate yet.
+/// The variables of what a server runs with: CPUs, users of its load, this program, and the user of its workers. It has no certificate yet.
 fn set_means(variables: &mut TemplateVariables, options: &StartOptions, service_user: Option<&ServiceUser>) {
     variables.set("cpus", options.cpus.len());
     variables.set("cpu_list", options.cpus.to_string());
+    variables.set(USERS, options.connections);
     variables.set("showdown", this_program());
     variables.set("https", ());
     variables.set("user", service_user.map(|service| service.user.clone()));
@@ -279,7 +287,13 @@ fn prepare(
             .map_err(|error| ConfigurationError::Template(error).of(&server.name))?;
         let argv = with_binary(argv, &server.start, knobs);
         let program = argv.first().cloned().unwrap_or_default();
-        let output = tools.run(&argv, PREPARE_TIMEOUT)?;
+        let output = tools.run(&argv, PREPARE_TIMEOUT).map_err(|error| match error {
+            host::process::Error::NotReady { within, .. } => {
+                let (server, command) = (server.name.clone(), argv.join(" "));
+                InstanceError::SlowPrepare { server, command, seconds: within.as_secs() }
+            }
+            other => other.into(),
+        })?;
         if output.ending != ProcessExit::Code(0) {
             let last_lines: Vec<&str> =
                 output.text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();

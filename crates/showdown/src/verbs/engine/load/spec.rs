@@ -16,6 +16,7 @@ use load::spec::{LoadSpec, Shape};
 use load::tls::{ClientIdentity, KeyProof, PemSource, TlsSpec, Trust};
 use load::users::Scenario;
 use load::users::outside_spec::Outside;
+use workload::Workload;
 
 use super::args::LoadArgs;
 use crate::args::clients::NamedClients;
@@ -44,8 +45,13 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     let target = Target::parse(&args.target).map_err(usage)?.through(args.unix_socket.as_ref());
     refuse_foreign_options(args, &target)?;
     let number = clients.map_or(1, NamedClients::count);
-    let scenario = args.scenario.as_ref().map(|path| Scenario::read(path, target.protocol).map_err(usage));
-    let scenario = scenario.transpose()?;
+    let scenario = match &args.scenario {
+        Some(path) => {
+            let numbers = Workload::numbers_in(path, args.users).map_err(usage)?;
+            Some(Scenario::read(path, target.protocol, &numbers).map_err(usage)?)
+        }
+        None => None,
+    };
     let users = scenario.as_ref().map(|scenario| args.users.unwrap_or(scenario.count));
     let (connections, workers) = (users.unwrap_or(args.connections), args.threads.saturating_mul(number));
     if workers > connections {
