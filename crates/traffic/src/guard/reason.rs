@@ -96,10 +96,12 @@ pub enum Breach {
     },
     /// The anytime-valid process of a metric has reached 1/α.
     #[error(
-        "{candidate} of the candidate's {metric}, {control} of the control's: more than {margin} × (E = {evidence:.0})"
+        "{candidate} of the candidate's {what} {metric}, {control} of the control's: more than {margin} × (E = {evidence:.0})"
     )]
     Evidence {
-        /// "requests were late" or "messages were deferred".
+        /// "requests" or "messages".
+        what: &'static str,
+        /// "were late", "failed" or "were deferred".
         metric: &'static str,
         /// The candidate's share in words.
         candidate: String,

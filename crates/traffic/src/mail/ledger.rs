@@ -265,17 +265,17 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut ledger = MailLedger::new(1, 600);
-        for number in 0..=MOST_QUEUED {
-            record(
-                &mut ledger,
-                0,
-                1,
-                &format!("qmgr[7]: {number:08X}: from=<a@b>, size=1, nrcpt=1 (queue active)"),
-            );
+        let mut mail = ServerMail::default();
+        for number in 0..MOST_QUEUED {
+            mail.follow(&number.to_string(), FollowedMessage::new(1, None));
         }
-        let window = ledger.take(0, 1, true);
-        assert_eq!((window.queued, window.log_arrived), (MOST_QUEUED as u64, false));
+        mail.follow("0", FollowedMessage::new(2, None));
+        assert!(!mail.has_overflowed);
+        mail.follow("one more", FollowedMessage::new(1, None));
+        assert_eq!((mail.messages.len(), mail.has_overflowed), (MOST_QUEUED, true));
+        let mut ledger = MailLedger { servers: vec![mail], ..MailLedger::new(0, 600) };
+        let arrived: Vec<bool> = [1, 1].map(|now_s| ledger.take(0, now_s, true).log_arrived).into();
+        assert_eq!(arrived, [false, true]);
         let mut deliveries = Deliveries::default();
         for key in 0..=MOST_DELIVERIES as u64 {
             assert_eq!(deliveries.note(key, 0), None);

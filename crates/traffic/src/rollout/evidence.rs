@@ -39,14 +39,22 @@ impl Metric {
         if is_mail { &Self::OF_MAIL } else { &Self::USUAL }
     }
 
-    /// The end of "of the candidate's".
+    /// The end of "of the candidate's requests" or "messages".
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::Late => "requests were late",
-            Self::Failed => "requests failed",
-            Self::Deferred => "messages were deferred",
-            Self::Rejected => "messages were rejected",
-            Self::DeliveredTwice => "messages were delivered twice",
+            Self::Late => "were late",
+            Self::Failed => "failed",
+            Self::Deferred => "were deferred",
+            Self::Rejected => "were rejected",
+            Self::DeliveredTwice => "were delivered twice",
+        }
+    }
+
+    /// What its share is of.
+    fn counted(self) -> &'static str {
+        match self {
+            Self::Late | Self::Failed => "requests",
+            Self::Deferred | Self::Rejected | Self::DeliveredTwice => "messages",
         }
     }
 
@@ -231,6 +239,7 @@ impl Evidences {
             }
             if let Some(shown) = shown {
                 return Some(Breach::Evidence {
+                    what: metric.counted(),
                     metric: metric.in_words(),
                     candidate: percent(share(shown.candidate, shown.candidate_operations)),
                     control: percent(share(shown.control, shown.control_operations)),
