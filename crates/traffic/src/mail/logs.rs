@@ -129,7 +129,7 @@ impl Tail {
     }
 
     fn read_to_end(&mut self, left: &mut usize, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        let mut buffer = [0; 64 << 10];
+        let mut buffer = vec![0; 64 << 10];
         while *left > 0 {
             let most = buffer.len().min(*left);
             let length = self.file.read(&mut buffer[..most])?;

@@ -176,7 +176,7 @@ fn evidence(windows: &[WindowRecord], begins: &[u64]) -> String {
         let values: Vec<Option<f64>> = windows.iter().map(value).collect();
         // Only runs before mail servers have all of them.
         if values.iter().any(Option::is_some) {
-            lines.push(Line { class: *class, name: (*name).to_owned(), values });
+            lines.push(Line { class, name: (*name).to_owned(), values });
         }
     }
     chart("Evidence that the candidate does harm, ln E", &lines, begins)
