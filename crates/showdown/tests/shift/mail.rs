@@ -241,6 +241,12 @@ fn send_until(is_over: &AtomicBool, smtp: SocketAddr, number: &AtomicU32) -> Vec
     accepted
 }
 
+/// The test cannot be done here.
+#[expect(clippy::print_stderr, reason = "why a test is not done must be seen")]
+fn skip(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}
+
 /// Ends the users, also where the test fails.
 struct EndsUsers<'a>(&'a AtomicBool);
 
@@ -253,7 +259,7 @@ impl Drop for EndsUsers<'_> {
 #[test]
 fn a_mail_server_that_defers_is_rolled_back_and_nothing_is_lost_or_delivered_twice() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: Postfix starts as root only");
+        skip("Postfix starts as root only");
         return;
     }
     let site = MailSite::start();
