@@ -19,7 +19,14 @@ fn rollout(others: Behaviour, candidate: Behaviour, seed: u64) -> Answer {
         margin: 1.25,
         negligible: 0.002,
         alpha: 0.01,
-        hard: HardLimits { failed: 0.02, late: 0.5, objective_ms: OBJECTIVE_MS },
+        is_mail: false,
+        hard: HardLimits {
+            failed: 0.02,
+            late: 0.5,
+            deferred: 0.5,
+            queued_s: 600,
+            objective_ms: OBJECTIVE_MS,
+        },
     };
     let first = backend.window();
     let (mut canary, actions) = Canary::start(participants(), rules, &first);

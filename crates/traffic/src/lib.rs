@@ -7,6 +7,7 @@
 //! | [`journal`], [`recovery`] | what is changed at a balancer is on disk before, and undone after |
 //! | [`control`] | `--status` and `--abort`, by anybody who may |
 //! | [`name`] | names of backends and servers |
+//! | [`mail`] | what the logs of mail servers say: deferrals, duplicates, the queue |
 //! | [`live`] | all of these for one run: what the deciding part calls |
 //! | [`observation`] | what one second looks like, and what is asked of a balancer: the interface of the parts that observe and act and the parts that decide |
 //! | [`guard`] | what ends every run: changes by others, missing data, hard limits |
@@ -31,6 +32,7 @@ pub mod guard;
 pub mod journal;
 pub mod lease;
 pub mod live;
+pub mod mail;
 pub mod name;
 pub mod observation;
 pub mod plan;

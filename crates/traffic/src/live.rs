@@ -18,6 +18,7 @@ use crate::control::{self, Control};
 use crate::journal::{JournalError, JournalLine, Opened, ShiftJournal, now_s};
 use crate::lease::protocol::LeaseOrder;
 use crate::lease::{Lease, LeaseError, LeaseMember, Probe};
+use crate::mail::logs::{MailLogError, MailLogs, MailSettings};
 use crate::name::Name;
 use crate::observation::{Action, Alarm, Window};
 use crate::recovery::{self, REMOVE_INTERVAL, REMOVE_LIMIT, Recovered, take_out};
@@ -33,6 +34,8 @@ pub struct LiveSettings {
     pub log: LogAddress,
     /// The run's directory: journal, control socket, record of the lease.
     pub directory: PathBuf,
+    /// The logs of mail servers. None if this is no mail.
+    pub mail: Option<MailSettings>,
     /// HAProxy's configuration, if the plan names it.
     pub configuration: Option<PathBuf>,
     /// The program that becomes the process of the lease: one whose main calls [`crate::lease::lease_main`].
@@ -68,6 +71,9 @@ pub enum LiveError {
     /// The log does not arrive.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The log of a mail server cannot be read.
+    #[error(transparent)]
+    MailLog(#[from] MailLogError),
     /// The journal cannot be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -110,6 +116,7 @@ pub struct LiveBalancer {
     observer: Observer,
     journal: ShiftJournal,
     log: LogReceiver,
+    mail: Option<MailLogs>,
     lease: Option<Lease>,
     control: Control,
     unseen: Vec<Unseen>,
@@ -140,7 +147,9 @@ impl LiveBalancer {
             return Err(LiveError::Unfinished(left.clone()));
         }
         let mut balancer = Haproxy::new(&settings.socket, &settings.backend);
-        let checked = refusals::check(&mut balancer, settings.configuration.as_deref())?;
+        let checked =
+            refusals::check(&mut balancer, settings.mail.is_some(), settings.configuration.as_deref())?;
+        let mail = settings.mail.as_ref().map(MailLogs::open).transpose()?;
         let log = LogReceiver::start(&settings.log, settings.backend.as_str())?;
         let observer = Observer::start(&mut balancer)?;
         let mut weights = BTreeMap::new();
@@ -162,6 +171,7 @@ impl LiveBalancer {
             observer,
             journal,
             log,
+            mail,
             lease: None,
             control,
             unseen: checked.unseen,
@@ -259,6 +269,9 @@ impl LiveBalancer {
     /// What happened since the last call: called once a second. After an alarm no weight of an added server is raised.
     pub fn observe(&mut self) -> Window {
         let (mut window, changes) = self.observer.observe(&mut self.balancer, &self.log);
+        if let Some(mail) = &mut self.mail {
+            mail.fill(&mut window);
+        }
         // After the balancer was read: what the process of the lease has changed there, it has said before.
         self.renew();
         let mut alarms = std::mem::take(&mut self.alarms);

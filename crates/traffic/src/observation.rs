@@ -67,6 +67,29 @@ impl Failures {
     }
 }
 
+/// What the log of a mail server says of one window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MailWindow {
+    /// Whether all of the log was read.
+    pub log_arrived: bool,
+    /// Lines of any kind.
+    pub lines: u64,
+    /// Messages that it accepted, and recipients or clients that it turned away.
+    pub messages: u64,
+    /// Those that it turned away with 4xx, and messages whose delivery has failed for the first time and will be tried again.
+    pub deferred: u64,
+    /// Those that it turned away with 5xx, and messages that were bounced.
+    pub rejected: u64,
+    /// Deliveries of a message to a recipient that had it before, from this server or another one.
+    pub delivered_twice: u64,
+    /// Messages that it has accepted and not delivered, at the end of the window.
+    pub queued: u64,
+    /// The age of the oldest of them, in seconds.
+    pub oldest_queued_s: u64,
+    /// Those that are older than the plan allows.
+    pub overdue: u64,
+}
+
 /// What was seen of one server in one window. Counts are of this window alone: differences of the balancer's counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerWindow {
@@ -93,6 +116,8 @@ pub struct ServerWindow {
     /// Whether the log can arrive: its receiver is open and the balancer has dropped no line in this window. A server without requests
     /// has no line, and its log has arrived all the same.
     pub log_arrived: bool,
+    /// What its own log says, if it is a mail server whose log is in the plan.
+    pub mail: Option<MailWindow>,
 }
 
 impl ServerWindow {
@@ -110,7 +135,13 @@ impl ServerWindow {
             response_ms: Vec::new(),
             counters_arrived: false,
             log_arrived: false,
+            mail: None,
         }
+    }
+
+    /// Whether all data of this window arrived.
+    pub fn has_arrived(&self) -> bool {
+        self.counters_arrived && self.log_arrived && self.mail.is_none_or(|mail| mail.log_arrived)
     }
 
     /// Requests that were answered later than the objective allows.
@@ -255,7 +286,7 @@ pub enum Alarm {
     /// The balancer logs nothing about a server that it sends requests to.
     #[error(
         "no line of the log about {server} has arrived, and HAProxy has counted {requests} requests: its configuration needs a line \
-         `log` with this run's address and `log-format \"{format}\"`"
+         `log` with this run's address and `log-format \"{format}\"` (in mode tcp: `option tcplog`)"
     )]
     NoLog {
         /// The server.

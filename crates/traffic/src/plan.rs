@@ -1,23 +1,25 @@
 //! The plan of a run on live traffic: a TOML file, parsed once into numbers and addresses. docs/LIVE-TRAFFIC.md has every key.
 
+mod mail;
+mod values;
+
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use load::inputs::slo::{Bound, Quantity, Slo};
-use load::inputs::units::{parse_duration, parse_duration_or_zero, parse_share};
-use notation::mistakes::message_of;
+use load::inputs::units::{parse_duration, parse_duration_or_zero};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use thiserror::Error;
+
+pub use values::PlanError;
+use values::{bad, from_toml, log, name, names, objective, read_text, share, time};
 
 use crate::balancer::interface::HIGHEST_WEIGHT;
-use crate::balancer::log::receiver::{BadLogAddress, LogAddress};
+use crate::balancer::log::receiver::LogAddress;
 use crate::guard::HardLimits;
 use crate::lease::Probe;
 use crate::live::Joining;
-use crate::name::{BadName, Name};
+use crate::mail::logs::MailSettings;
+use crate::name::Name;
 use crate::ramp::{RampRules, usual_multiples};
 use crate::rollout::{CanaryRules, WEIGHTS, usual_steps};
 use crate::weights::Participants;
@@ -25,41 +27,8 @@ use crate::weights::Participants;
 /// How long an answer of a health page may take.
 const PROBE_MS: u64 = 1000;
 
-/// The largest file that is read as a plan.
-const MOST_BYTES: u64 = 1 << 20;
-
-/// Why a plan cannot be used: one line with the key, the reason and the remedy.
-#[derive(Debug, Error)]
-pub enum PlanError {
-    /// The file cannot be read.
-    #[error("cannot read the plan {}: {source}", file.display())]
-    Unreadable {
-        /// The plan.
-        file: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
-    /// It is no plan: not TOML, a key that is missing, or one that does not exist.
-    #[error("{}: {reason}; docs/LIVE-TRAFFIC.md has every key", file.display())]
-    Text {
-        /// The plan.
-        file: PathBuf,
-        /// What the parser says, in one line.
-        reason: String,
-    },
-    /// A key has a value that cannot be used.
-    #[error("{key}: {reason}")]
-    Key {
-        /// The key, with its table.
-        key: &'static str,
-        /// Why, and what to write.
-        reason: String,
-    },
-}
-
-fn bad(key: &'static str, reason: impl Into<String>) -> PlanError {
-    PlanError::Key { key, reason: reason.into() }
-}
+/// How long the greeting of a mail server may take. A busy one lets its clients wait.
+const GREETING_MS: u64 = 5000;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,6 +54,8 @@ struct RawBalancer {
 #[serde(deny_unknown_fields)]
 struct RawOld {
     servers: Vec<String>,
+    #[serde(default)]
+    mail_logs: Vec<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,6 +66,7 @@ struct RawServer {
     health: Option<String>,
     #[serde(default)]
     proxy_protocol: bool,
+    mail_log: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -110,6 +82,8 @@ struct RawRules {
     max_share: Option<String>,
     hard_failed: Option<String>,
     hard_late: Option<String>,
+    hard_deferred: Option<String>,
+    hard_queued: Option<String>,
 }
 
 /// What is given on the command line in place of a key of the plan.
@@ -208,6 +182,8 @@ pub struct ShiftPlan {
     pub candidate: Joining,
     /// The old version, started at the same time as the candidate.
     pub control: Option<Joining>,
+    /// The logs of mail servers. None if this is no mail.
+    pub mail: Option<MailSettings>,
     /// The percentile of the objective, 0 to 100.
     pub quantile: f64,
     margin: f64,
@@ -252,6 +228,12 @@ impl ShiftPlan {
         {
             return Err(bad("[rules] steps", "rising weights from 1 to 256, such as [1, 4, 16, 32, 64]"));
         }
+        let queued = time("[rules] hard_queued", rules.hard_queued.as_deref(), "10m", parse_duration)?;
+        let mail_logs = mail::PlannedLogs {
+            old: raw.old.mail_logs,
+            candidate: (raw.candidate.name.clone(), raw.candidate.mail_log.clone()),
+            control: raw.control.as_ref().map(|control| (control.name.clone(), control.mail_log.clone())),
+        };
         let max_share = share("[rules] max_share", rules.max_share.as_deref(), "50%")?;
         let plan = Self {
             balancer: PlannedBalancer {
@@ -266,6 +248,7 @@ impl ShiftPlan {
             old: names("[old] servers", raw.old.servers)?,
             candidate: server(raw.candidate, &CANDIDATE_KEYS)?,
             control: raw.control.map(|control| server(control, &CONTROL_KEYS)).transpose()?,
+            mail: mail_logs.settings(queued.as_secs())?,
             quantile,
             margin,
             negligible: share("[rules] negligible", rules.negligible.as_deref(), "0.2%")?,
@@ -277,6 +260,8 @@ impl ShiftPlan {
             hard: HardLimits {
                 failed: share("[rules] hard_failed", rules.hard_failed.as_deref(), "2%")?,
                 late: share("[rules] hard_late", rules.hard_late.as_deref(), "50%")?,
+                deferred: share("[rules] hard_deferred", rules.hard_deferred.as_deref(), "50%")?,
+                queued_s: queued.as_secs(),
                 objective_ms,
             },
             text,
@@ -343,6 +328,7 @@ impl ShiftPlan {
             margin: self.margin,
             negligible: self.negligible,
             alpha: self.alpha,
+            is_mail: self.mail.is_some(),
             hard: self.hard,
         })
     }
@@ -365,35 +351,6 @@ impl ShiftPlan {
     }
 }
 
-fn read_text(file: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(file)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(std::io::Error::other("it is larger than 1 MiB"));
-    }
-    Ok(text)
-}
-
-fn from_toml<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, PlanError> {
-    toml::from_str(text)
-        .map_err(|error| PlanError::Text { file: file.to_owned(), reason: message_of(&error, text) })
-}
-
-/// One percentile and its limit in whole ms.
-fn objective(text: &str) -> Result<(f64, u32), PlanError> {
-    const EXPECTED: &str = "one percentile of the response time in whole ms, such as p99<200ms";
-    let slo: Slo = text.parse().map_err(|_| bad("[rules] objective", EXPECTED))?;
-    let times: Vec<&Bound> = slo.bounds().iter().filter(|bound| bound.quantity != Quantity::Errors).collect();
-    match times[..] {
-        [Bound { quantity: Quantity::Percentile(percent), limit }]
-            if *limit >= 1000.0 && *percent < 100.0 =>
-        {
-            Ok((*percent, (limit / 1000.0) as u32))
-        }
-        _ => Err(bad("[rules] objective", EXPECTED)),
-    }
-}
-
 /// The keys of a server, for errors.
 struct ServerKeys {
     name: &'static str,
@@ -407,8 +364,14 @@ const CONTROL_KEYS: ServerKeys =
     ServerKeys { name: "[control] name", address: "[control] address", health: "[control] health" };
 
 fn server(raw: RawServer, keys: &ServerKeys) -> Result<Joining, PlanError> {
-    let RawServer { name: text, address, health, proxy_protocol } = raw;
+    let RawServer { name: text, address, health, proxy_protocol, mail_log } = raw;
     let probe = match health {
+        Some(_) if mail_log.is_some() => {
+            return Err(bad(keys.health, "a mail server is asked by SMTP: remove it, or mail_log"));
+        }
+        None if mail_log.is_some() => {
+            Probe::Smtp { sends_proxy_header: proxy_protocol, within_ms: GREETING_MS }
+        }
         None => Probe::Connect,
         Some(path) if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) => {
             Probe::Http { path, within_ms: PROBE_MS }
@@ -423,35 +386,6 @@ fn server(raw: RawServer, keys: &ServerKeys) -> Result<Joining, PlanError> {
         sends_proxy_header: proxy_protocol,
         most_connections: None,
     })
-}
-
-fn time<E: std::fmt::Display>(
-    key: &'static str,
-    text: Option<&str>,
-    default: &str,
-    parse: impl Fn(&str) -> Result<Duration, E>,
-) -> Result<Duration, PlanError> {
-    parse(text.unwrap_or(default)).map_err(|error| bad(key, error.to_string()))
-}
-
-fn log(text: &str) -> Result<LogAddress, PlanError> {
-    text.parse().map_err(|error: BadLogAddress| bad("[balancer] log", error.to_string()))
-}
-
-fn name(key: &'static str, text: String) -> Result<Name, PlanError> {
-    text.try_into().map_err(|error: BadName| bad(key, error.to_string()))
-}
-
-fn names(key: &'static str, texts: Vec<String>) -> Result<Vec<Name>, PlanError> {
-    let mut names = Vec::new();
-    for text in texts {
-        names.push(name(key, text)?);
-    }
-    Ok(names)
-}
-
-fn share(key: &'static str, text: Option<&str>, default: &str) -> Result<f64, PlanError> {
-    parse_share(text.unwrap_or(default)).map_err(|error| bad(key, error.to_string()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use traffic::balancer::haproxy::{answers, configuration};
 use traffic::balancer::log::line::{self, MOST_LINE_BYTES};
 use traffic::balancer::log::receiver::ReceivedLog;
 use traffic::journal::JournalState;
+use traffic::mail::ledger::MailLedger;
+use traffic::mail::line::{self as mail_line, MailEvent};
 use traffic::name::Name;
 
 const INFO: &str = "Name: HAProxy\nVersion: 2.6.12\nNbproc: 1\nPid: 13251\nUptime_sec: 1\nStopping: 0\nDroppedLogs: 3\n\
@@ -15,6 +17,12 @@ const STAT: &str = "# pxname,svname,qcur,scur,stot,econ,eresp,wretr,wredis,statu
                     b,old1,1,2,30,4,5,6,7,no check,0,8,http,,,,,\nb,BACKEND,0,0,0,0,0,0,0,UP,0,0,http,roundrobin,SRV,,,\n\n";
 const CONFIGURATION: &str = "defaults a\n option prefer-last-server\nbackend b from a\n balance roundrobin # x\n cookie \"S\\\" R\" insert\n \
                              server x 10.0.0.1:80 slowstart 3s agent-check\n";
+
+const MAIL_LOG: &str = "Nov 30 19:00:12 mx postfix/cleanup[7]: ABCDEF1: message-id=<1@x>\n\
+     Nov 30 19:00:12 mx postfix/qmgr[7]: ABCDEF1: from=<a@b>, size=1, nrcpt=1 (queue active)\n\
+     Nov 30 19:00:12 mx postfix/smtpd[7]: NOQUEUE: reject: RCPT from a[192.0.2.1]: 450 4.7.1 <u@x>: no; from=<a@b> to=<u@x>\n\
+     Nov 30 19:00:12 mx postfix/virtual[7]: ABCDEF1: to=<u@x>, relay=virtual, delay=0, dsn=2.0.0, status=sent (x)\n\
+     Nov 30 19:00:12 mx postfix/qmgr[7]: ABCDEF1: removed\n";
 
 /// A text with some bytes replaced, and cut off or doubled.
 fn changed(text: &'static str) -> impl Strategy<Value = String> {
@@ -96,6 +104,42 @@ proptest! {
         }
         let lines: u64 = received.servers.values().map(|server| server.lines).sum();
         prop_assert_eq!(lines + received.elsewhere + received.unreadable, datagrams.len() as u64);
+    }
+
+    #[test]
+    fn no_line_of_a_mail_log_makes_the_reader_panic(lines in prop::collection::vec(changed(MAIL_LOG), 0..8), any in ".{0,200}") {
+        let mut ledger = MailLedger::new(2, 600);
+        let mut count = 0;
+        for line in lines.iter().flat_map(|text| text.lines()).chain([any.as_str()]) {
+            ledger.record(count % 2, line.as_bytes(), 1);
+            count += 1;
+        }
+        for server in 0..2 {
+            let window = ledger.take(server, 2, true);
+            prop_assert!(window.queued + window.messages + window.deferred + window.rejected <= 3 * count as u64);
+            prop_assert!(window.deferred + window.rejected <= window.messages + window.queued + window.lines);
+        }
+    }
+
+    /// Whatever a client calls itself and its recipient, a line says what became of the message.
+    #[test]
+    fn what_became_of_a_message_is_read(
+        local in "[ -~]{0,40}", reply in "[ -~]{0,80}", status in 0..3_usize
+    ) {
+        let local = local.replace('\\', "\\\\").replace('"', "\\\"");
+        let word = ["sent", "deferred", "bounced"][status];
+        let text = format!(
+            "Nov 30 19:00:12 mx postfix/lmtp[7]: 4f2BqC1cVbz1k: to=<\"{local}\"@x>, relay=y[192.0.2.1]:24, delay=0.1, delays=0/0/0/0, \
+             dsn=2.0.0, status={word} ({reply})"
+        );
+        let queue_id = "4f2BqC1cVbz1k";
+        let recipient = format!("\"{local}\"@x");
+        let expected = [
+            MailEvent::Delivered { queue_id, recipient: &recipient },
+            MailEvent::Deferred { queue_id },
+            MailEvent::Bounced { queue_id },
+        ][status];
+        prop_assert_eq!(mail_line::parse(&text), Some(expected));
     }
 
     #[test]

@@ -57,6 +57,10 @@ pub fn follow(progress: &LineProgress, second: &Second<'_>, question: &Question)
                 server.failed()
             );
             what.push_str(&figures);
+            if let Some(mail) = &server.mail {
+                let figures = format!(", {} deferred, {} in the queue", mail.deferred, mail.queued);
+                what.push_str(&figures);
+            }
         }
     }
     progress.observe(&Event::Doing { what });
@@ -69,8 +73,11 @@ pub fn answer_text(answer: &AnswerRecord, directory: &Path) -> String {
         let line = format!("{:>6} s  {}\n", step.began_s, step.phase);
         text.push_str(&line);
     }
-    if !answer.before_breach.is_empty() {
+    if !answer.mail.is_empty() || !answer.before_breach.is_empty() {
         text.push('\n');
+    }
+    for server in &answer.mail {
+        text.extend([server.in_words().as_str(), "\n"]);
     }
     for server in &answer.before_breach {
         text.extend([server.in_words().as_str(), "\n"]);

@@ -39,6 +39,13 @@ fn anybody_who_may_ends_a_run_and_a_second_one_beside_it_is_refused() {
     let weights = site.weights();
     assert!(weights.contains(&("candidate".to_owned(), "16".to_owned())), "the first goes on: {weights:?}");
 
+    let listed = site.command(&["list", "--format", "json"]).output().expect("it runs");
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    let id = listed[0]["id"].as_str().expect("an id");
+    let removed = site.command(&["rm", id]).output().expect("it runs");
+    assert_eq!(removed.status.code(), Some(1), "{}", text(&removed.stdout));
+    assert!(text(&removed.stderr).contains("goes on: end it first"), "{}", text(&removed.stderr));
+
     // A plan that was spoiled since then still ends the run.
     let plan = fs::read_to_string(&site.plan).expect("the plan");
     fs::write(&site.plan, plan.replace("log = \"127", "log = \"nowhere 127")).expect("a file");
@@ -80,7 +87,17 @@ fn ctrl_c_ends_a_run_and_keeps_its_record() {
         let shown = text(&shown.stdout);
         assert!(shown.contains("stopped by Ctrl-C") && shown.contains("/report.html"), "{name}: {shown}");
     }
+    let export = site.command(&["export", id]).output().expect("it runs");
+    let refused = text(&export.stderr);
+    assert_eq!(export.status.code(), Some(2), "{refused}");
+    assert!(refused.contains("is a run on live traffic, and has no export: pack its folder"), "{refused}");
     let missing = site.command(&["show", "nothing"]).output().expect("it runs");
+    assert_eq!(missing.status.code(), Some(1), "{}", text(&missing.stderr));
+    let removed = site.command(&["rm", id]).output().expect("it runs");
+    assert_eq!(text(&removed.stdout), format!("removed {id}\n"), "{}", text(&removed.stderr));
+    let listed = site.command(&["list", "--format", "json"]).output().expect("it runs");
+    assert_eq!(text(&listed.stdout).trim(), "[]");
+    let missing = site.command(&["rm", id]).output().expect("it runs");
     assert_eq!(missing.status.code(), Some(1), "{}", text(&missing.stderr));
 }
 

@@ -1,7 +1,8 @@
 //! `showdown shift` at a real HAProxy before real nginx servers: a good candidate reaches its last step, a bad one is rolled back, and
-//! mistakes are named before anything is changed. How runs end before their time is in `ends`.
+//! mistakes are named before anything is changed. How runs end before their time is in `ends`, mail servers are in `mail`.
 
 mod ends;
+mod mail;
 mod site;
 
 use std::fs;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ use host::{Host, ServerCommand, ServerProcess};
 use rustix::process::{Pid, Signal, kill_process};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_showdown");
-const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// How long a test waits for a server on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(3);
+pub const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A run of its own process. It is killed with the test.
 pub struct RunningShift {
@@ -23,6 +23,17 @@ pub struct RunningShift {
 }
 
 impl RunningShift {
+    /// Starts a command that is a run, and waits until this is true.
+    pub fn start(mut command: Command, mut has_begun: impl FnMut() -> bool) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut run = Self { child };
+        eventually("the first step begins", || {
+            assert!(run.child.try_wait().expect("its state").is_none(), "the run has ended");
+            has_begun()
+        });
+        run
+    }
+
     pub fn signal(&self, signal: Signal) {
         send_signal(self.child.id(), signal);
     }
@@ -184,29 +195,14 @@ impl Site {
     /// A run whose first step does not end by itself, as soon as the candidate has its weight.
     pub fn start_run(&self) -> RunningShift {
         let options = ["--yes", "--dwell", "30m", "--format", "json", "--progress", "none"];
-        let mut command = self.shift_command(&options);
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let mut run = RunningShift { child };
-        eventually("the first step begins", || {
-            assert!(run.child.try_wait().expect("its state").is_none(), "the run has ended");
+        RunningShift::start(self.shift_command(&options), || {
             self.weights().contains(&("candidate".to_owned(), "16".to_owned()))
-        });
-        run
+        })
     }
 
     /// The names and weights in the backend.
     pub fn weights(&self) -> Vec<(String, String)> {
-        let mut stream = UnixStream::connect(&self.socket).expect("the socket");
-        stream.write_all(b"show servers state b\n").expect("it is sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        let lines = answer.lines().skip(2).filter(|line| !line.is_empty());
-        lines
-            .map(|line| {
-                let fields: Vec<&str> = line.split(' ').collect();
-                (fields[3].to_owned(), fields[7].to_owned())
-            })
-            .collect()
+        weights(&self.socket)
     }
 
     pub fn assert_as_before(&self) {
@@ -214,6 +210,21 @@ impl Site {
         let weights: Vec<(&str, &str)> = weights.iter().map(|(name, weight)| (&**name, &**weight)).collect();
         assert_eq!(weights, [("old1", "10"), ("old2", "10")]);
     }
+}
+
+/// The names and weights in the backend `b` of a HAProxy.
+pub fn weights(socket: &Path) -> Vec<(String, String)> {
+    let mut stream = UnixStream::connect(socket).expect("the socket");
+    stream.write_all(b"show servers state b\n").expect("it is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let lines = answer.lines().skip(2).filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let fields: Vec<&str> = line.split(' ').collect();
+            (fields[3].to_owned(), fields[7].to_owned())
+        })
+        .collect()
 }
 
 pub fn answer(output: &Output) -> serde_json::Value {

@@ -158,12 +158,14 @@ impl Observer {
             let before = of(&self.before.1, &reading.name);
             let lines = received.servers.get(&reading.name).cloned().unwrap_or_default();
             let log_arrived = log.is_open() && !has_dropped && !lines.has_overflowed;
+            let silent = lines.silent;
             let mut window = window(reading, lines, log_arrived);
             // A server that was added has no counters before.
             let before = if is_same_process { Some(before.cloned().unwrap_or_default()) } else { None };
             if let Some((now, before)) = now.zip(before)
                 && let Some(without_line) = fill(&mut window, now, &before)
             {
+                window.failed.reset += silent;
                 let agreement = self.agreements.entry(reading.name.clone()).or_default();
                 alarms.extend(agreement.add(&window, without_line));
             }

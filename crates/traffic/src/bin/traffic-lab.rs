@@ -32,6 +32,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         backend: backend.parse()?,
         log: "127.0.0.1:0".parse()?,
         directory: directory.into(),
+        mail: None,
         configuration: None,
         program: std::env::current_exe()?,
         // A busy machine stands still for a second or two.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::reason::{Breach, Reason, Stop};
 use crate::name::Name;
-use crate::observation::{Failures, ServerState, ServerWindow, Window};
+use crate::observation::{Failures, MailWindow, ServerState, ServerWindow, Window};
 use crate::weights::Participants;
 
 /// Windows that a limit looks at.
@@ -21,6 +21,10 @@ pub struct HardLimits {
     pub failed: f64,
     /// The share of answers that may be late.
     pub late: f64,
+    /// The share of messages that a mail server may defer.
+    pub deferred: f64,
+    /// How long a message may be in the queue of a mail server, in seconds.
+    pub queued_s: u64,
     /// What is late, in ms.
     pub objective_ms: u32,
 }
@@ -35,6 +39,7 @@ struct Seen {
     has_lines: bool,
     has_counters: bool,
     has_log: bool,
+    mail: Option<MailWindow>,
 }
 
 /// The last windows of each server that takes part.
@@ -79,6 +84,7 @@ impl Limits {
             has_lines: server.log_lines > 0,
             has_counters: server.counters_arrived,
             has_log: server.log_arrived,
+            mail: server.mail,
         }
     }
 
@@ -93,6 +99,7 @@ impl Limits {
         for (what, is_missing) in [
             ("counters", is_full && seen.iter().all(|seen| !seen.has_counters)),
             ("log", is_full && seen.iter().all(|seen| !seen.has_log)),
+            ("mail log", is_full && seen.iter().all(|seen| seen.mail.is_some_and(|mail| !mail.log_arrived))),
         ] {
             if is_missing {
                 return Some(Breach::NoData { what, server: name.clone() });
@@ -109,8 +116,37 @@ impl Limits {
             let requests = seen.iter().map(|seen| seen.answered).sum();
             return Some(Breach::HardLateness { late, requests, limit: self.hard.late });
         }
+        if seen.iter().any(|seen| seen.mail.is_some()) {
+            return self.breach_of_mail(name, seen);
+        }
         let is_silent = is_full && seen.iter().all(|seen| seen.requests > 0 && !seen.has_lines);
         (is_silent && requests >= FEWEST_EVENTS).then_some(Breach::NoAnswers { requests })
+    }
+
+    /// A session of mail may last for minutes, and its line of the balancer's log comes at its end: that there is none says nothing. Its
+    /// server has a line from the beginning on.
+    fn breach_of_mail(&self, name: &Name, seen: &VecDeque<Seen>) -> Option<Breach> {
+        let mails: Vec<MailWindow> = seen.iter().filter_map(|seen| seen.mail).collect();
+        if is_above(mails.iter().map(|mail| (mail.deferred, mail.messages)), self.hard.deferred) {
+            let deferred = mails.iter().map(|mail| mail.deferred).sum();
+            let messages = mails.iter().map(|mail| mail.messages).sum();
+            return Some(Breach::HardDeferrals { deferred, messages, limit: self.hard.deferred });
+        }
+        let last = mails.last()?;
+        // A few messages may be for servers that are down.
+        if last.overdue >= FEWEST_EVENTS {
+            return Some(Breach::Overdue {
+                server: name.clone(),
+                overdue: last.overdue,
+                oldest_s: last.oldest_queued_s,
+                limit_s: self.hard.queued_s,
+            });
+        }
+        let requests: u64 = seen.iter().map(|seen| seen.requests).sum();
+        let is_silent =
+            mails.len() == WINDOWS && mails.iter().all(|mail| mail.log_arrived && mail.lines == 0);
+        let has_sessions = seen.iter().all(|seen| seen.requests > 0) && requests >= FEWEST_EVENTS;
+        (is_silent && has_sessions).then(|| Breach::SilentMailLog { server: name.clone(), requests })
     }
 }
 

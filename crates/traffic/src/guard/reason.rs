@@ -38,6 +38,40 @@ pub enum Breach {
         /// What was seen.
         reason: String,
     },
+    /// More messages were deferred than the hard limit in two of three windows.
+    #[error("{deferred} of {messages} messages were deferred within three seconds, more than the hard limit of {}", percent(*.limit))]
+    HardDeferrals {
+        /// Deferred messages of the three windows.
+        deferred: u64,
+        /// Messages of the three windows.
+        messages: u64,
+        /// The limit as a share.
+        limit: f64,
+    },
+    /// Messages are in the queue for longer than the plan allows.
+    #[error(
+        "{overdue} messages in the queue of {server} are older than {limit_s} s, the oldest {oldest_s} s"
+    )]
+    Overdue {
+        /// The server.
+        server: Name,
+        /// Those that are older.
+        overdue: u64,
+        /// The age of the oldest, in seconds.
+        oldest_s: u64,
+        /// The limit in seconds.
+        limit_s: u64,
+    },
+    /// Sessions, and nothing in the log of the mail server, three windows in succession.
+    #[error(
+        "no line in the mail log of {server} for three seconds, in which it got {requests} sessions: is mail_log the file that it writes?"
+    )]
+    SilentMailLog {
+        /// The server.
+        server: Name,
+        /// Sessions of the three windows.
+        requests: u64,
+    },
     /// Requests were sent and none was answered, three windows in succession.
     #[error("none of {requests} requests was answered within three seconds")]
     NoAnswers {
@@ -55,17 +89,19 @@ pub enum Breach {
     /// Counters or log are missing three windows in succession.
     #[error("no {what} of {server} for three seconds: without data nobody knows how users fare")]
     NoData {
-        /// "counters" or "log".
+        /// "counters", "log" or "mail log".
         what: &'static str,
         /// The server.
         server: Name,
     },
     /// The anytime-valid process of a metric has reached 1/α.
     #[error(
-        "{candidate} of the candidate's requests {metric}, {control} of the control's: more than {margin} × (E = {evidence:.0})"
+        "{candidate} of the candidate's {what} {metric}, {control} of the control's: more than {margin} × (E = {evidence:.0})"
     )]
     Evidence {
-        /// "were late" or "failed".
+        /// "requests" or "messages".
+        what: &'static str,
+        /// "were late", "failed" or "were deferred".
         metric: &'static str,
         /// The candidate's share in words.
         candidate: String,

@@ -18,6 +18,16 @@ const BACKLOG: i32 = 8;
 /// How often a server that works is asked. After a failure it is asked again at once.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 
+/// A mail server writes two lines into its log each time.
+const SMTP_PROBE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The beginning of the PROXY protocol, version 2, and the rest of its header for a connection that is of nobody else (LOCAL).
+const PROXY_SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
+const PROXY_LOCAL: [u8; 4] = [0x20, 0, 0, 0];
+
+/// The longest greeting that is read.
+const MOST_GREETING_BYTES: usize = 4096;
+
 /// How long a server may take to accept a connection.
 const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 
@@ -112,13 +122,20 @@ fn listen(ip: Ipv4Addr) -> io::Result<Socket> {
 fn pass_on(mut check: TcpStream, server: SocketAddr) -> io::Result<()> {
     let mut first = [0; 4096];
     check.set_read_timeout(Some(SILENCE))?;
-    let length = match check.read(&mut first) {
-        Ok(0) => return Ok(()),
-        Ok(length) => length,
+    let mut length = match read_or_silence(&mut check, &mut first)? {
+        Some(0) => return Ok(()),
+        Some(length) => length,
         // The server speaks first, as a mail server does.
-        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => 0,
-        Err(error) => return Err(error),
+        None => 0,
     };
+    if is_whole_proxy_header(&first[..length]) {
+        match read_or_silence(&mut check, &mut first[length..])? {
+            // A check that only connects, before a server that expects the header.
+            Some(0) => return Ok(()),
+            Some(more) => length += more,
+            None => {}
+        }
+    }
     let mut to_server = TcpStream::connect_timeout(&server, CONNECT_LIMIT)?;
     to_server.set_read_timeout(Some(LONGEST_CHECK))?;
     check.set_read_timeout(Some(LONGEST_CHECK))?;
@@ -132,6 +149,23 @@ fn pass_on(mut check: TcpStream, server: SocketAddr) -> io::Result<()> {
         copy(to_server, check, deadline);
     });
     Ok(())
+}
+
+/// What a check sends within [`SILENCE`]. None if it sends nothing.
+fn read_or_silence(check: &mut TcpStream, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    match check.read(buffer) {
+        Ok(length) => Ok(Some(length)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the bytes are a header of the PROXY protocol, version 2, and nothing else.
+fn is_whole_proxy_header(bytes: &[u8]) -> bool {
+    match bytes.strip_prefix(PROXY_SIGNATURE) {
+        Some([_, _, high, low, rest @ ..]) => rest.len() == usize::from(u16::from_be_bytes([*high, *low])),
+        _ => false,
+    }
 }
 
 /// Copies until one side ends, or the check has lasted too long. Then both sides end.
@@ -150,11 +184,15 @@ fn copy(mut from: TcpStream, mut to: TcpStream, deadline: Instant) {
 /// Asks a server until it does not work, and returns what was seen. None if the beacon was closed before.
 pub fn watch(server: SocketAddr, probe: &Probe, beacon: &Beacon) -> Option<String> {
     let mut failures = 0;
+    let interval = match probe {
+        Probe::Smtp { .. } => SMTP_PROBE_INTERVAL,
+        Probe::Connect | Probe::Http { .. } => PROBE_INTERVAL,
+    };
     while !beacon.is_closed() {
         match ask(server, probe) {
             Ok(()) => {
                 failures = 0;
-                thread::sleep(PROBE_INTERVAL);
+                thread::sleep(interval);
             }
             Err(error) => {
                 failures += 1;
@@ -169,10 +207,15 @@ pub fn watch(server: SocketAddr, probe: &Probe, beacon: &Beacon) -> Option<Strin
 }
 
 fn ask(server: SocketAddr, probe: &Probe) -> io::Result<()> {
-    let Probe::Http { path, within_ms } = probe else {
-        return TcpStream::connect_timeout(&server, CONNECT_LIMIT).map(drop);
-    };
-    let limit = Duration::from_millis(*within_ms);
+    match probe {
+        Probe::Connect => TcpStream::connect_timeout(&server, CONNECT_LIMIT).map(drop),
+        Probe::Http { path, within_ms } => ask_http(server, path, *within_ms),
+        Probe::Smtp { sends_proxy_header, within_ms } => ask_smtp(server, *sends_proxy_header, *within_ms),
+    }
+}
+
+fn ask_http(server: SocketAddr, path: &str, within_ms: u64) -> io::Result<()> {
+    let limit = Duration::from_millis(within_ms);
     let deadline = Instant::now() + limit;
     let mut stream = TcpStream::connect_timeout(&server, limit)?;
     stream.set_write_timeout(Some(limit))?;
@@ -204,6 +247,49 @@ fn ask(server: SocketAddr, probe: &Probe) -> io::Result<()> {
         Some(status) => Err(io::Error::other(format!("it answers GET {path} with status {status}"))),
         None => Err(io::Error::other(format!("its answer to GET {path} is no HTTP"))),
     }
+}
+
+/// Waits for the greeting, and says goodbye: a client that only connects would be called a lost connection in the server's log.
+fn ask_smtp(server: SocketAddr, sends_proxy_header: bool, within_ms: u64) -> io::Result<()> {
+    let limit = Duration::from_millis(within_ms);
+    let deadline = Instant::now() + limit;
+    let mut stream = TcpStream::connect_timeout(&server, limit)?;
+    stream.set_write_timeout(Some(limit))?;
+    if sends_proxy_header {
+        stream.write_all(&[PROXY_SIGNATURE, &PROXY_LOCAL].concat())?;
+    }
+    let mut greeting = Vec::new();
+    // A greeting may have several lines: the last one has a space after its number.
+    while !greeting.ends_with(b"\n") || last_line(&greeting).get(3) == Some(&b'-') {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || greeting.len() > MOST_GREETING_BYTES {
+            return Err(io::Error::other(format!("no greeting of SMTP within {within_ms} ms")));
+        }
+        stream.set_read_timeout(Some(left))?;
+        let mut buffer = [0; 512];
+        match stream.read(&mut buffer) {
+            Ok(0) => return Err(io::Error::other("it closes the connection instead of a greeting")),
+            Ok(length) => greeting.extend_from_slice(&buffer[..length]),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if !last_line(&greeting).starts_with(b"220") {
+        let greeting = String::from_utf8_lossy(last_line(&greeting)).chars().take(3).collect::<String>();
+        return Err(io::Error::other(format!("it greets with {greeting:?}, and 220 is expected")));
+    }
+    stream.write_all(b"QUIT\r\n")?;
+    // Until its answer: a connection that is closed before would be called lost.
+    stream.set_read_timeout(Some(CONNECT_LIMIT))?;
+    let _ = stream.read(&mut [0; 512]);
+    Ok(())
+}
+
+/// The last line, with its end.
+fn last_line(text: &[u8]) -> &[u8] {
+    let without_end = text.strip_suffix(b"\n").unwrap_or(text);
+    let begin = without_end.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    &text[begin..]
 }
 
 #[cfg(test)]
@@ -241,6 +327,38 @@ mod tests {
         beacon.close();
         let refused = TcpStream::connect(beacon.address()).map(drop).map_err(|error| error.kind());
         assert_eq!(refused, Err(io::ErrorKind::ConnectionRefused));
+    }
+
+    #[test]
+    fn a_mail_server_is_greeted_and_not_only_connected() {
+        for (answer, expected) in [
+            (&b"220-mx.example\r\n220 ESMTP\r\n"[..], None),
+            (b"421 too busy\r\n", Some("it greets with \"421\", and 220 is expected")),
+            (b"220-mx.example\r\n", Some("it closes the connection instead of a greeting")),
+        ] {
+            let error = ask_smtp(answering(answer), true, 10_000).err().map(|error| error.to_string());
+            assert_eq!(error.as_deref(), expected);
+        }
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let error = ask_smtp(silent.local_addr().unwrap(), false, 50).unwrap_err().to_string();
+        assert_eq!(error, "no greeting of SMTP within 50 ms");
+    }
+
+    #[test]
+    fn a_header_of_the_proxy_protocol_alone_asks_the_server_nothing() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let beacon = Beacon::open(listener.local_addr().unwrap()).unwrap();
+        let header = [PROXY_SIGNATURE, &PROXY_LOCAL].concat();
+        assert!(is_whole_proxy_header(&header) && !is_whole_proxy_header(&header[..15]));
+        assert!(!is_whole_proxy_header(&[&header[..], b"EHLO"].concat()));
+        let mut check = TcpStream::connect(beacon.address()).unwrap();
+        check.write_all(&header).unwrap();
+        check.shutdown(Shutdown::Write).unwrap();
+        // The beacon closes it, and has not connected before.
+        assert_eq!(check.read(&mut [0; 1]).unwrap_or(0), 0);
+        assert_eq!(listener.accept().map(drop).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        beacon.close();
     }
 
     #[test]

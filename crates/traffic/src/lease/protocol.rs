@@ -19,6 +19,13 @@ pub const PROCESS_NAME: &str = "sd-lease";
 pub enum Probe {
     /// It accepts a connection. A server that hangs does, too.
     Connect,
+    /// It greets a client of SMTP with 220 within a time.
+    Smtp {
+        /// Whether it expects the PROXY protocol.
+        sends_proxy_header: bool,
+        /// The time, in ms.
+        within_ms: u64,
+    },
     /// It answers `GET` with a status below 500 within a time.
     Http {
         /// The path of the request.

@@ -33,7 +33,10 @@ fn a_short_plan_has_the_usual_numbers() {
     let rules = plan.canary_rules().unwrap();
     assert_eq!(rules.steps.len(), 5);
     assert_eq!((rules.dwell_s, rules.longest_s, rules.margin, rules.alpha), (300, 3600, 1.25, 0.01));
-    assert_eq!(rules.hard, HardLimits { failed: 0.02, late: 0.5, objective_ms: 200 });
+    assert_eq!(
+        rules.hard,
+        HardLimits { failed: 0.02, late: 0.5, deferred: 0.5, queued_s: 600, objective_ms: 200 }
+    );
     assert_eq!(plan.canary_participants().unwrap().control.as_ref().map(Name::as_str), Some("control"));
     // Of two old servers, two old servers' share is a half.
     assert_eq!(plan.ramp_rules().unwrap().multiples, [1.0, 1.5, 2.0]);
@@ -75,10 +78,49 @@ fn a_mistake_is_named_with_its_key_and_what_to_write() {
             "[candidate] health: a path such as /health",
         ),
         ("backend = \"web\"", "", "missing field `backend`"),
+        ("p99<200ms\"", "p99<200ms\"\nhard_queued = \"0s\"", "[rules] hard_queued: "),
+        (
+            "127.0.0.1:8081\"",
+            "127.0.0.1:8081\"\nmail_log = \"/new\"",
+            "[control] mail_log: both servers are compared",
+        ),
+        (
+            "127.0.0.1:8082\"",
+            "127.0.0.1:8082\"\nmail_log = \"/new\"",
+            "[candidate] mail_log: the log of the candidate is needed first",
+        ),
     ] {
         let found = parse(&PLAN.replacen(from, to, 1)).unwrap_err().to_string();
         assert!(found.contains(text), "{found} lacks {text}");
         assert_eq!(found.lines().count(), 1, "{found}");
+    }
+}
+
+const LOGS: [(&str, &str); 3] = [
+    ("127.0.0.1:8081\"", "127.0.0.1:8081\"\nmail_log = \"/new\"\nproxy_protocol = true"),
+    ("127.0.0.1:8082\"", "127.0.0.1:8082\"\nmail_log = \"/fresh\""),
+    ("\"old2\"]", "\"old2\"]\nmail_logs = [\"/old\"]"),
+];
+
+#[test]
+fn a_plan_with_mail_logs_compares_more_and_asks_by_smtp() {
+    let text = LOGS.iter().fold(PLAN.to_owned(), |text, (from, to)| text.replacen(from, to, 1));
+    let plan = parse(&text).unwrap();
+    let logs: Vec<(Option<&str>, &str)> = plan
+        .mail
+        .iter()
+        .flat_map(|mail| &mail.logs)
+        .map(|log| (log.server.as_ref().map(Name::as_str), log.file.to_str().unwrap()))
+        .collect();
+    assert_eq!(logs, [(Some("candidate"), "/new"), (Some("control"), "/fresh"), (None, "/old")]);
+    assert_eq!(plan.candidate.probe, Probe::Smtp { sends_proxy_header: true, within_ms: GREETING_MS });
+    assert!(plan.canary_rules().unwrap().is_mail);
+    for (from, to, words) in [
+        ("/fresh", "/new", "/new is named twice: give each server a log of its own"),
+        ("/new\"", "/new\"\nhealth = \"/\"", "[candidate] health: a mail server is asked by SMTP"),
+    ] {
+        let found = parse(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(found.contains(words), "{found} lacks {words}");
     }
 }
 

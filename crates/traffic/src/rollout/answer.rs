@@ -96,10 +96,7 @@ impl fmt::Display for Answer {
                 write!(f, "the candidate is no worse than the control")?;
                 for (number, (metric, bound)) in bounds.iter().enumerate() {
                     let joint = if number == 0 { ":" } else { "," };
-                    let what = match metric {
-                        Metric::Late => "late",
-                        Metric::Failed => "failed",
-                    };
+                    let what = metric.name();
                     match bound {
                         Bound::Ratio(ratio) => write!(f, "{joint} {what} less than {ratio:.2} ×")?,
                         Bound::Rate(rate) => write!(f, "{joint} {what} less than {}", percent(*rate))?,
@@ -131,9 +128,10 @@ impl fmt::Display for Answer {
                 )?;
                 for (number, (metric, ratio)) in excluded.iter().enumerate() {
                     let joint = if number == 0 { "" } else { "," };
+                    let what = metric.name();
                     match ratio {
-                        Some(ratio) => write!(f, "{joint} {metric:?} less than {ratio:.2} ×")?,
-                        None => write!(f, "{joint} {metric:?} without a bound")?,
+                        Some(ratio) => write!(f, "{joint} {what} less than {ratio:.2} ×")?,
+                        None => write!(f, "{joint} {what} without a bound")?,
                     }
                 }
                 write!(f, "; raise `longest` or `margin`")

@@ -1,7 +1,7 @@
 //! The state machine of a canary: windows in, actions and an answer out.
 
 use super::answer::{Answer, Bound};
-use super::evidence::{Evidences, Metric};
+use super::evidence::Evidences;
 use super::rules::{CanaryRules, OLD_WEIGHT, Step};
 use crate::guard::{Guard, Reason, Stop};
 use crate::observation::{Action, ServerState, Window};
@@ -65,7 +65,7 @@ impl Canary {
         let participants = self.weights.participants();
         let control = participants.control.as_ref().and_then(|control| window.server(control.as_str()));
         if let (Some(candidate), Some(control)) = (window.server(participants.candidate.as_str()), control)
-            && [candidate, control].iter().all(|server| server.counters_arrived && server.log_arrived)
+            && [candidate, control].iter().all(|server| server.has_arrived())
         {
             self.evidences.record(candidate, control, self.rules.hard.objective_ms);
         }
@@ -78,10 +78,12 @@ impl Canary {
             return self.next_step(&PassedStep(step));
         }
         if seconds_in_step >= self.rules.longest_s {
-            let excluded = Metric::ALL.map(|metric| (metric, self.evidences.state(metric).ratio_bound));
+            let metrics = self.evidences.metrics();
+            let excluded: Vec<_> =
+                metrics.map(|metric| (metric, self.evidences.state(metric).ratio_bound)).collect();
             return self.roll_back(Answer::NotShown {
                 margin,
-                excluded: excluded.to_vec(),
+                excluded,
                 share: self.weights.candidate_share(),
                 second: self.seconds,
                 requests: self.evidences.requests(),
@@ -93,10 +95,12 @@ impl Canary {
     fn next_step(&mut self, passed: &PassedStep) -> Vec<Action> {
         let next = passed.0 + 1;
         let Some(Step { weight, .. }) = self.rules.steps.get(next).copied() else {
-            let bounds = Metric::ALL
-                .map(|metric| (metric, Bound::of(&self.evidences.state(metric), self.rules.margin)));
+            let metrics = self.evidences.metrics();
+            let bounds: Vec<_> = metrics
+                .map(|metric| (metric, Bound::of(&self.evidences.state(metric), self.rules.margin)))
+                .collect();
             return self.roll_back(Answer::NoWorse {
-                bounds: bounds.to_vec(),
+                bounds,
                 alpha: self.rules.alpha,
                 requests: self.evidences.requests(),
                 share: self.weights.candidate_share(),
@@ -157,12 +161,15 @@ impl Canary {
     }
 }
 
-/// Whether the added servers have no session in progress. A server that is gone has none: a reload has removed it, and its sessions are
-/// those of the process before.
+/// Whether the added servers have no session in progress, and no message in the queue. A server that is gone has none: a reload has removed
+/// it, and its sessions are those of the process before.
 pub(crate) fn is_drained(window: &Window, participants: &Participants) -> bool {
     participants.added().all(|name| match window.server(name.as_str()) {
         Some(server) if server.state == Some(ServerState::Absent) => true,
-        Some(server) => server.counters_arrived && server.in_progress == 0,
+        Some(server) => {
+            let is_delivered = server.mail.is_none_or(|mail| mail.log_arrived && mail.queued == 0);
+            server.counters_arrived && server.in_progress == 0 && is_delivered
+        }
         None => window.identity.is_some(),
     })
 }

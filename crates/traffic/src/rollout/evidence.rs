@@ -1,7 +1,7 @@
 //! The anytime-valid processes of a canary, one a metric over the whole rollout: evidence that the candidate does harm, and evidence
 //! that harm beyond a margin is excluded.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use stats::anytime::bounds::highest_rate;
 use stats::anytime::counts::{self, Dispersion, TwoCounts};
@@ -10,26 +10,72 @@ use stats::anytime::windows::{SideWindow, WindowBets};
 use super::rules::CanaryRules;
 use crate::guard::Breach;
 use crate::guard::percent;
-use crate::observation::ServerWindow;
+use crate::observation::{MailWindow, ServerWindow};
 
 /// What is compared. α is divided among the metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
     /// Answers later than the objective.
     Late,
     /// Requests that failed, of any kind.
     Failed,
+    /// Mail that is to be tried again: turned away with 4xx, or accepted and not delivered at the first try.
+    Deferred,
+    /// Mail that was turned away with 5xx, or bounced.
+    Rejected,
+    /// Mail that a recipient got again.
+    DeliveredTwice,
 }
 
 impl Metric {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Late, Self::Failed];
+    /// Those of all runs.
+    const USUAL: [Self; 2] = [Self::Late, Self::Failed];
+    /// Those of a run before mail servers.
+    const OF_MAIL: [Self; 5] =
+        [Self::Late, Self::Failed, Self::Deferred, Self::Rejected, Self::DeliveredTwice];
 
-    /// The end of "of the candidate's requests".
+    /// What is compared in a run.
+    pub fn of(is_mail: bool) -> &'static [Self] {
+        if is_mail { &Self::OF_MAIL } else { &Self::USUAL }
+    }
+
+    /// The end of "of the candidate's requests" or "messages".
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Late => "were late",
             Self::Failed => "failed",
+            Self::Deferred => "were deferred",
+            Self::Rejected => "were rejected",
+            Self::DeliveredTwice => "were delivered twice",
+        }
+    }
+
+    /// What its share is of.
+    fn counted(self) -> &'static str {
+        match self {
+            Self::Late | Self::Failed => "requests",
+            Self::Deferred | Self::Rejected | Self::DeliveredTwice => "messages",
+        }
+    }
+
+    /// In one or two words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Late => "late",
+            Self::Failed => "failed",
+            Self::Deferred => "deferred",
+            Self::Rejected => "rejected",
+            Self::DeliveredTwice => "delivered twice",
+        }
+    }
+
+    /// How often it occurred in a window of a mail server.
+    fn in_mail(self, mail: &MailWindow) -> u64 {
+        match self {
+            Self::Late | Self::Failed => 0,
+            Self::Deferred => mail.deferred,
+            Self::Rejected => mail.rejected,
+            Self::DeliveredTwice => mail.delivered_twice,
         }
     }
 }
@@ -88,8 +134,7 @@ pub struct Evidences {
     /// The part of α of each metric.
     alpha: f64,
     bets: WindowBets,
-    late: Counts,
-    failed: Counts,
+    counts: BTreeMap<Metric, Counts>,
 }
 
 impl Evidences {
@@ -98,10 +143,9 @@ impl Evidences {
         Self {
             margin: rules.margin,
             negligible: rules.negligible,
-            alpha: rules.alpha / Metric::ALL.len() as f64,
+            alpha: rules.alpha / Metric::of(rules.is_mail).len() as f64,
             bets: WindowBets::default(),
-            late: Counts::default(),
-            failed: Counts::default(),
+            counts: Metric::of(rules.is_mail).iter().map(|metric| (*metric, Counts::default())).collect(),
         }
     }
 
@@ -109,26 +153,41 @@ impl Evidences {
     pub fn record(&mut self, candidate: &ServerWindow, control: &ServerWindow, objective_ms: u32) {
         let (a, b) = (answered(candidate, objective_ms), answered(control, objective_ms));
         self.bets.record(a, b);
-        self.late.record(TwoCounts {
-            candidate: a.late,
-            control: b.late,
-            candidate_operations: a.operations,
-            control_operations: b.operations,
-        });
-        // A failure that the log has no answer of may be counted a window before its request: the share is at most 1.
-        self.failed.record(TwoCounts {
-            candidate: candidate.failed.total(),
-            control: control.failed.total(),
-            candidate_operations: candidate.requests.max(candidate.failed.total()),
-            control_operations: control.requests.max(control.failed.total()),
-        });
+        let (of_candidate, of_control) =
+            (candidate.mail.unwrap_or_default(), control.mail.unwrap_or_default());
+        for (metric, counts) in &mut self.counts {
+            let (candidate_events, control_events) = match metric {
+                Metric::Late => (a.late, b.late),
+                Metric::Failed => (candidate.failed.total(), control.failed.total()),
+                Metric::Deferred | Metric::Rejected | Metric::DeliveredTwice => {
+                    (metric.in_mail(&of_candidate), metric.in_mail(&of_control))
+                }
+            };
+            let (candidate_operations, control_operations) = match metric {
+                Metric::Late => (a.operations, b.operations),
+                Metric::Failed => (candidate.requests, control.requests),
+                Metric::Deferred | Metric::Rejected | Metric::DeliveredTwice => {
+                    (of_candidate.messages, of_control.messages)
+                }
+            };
+            // A failure that the log has no answer of may be counted a window before its request, and a message may be deferred long after
+            // it was accepted: the share is at most 1.
+            counts.record(TwoCounts {
+                candidate: candidate_events,
+                control: control_events,
+                candidate_operations: candidate_operations.max(candidate_events),
+                control_operations: control_operations.max(control_events),
+            });
+        }
+    }
+
+    /// What is compared.
+    pub fn metrics(&self) -> impl Iterator<Item = Metric> {
+        self.counts.keys().copied()
     }
 
     fn counts(&self, metric: Metric) -> &Counts {
-        match metric {
-            Metric::Late => &self.late,
-            Metric::Failed => &self.failed,
-        }
+        &self.counts[&metric]
     }
 
     /// ln E against "the candidate does no harm".
@@ -136,7 +195,9 @@ impl Evidences {
         match metric {
             Metric::Late => self.bets.evidence().log(),
             // The margin is in the null hypothesis, so that much traffic makes no small difference a breach.
-            Metric::Failed => counts::above(self.failed.all, self.margin, Dispersion::INDEPENDENT).log(),
+            Metric::Failed | Metric::Deferred | Metric::Rejected | Metric::DeliveredTwice => {
+                counts::above(self.counts(metric).all, self.margin, Dispersion::INDEPENDENT).log()
+            }
         }
     }
 
@@ -147,7 +208,7 @@ impl Evidences {
 
     /// Requests of the candidate.
     pub fn requests(&self) -> u64 {
-        self.failed.all.candidate_operations
+        self.counts(Metric::Failed).all.candidate_operations
     }
 
     /// Where a metric stands.
@@ -169,7 +230,7 @@ impl Evidences {
 
     /// The breach of a metric, if its evidence suffices and the difference matters.
     pub fn breach(&self) -> Option<Breach> {
-        for metric in Metric::ALL {
+        for metric in self.metrics() {
             let harm_log = self.harm_log(metric);
             let counts = self.counts(metric);
             let shown = [counts.all, counts.recent()].into_iter().find(|counts| self.matters(*counts));
@@ -178,6 +239,7 @@ impl Evidences {
             }
             if let Some(shown) = shown {
                 return Some(Breach::Evidence {
+                    what: metric.counted(),
                     metric: metric.in_words(),
                     candidate: percent(share(shown.candidate, shown.candidate_operations)),
                     control: percent(share(shown.control, shown.control_operations)),
@@ -199,10 +261,10 @@ impl Evidences {
     /// Whether a ratio of `margin` or more is excluded for each metric, or its share is negligible. At a step with a larger margin, a
     /// larger share is negligible, in proportion.
     pub fn excludes(&self, margin: f64) -> bool {
-        Metric::ALL.iter().all(|metric| {
-            let counts = self.counts(*metric);
+        self.metrics().all(|metric| {
+            let counts = self.counts(metric);
             counts::below(counts.all, margin, counts.dispersion).rejects(self.alpha)
-                || self.highest_rate(*metric) < self.negligible * margin / self.margin
+                || self.highest_rate(metric) < self.negligible * margin / self.margin
         })
     }
 }

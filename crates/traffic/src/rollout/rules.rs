@@ -33,6 +33,8 @@ pub struct CanaryRules {
     pub negligible: f64,
     /// The probability of a false alarm of the whole run, 0 to 1.
     pub alpha: f64,
+    /// Whether the logs of mail servers are read: what they say is compared, too.
+    pub is_mail: bool,
     /// Limits that wait for no statistics.
     pub hard: HardLimits,
 }

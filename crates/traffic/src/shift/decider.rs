@@ -98,6 +98,22 @@ impl Question {
     }
 }
 
+/// How much each metric says against the candidate.
+#[derive(Debug, Clone)]
+pub struct EvidenceLogs {
+    /// ln E.
+    logs: Vec<(Metric, f64)>,
+    /// The run ends where one of them reaches it: ln(1/α) of a metric.
+    pub limit: f64,
+}
+
+impl EvidenceLogs {
+    /// ln E of a metric. None if it is not compared.
+    pub fn of(&self, metric: Metric) -> Option<f64> {
+        self.logs.iter().find(|(other, _)| *other == metric).map(|(_, log)| *log)
+    }
+}
+
 /// A canary or a ramp that has begun.
 #[derive(Debug, Clone)]
 pub enum Decider {
@@ -187,14 +203,14 @@ impl Decider {
         }
     }
 
-    /// ln E of lateness and of failures, and where the run ends. None in a ramp.
-    pub fn evidence(&self) -> Option<(f64, f64, f64)> {
+    /// ln E of each metric, and where the run ends. None in a ramp.
+    pub fn evidence(&self) -> Option<EvidenceLogs> {
         match self {
             Self::Ramp(_) => None,
             Self::Canary(canary) => {
                 let evidences = canary.evidences();
-                let limit = -evidences.alpha().ln();
-                Some((evidences.harm_log(Metric::Late), evidences.harm_log(Metric::Failed), limit))
+                let logs = evidences.metrics().map(|metric| (metric, evidences.harm_log(metric)));
+                Some(EvidenceLogs { logs: logs.collect(), limit: -evidences.alpha().ln() })
             }
         }
     }

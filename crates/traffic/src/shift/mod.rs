@@ -9,7 +9,9 @@ mod run;
 mod stored;
 
 pub use before::{BeforeBreach, ServerBefore, ThreadsBefore, WaitBefore};
-pub use decider::{Decider, Ending, Question};
-pub use record::{AnswerRecord, Record, RecordError, ServerRecord, StepRecord, WindowRecord};
+pub use decider::{Decider, Ending, EvidenceLogs, Question};
+pub use record::{
+    AnswerRecord, MailRecord, MailSums, Record, RecordError, ServerRecord, StepRecord, WindowRecord,
+};
 pub use run::{Acting, RunError, Second, run};
-pub use stored::{StoredError, StoredShift, StoredState, folders, is_record};
+pub use stored::{StoredError, StoredShift, StoredState, folders, is_record, remove_all};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use archive::model::thousands;
 
 use super::before::ServerBefore;
-use super::record::{AnswerRecord, ServerRecord, StepRecord, WindowRecord};
+use super::record::{AnswerRecord, MailSums, ServerRecord, StepRecord, WindowRecord};
 use crate::name::Name;
 use crate::plan::PlannedNames;
 
@@ -18,7 +18,8 @@ const MOST_POINTS: usize = 430;
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}\
 table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}\
 td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}\
-.candidate{stroke:#c2410c;color:#c2410c}.control{stroke:#1d4ed8;color:#1d4ed8}.limit{stroke:#777;stroke-dasharray:5 4}\
+.candidate{stroke:#c2410c;color:#c2410c}.control{stroke:#1d4ed8;color:#1d4ed8}.deferred{stroke:#15803d;color:#15803d}.rejected{stroke:#7e22ce;color:#7e22ce}.twice{stroke:#0e7490;color:#0e7490}\
+.limit{stroke:#777;stroke-dasharray:5 4}\
 polyline{fill:none;stroke-width:1.5}.axis{stroke:#bbb}.step{stroke:#e5e5e5}text{font-size:12px;fill:#555}";
 
 /// A line of a chart.
@@ -67,7 +68,9 @@ pub(super) fn page(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord
     };
     let begins: Vec<u64> = steps.iter().map(|step| step.began_s).collect();
     html.push_str(&chart("The candidate's share of all traffic, %", &[share], &begins));
-    for (title, value) in FIGURES {
+    let has_mail = windows.iter().flat_map(|window| &window.servers).any(|server| server.mail.is_some());
+    let figures_of_mail = if has_mail { FIGURES_OF_MAIL } else { &[] };
+    for (title, value) in FIGURES.iter().chain(figures_of_mail) {
         let mut lines = vec![of_server(windows, candidate, "candidate", *value)];
         if let Some(control) = control {
             lines.push(of_server(windows, control, "control", *value));
@@ -78,7 +81,21 @@ pub(super) fn page(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord
         html.push_str(&evidence(windows, &begins));
     }
     html.push_str(&counters(windows));
+    html.push_str(&list_of_mail(windows));
     html
+}
+
+/// Messages of each mail server over the run.
+fn list_of_mail(windows: &[WindowRecord]) -> String {
+    let sums = MailSums::of(windows);
+    if sums.is_empty() {
+        return String::new();
+    }
+    let mut html = "<h2>Mail</h2><ul>".to_owned();
+    for sum in sums {
+        let _ = write!(html, "<li>{}", escape(&sum.in_words()));
+    }
+    html + "</ul>"
 }
 
 /// A figure of a server in a second.
@@ -90,6 +107,19 @@ const FIGURES: &[(&str, FigureOf)] = &[
     ("99th percentile of each second, ms", |server| server.p99_ms.map(f64::from)),
     ("Requests a second", |server| Some(server.requests as f64)),
     ("Sessions in progress", |server| Some(server.in_progress as f64)),
+];
+
+const FIGURES_OF_MAIL: &[(&str, FigureOf)] = &[
+    ("Deferred messages, %", |server| {
+        server.mail.as_ref().and_then(|mail| share(mail.deferred, mail.messages))
+    }),
+    ("Rejected messages, %", |server| {
+        server.mail.as_ref().and_then(|mail| share(mail.rejected, mail.messages))
+    }),
+    ("Messages in the queue", |server| server.mail.as_ref().map(|mail| mail.queued as f64)),
+    ("Age of the oldest message in the queue, s", |server| {
+        server.mail.as_ref().map(|mail| mail.oldest_queued_s as f64)
+    }),
 ];
 
 fn share(events: u64, of: u64) -> Option<f64> {
@@ -128,24 +158,27 @@ fn table_of_steps(steps: &[StepRecord]) -> String {
     html + "</table>"
 }
 
+/// The evidence of a second.
+type EvidenceOf = fn(&WindowRecord) -> Option<f64>;
+
+const EVIDENCE: &[(&str, &str, EvidenceOf)] = &[
+    ("candidate", "late", |window| window.late_log_e),
+    ("control", "failed", |window| window.failed_log_e),
+    ("deferred", "deferred", |window| window.deferred_log_e),
+    ("rejected", "rejected", |window| window.rejected_log_e),
+    ("twice", "delivered twice", |window| window.delivered_twice_log_e),
+    ("limit", "here the run ends", |window| window.limit_log_e),
+];
+
 fn evidence(windows: &[WindowRecord], begins: &[u64]) -> String {
-    let lines = [
-        Line {
-            class: "candidate",
-            name: "late".to_owned(),
-            values: windows.iter().map(|window| window.late_log_e).collect(),
-        },
-        Line {
-            class: "control",
-            name: "failed".to_owned(),
-            values: windows.iter().map(|window| window.failed_log_e).collect(),
-        },
-        Line {
-            class: "limit",
-            name: "here the run ends".to_owned(),
-            values: windows.iter().map(|window| window.limit_log_e).collect(),
-        },
-    ];
+    let mut lines = Vec::new();
+    for (class, name, value) in EVIDENCE {
+        let values: Vec<Option<f64>> = windows.iter().map(value).collect();
+        // Only runs before mail servers have all of them.
+        if values.iter().any(Option::is_some) {
+            lines.push(Line { class, name: (*name).to_owned(), values });
+        }
+    }
     chart("Evidence that the candidate does harm, ln E", &lines, begins)
 }
 

@@ -1,5 +1,6 @@
 //! The files of a run: its plan, each second as plain data, its answer and its page. docs/LIVE-TRAFFIC.md has every key.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::before::{BeforeBreach, ServerBefore};
-use super::decider::{Decider, Question};
-use crate::observation::{Alarm, ServerState, ServerWindow, Window};
+use super::decider::{Decider, EvidenceLogs, Question};
+use crate::observation::{Alarm, MailWindow, ServerState, ServerWindow, Window};
+use crate::rollout::Metric;
 
 /// The folder of all runs of this kind, in the directory of runs.
 pub(super) const FOLDER: &str = "shift";
@@ -26,6 +28,79 @@ pub(super) const PAGE: &str = "report.html";
 pub struct RecordError {
     file: PathBuf,
     source: io::Error,
+}
+
+/// What the log of a mail server says of a second.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct MailRecord {
+    pub messages: u64,
+    pub deferred: u64,
+    pub rejected: u64,
+    pub delivered_twice: u64,
+    pub queued: u64,
+    pub oldest_queued_s: u64,
+    pub mail_log_arrived: bool,
+}
+
+impl From<MailWindow> for MailRecord {
+    fn from(mail: MailWindow) -> Self {
+        Self {
+            messages: mail.messages,
+            deferred: mail.deferred,
+            rejected: mail.rejected,
+            delivered_twice: mail.delivered_twice,
+            queued: mail.queued,
+            oldest_queued_s: mail.oldest_queued_s,
+            mail_log_arrived: mail.log_arrived,
+        }
+    }
+}
+
+/// The sums of a mail server over a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct MailSums {
+    pub server: String,
+    pub messages: u64,
+    pub deferred: u64,
+    pub rejected: u64,
+    pub delivered_twice: u64,
+    pub left_in_queue: u64,
+}
+
+impl MailSums {
+    /// Of each server whose mail log was read.
+    pub fn of(windows: &[WindowRecord]) -> Vec<Self> {
+        let mut sums: Vec<Self> = Vec::new();
+        for server in windows.iter().flat_map(|window| &window.servers) {
+            let Some(mail) = &server.mail else { continue };
+            let at = sums.iter().position(|sum| sum.server == server.server).unwrap_or_else(|| {
+                sums.push(Self { server: server.server.clone(), ..Self::default() });
+                sums.len() - 1
+            });
+            let sum = &mut sums[at];
+            sum.messages += mail.messages;
+            sum.deferred += mail.deferred;
+            sum.rejected += mail.rejected;
+            sum.delivered_twice += mail.delivered_twice;
+            sum.left_in_queue = mail.queued;
+        }
+        sums
+    }
+
+    /// In a sentence.
+    pub fn in_words(&self) -> String {
+        let Self { server, messages, deferred, rejected, delivered_twice, left_in_queue } = self;
+        let mut text = format!(
+            "{server}: {messages} messages, {deferred} deferred, {rejected} rejected, {delivered_twice} delivered twice"
+        );
+        if *left_in_queue > 0 {
+            let _ =
+                write!(text, "; {left_in_queue} are in its queue: do not stop it before they are delivered");
+        }
+        text
+    }
 }
 
 /// A server in a second.
@@ -47,6 +122,7 @@ pub struct ServerRecord {
     pub p99_ms: Option<u32>,
     pub counters_arrived: bool,
     pub log_arrived: bool,
+    pub mail: Option<MailRecord>,
 }
 
 impl ServerRecord {
@@ -69,6 +145,7 @@ impl ServerRecord {
             p99_ms: percentile(&times, 0.99),
             counters_arrived: server.counters_arrived,
             log_arrived: server.log_arrived,
+            mail: server.mail.map(MailRecord::from),
         }
     }
 
@@ -93,6 +170,9 @@ pub struct WindowRecord {
     pub share: f64,
     pub late_log_e: Option<f64>,
     pub failed_log_e: Option<f64>,
+    pub deferred_log_e: Option<f64>,
+    pub rejected_log_e: Option<f64>,
+    pub delivered_twice_log_e: Option<f64>,
     pub limit_log_e: Option<f64>,
     pub alarms: Vec<String>,
     pub servers: Vec<ServerRecord>,
@@ -119,6 +199,8 @@ pub struct AnswerRecord {
     pub requests: u64,
     pub steps: Vec<StepRecord>,
     pub before_breach: Vec<ServerBefore>,
+    #[serde(default)]
+    pub mail: Vec<MailSums>,
     pub directory: String,
 }
 
@@ -168,9 +250,12 @@ impl Record {
             second: window.second,
             phase,
             share,
-            late_log_e: evidence.map(|(late, _, _)| late),
-            failed_log_e: evidence.map(|(_, failed, _)| failed),
-            limit_log_e: evidence.map(|(_, _, limit)| limit),
+            late_log_e: log_e(evidence.as_ref(), Metric::Late),
+            failed_log_e: log_e(evidence.as_ref(), Metric::Failed),
+            deferred_log_e: log_e(evidence.as_ref(), Metric::Deferred),
+            rejected_log_e: log_e(evidence.as_ref(), Metric::Rejected),
+            delivered_twice_log_e: log_e(evidence.as_ref(), Metric::DeliveredTwice),
+            limit_log_e: evidence.as_ref().map(|evidence| evidence.limit),
             alarms: window.alarms.iter().map(Alarm::to_string).collect(),
             servers: window.servers.iter().map(|server| ServerRecord::of(server, objective_ms)).collect(),
         };
@@ -201,6 +286,7 @@ impl Record {
             requests,
             steps: self.steps.clone(),
             before_breach: if decider.is_breach() { before.result() } else { Vec::new() },
+            mail: MailSums::of(&self.windows),
             directory: self.directory.display().to_string(),
         };
         let file = self.directory.join(ANSWER);
@@ -219,6 +305,11 @@ impl Record {
         let file = self.directory.join(PAGE);
         fs::write(&file, html).map_err(failed(&file))
     }
+}
+
+/// ln E of a metric. None if it is not compared.
+fn log_e(evidence: Option<&EvidenceLogs>, metric: Metric) -> Option<f64> {
+    evidence?.of(metric)
 }
 
 fn new_folder(parent: &Path, candidate: &str) -> Result<PathBuf, RecordError> {

@@ -26,6 +26,20 @@ pub enum StoredError {
         /// What is wrong.
         reason: String,
     },
+    /// The run goes on.
+    #[error("{id} goes on: end it first, with `showdown shift PLAN --abort`")]
+    Running {
+        /// The run.
+        id: RunId,
+    },
+    /// The folder cannot be removed.
+    #[error("cannot remove {}: {source}: remove it as the user who owns it", directory.display())]
+    Unremovable {
+        /// The folder.
+        directory: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The page cannot be written.
     #[error("cannot write {}: {source}: free space, or write it elsewhere with -o", file.display())]
     Unwritable {
@@ -77,6 +91,22 @@ pub fn folders(runs: &Path) -> Vec<(RunId, PathBuf)> {
     }
     found.sort_by(|one, other| other.0.cmp(&one.0));
     found
+}
+
+/// Removes records, and calls `removed` after each. If one of these runs goes on, none is removed. What a record says is of no interest:
+/// a damaged one is removed, too.
+pub fn remove_all(records: &[(RunId, PathBuf)], removed: &mut dyn FnMut(&RunId)) -> Result<(), StoredError> {
+    if let Some((id, _)) = records.iter().find(|(_, directory)| is_locked(&directory.join(WINDOWS))) {
+        return Err(StoredError::Running { id: id.clone() });
+    }
+    for (id, directory) in records {
+        // The hidden name is no id: no reader sees a part of a record.
+        let hidden = directory.with_file_name(format!(".removing-{id}"));
+        let gone = fs::rename(directory, &hidden).and_then(|()| fs::remove_dir_all(&hidden));
+        gone.map_err(|source| StoredError::Unremovable { directory: directory.clone(), source })?;
+        removed(id);
+    }
+    Ok(())
 }
 
 /// Whether a folder is the record of a run on live traffic.

@@ -240,6 +240,7 @@ impl Lab {
             backend: name("b"),
             log: self.log.to_string().parse().expect("a loopback address"),
             directory,
+            mail: None,
             configuration: None,
             program: PROGRAM.into(),
             // Longer than a busy machine stands still: what tests the loss of a lease has a run of its own.

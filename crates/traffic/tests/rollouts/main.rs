@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
+mod mail;
 mod runs;
 mod simulated;
 
@@ -12,7 +13,8 @@ use traffic::observation::{Action, Alarm, Change, ServerState, Window};
 use traffic::ramp::{Ramp, RampEnd, RampRules, usual_multiples};
 use traffic::rollout::{Answer, Bound, Canary, CanaryRules, Phase, WEIGHTS, usual_steps};
 
-const HARD: HardLimits = HardLimits { failed: 0.02, late: 0.5, objective_ms: OBJECTIVE_MS };
+const HARD: HardLimits =
+    HardLimits { failed: 0.02, late: 0.5, deferred: 0.5, queued_s: 600, objective_ms: OBJECTIVE_MS };
 const LATE_AND_STALLS: Behaviour = Behaviour { late: 0.01, errors: 0.0, stalls: true, capacity: 0 };
 
 fn rules() -> CanaryRules {
@@ -23,6 +25,7 @@ fn rules() -> CanaryRules {
         margin: 1.25,
         negligible: 0.002,
         alpha: 0.01,
+        is_mail: false,
         hard: HARD,
     }
 }

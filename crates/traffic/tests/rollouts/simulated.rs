@@ -135,6 +135,7 @@ impl Backend {
                 response_ms: times(late, 2 * OBJECTIVE_MS).chain(times(answered - late, 20)).collect(),
                 counters_arrived: true,
                 log_arrived: true,
+                mail: None,
             });
         }
         self.second += 1;

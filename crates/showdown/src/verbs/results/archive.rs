@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::{AnonymousRun, Archive, ArchiveError, Query, Run, RunState};
+use archive::{AnonymousRun, Archive, ArchiveError, Query, Run, RunId, RunState};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
-use traffic::shift::StoredShift;
+use traffic::shift::{StoredShift, remove_all};
 use tune::bakeoff_lab;
 
 use crate::args::options::{AnswerFormat, RunsDir};
@@ -15,7 +15,7 @@ use crate::output_file::{self, OutputFile};
 use crate::print::{note, print, print_json, print_text};
 use crate::show;
 use crate::show::layout::units::plural;
-use crate::verbs::results::shifts;
+use crate::verbs::results::shifts::{self, ToRemove};
 
 /// A run by its id, a unique part of its id, its directory, or `latest`.
 #[derive(clap::Args, Debug)]
@@ -276,6 +276,7 @@ fn open(which: &WhichRun) -> anyhow::Result<Run> {
 
 /// `showdown export`.
 pub fn export(args: &ExportArgs) -> anyhow::Result<CommandStatus> {
+    shifts::refuse_export(&args.which.run, &args.which.runs.archive())?;
     let run = open(&args.which)?;
     let home = Archive::new(run.dir.parent().unwrap_or(Path::new(".")));
     let anonymous = args.anonymous.then(|| home.anonymous(&run.id, &identity::of_this_machine()));
@@ -308,24 +309,38 @@ pub fn import(args: &ImportArgs) -> anyhow::Result<CommandStatus> {
 /// `showdown rm`.
 pub fn remove(args: &RemoveArgs) -> anyhow::Result<CommandStatus> {
     let archive = args.runs.archive();
-    let mut ids = Vec::new();
+    let (mut ids, mut of_shifts) = (Vec::new(), Vec::new());
     for text in &args.run {
         if text == "latest" {
             return Err(usage(
                 "rm removes runs by id only: `latest` changes with every run; see `showdown list`",
             ));
         }
-        let id = archive.find_to_remove(text)?;
-        if !ids.contains(&id) {
-            ids.push(id);
+        match shifts::find_to_remove(text, &archive)? {
+            ToRemove::Archived(id) if !ids.contains(&id) => ids.push(id),
+            ToRemove::Shift(id, directory) if !of_shifts.contains(&(id.clone(), directory.clone())) => {
+                of_shifts.push((id, directory));
+            }
+            ToRemove::Archived(_) | ToRemove::Shift(..) => {}
         }
     }
     let mut removed = Vec::new();
-    let result = archive.remove_all(&ids, &mut |id| removed.push(format!("removed {id}\n")));
+    // Each kind is refused as a whole where one of its runs goes on.
+    let result = remove_both(&archive, &ids, &of_shifts, &mut |id| removed.push(format!("removed {id}\n")));
     // Also after a failure: the user must know what is gone.
     print(&removed.concat())?;
     result?;
     Ok(CommandStatus::Success)
+}
+
+fn remove_both(
+    archive: &Archive,
+    ids: &[RunId],
+    of_shifts: &[(RunId, PathBuf)],
+    removed: &mut dyn FnMut(&RunId),
+) -> anyhow::Result<()> {
+    remove_all(of_shifts, removed)?;
+    Ok(archive.remove_all(ids, removed)?)
 }
 
 /// `showdown archive`.

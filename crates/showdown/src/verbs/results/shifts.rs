@@ -1,7 +1,7 @@
 //! Runs on live traffic among the others: which one a name means, how `list` shows them, and what `show` and `report` print of one.
 //! Their records are in the folder `shift` of the directory of runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use archive::{Archive, ArchiveError, ListedRun, Query, RunId, RunState};
@@ -9,6 +9,7 @@ use serde::Serialize;
 use traffic::shift::{AnswerRecord, StoredShift, StoredState, folders, is_record};
 
 use crate::args::options::AnswerFormat;
+use crate::exit::usage;
 use crate::print::{print, print_json};
 use crate::show::shift::answer_text;
 
@@ -42,6 +43,48 @@ pub fn find(name: &str, archive: &Archive) -> anyhow::Result<Option<StoredShift>
         }
         _ => Ok(Some(StoredShift::open(directory)?)),
     }
+}
+
+/// A run that is to be removed.
+pub enum ToRemove {
+    /// A run of the archive.
+    Archived(RunId),
+    /// A run on live traffic, with its folder.
+    Shift(RunId, PathBuf),
+}
+
+/// Finds a run that is to be removed: by its id or a unique beginning of its id, nothing looser.
+pub fn find_to_remove(name: &str, archive: &Archive) -> anyhow::Result<ToRemove> {
+    let mut matching = Vec::new();
+    for (id, directory) in folders(archive.root()) {
+        if id.as_str() == name {
+            return Ok(ToRemove::Shift(id, directory));
+        }
+        if !name.is_empty() && id.as_str().starts_with(name) {
+            matching.push((id, directory));
+        }
+    }
+    let ids = matching.iter().map(|(id, _)| id);
+    match archive.find_to_remove(name) {
+        Ok(id) if matching.is_empty() || id.as_str() == name => Ok(ToRemove::Archived(id)),
+        Ok(id) => Err(ambiguous(name, ids.chain([&id]))),
+        Err(ArchiveError::Ambiguous { candidates, .. }) => Err(ambiguous(name, ids.chain(&candidates))),
+        Err(_) if matching.len() > 1 => Err(ambiguous(name, ids)),
+        Err(error) => match matching.pop() {
+            Some((id, directory)) => Ok(ToRemove::Shift(id, directory)),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// Refuses to export a run on live traffic, and says what to do instead.
+pub fn refuse_export(name: &str, archive: &Archive) -> anyhow::Result<()> {
+    let Some(shift) = find(name, archive)? else { return Ok(()) };
+    let StoredShift { id, directory, .. } = shift;
+    let folder = directory.display();
+    Err(usage(format!(
+        "{id} is a run on live traffic, and has no export: pack its folder {folder}; where it is unpacked, `showdown show FOLDER` reads it"
+    )))
 }
 
 fn ambiguous<'a>(name: &str, candidates: impl Iterator<Item = &'a RunId>) -> anyhow::Error {

@@ -98,6 +98,7 @@ pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
         socket: plan.balancer.place.socket.clone(),
         backend: plan.balancer.place.backend.clone(),
         log: plan.balancer.log.clone(),
+        mail: plan.mail.clone(),
         directory: state,
         configuration: plan.balancer.configuration.clone(),
         program: std::env::current_exe().context("cannot find the path of this program")?,
@@ -145,7 +146,11 @@ pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
 /// What was not fit before anything was changed is a mistake of the user's.
 fn classify(error: LiveError) -> anyhow::Error {
     match error {
-        LiveError::Refused(_) | LiveError::Log(_) | LiveError::Name(_) | LiveError::Locked(_) => usage(error),
+        LiveError::Refused(_)
+        | LiveError::Log(_)
+        | LiveError::MailLog(_)
+        | LiveError::Name(_)
+        | LiveError::Locked(_) => usage(error),
         other => other.into(),
     }
 }

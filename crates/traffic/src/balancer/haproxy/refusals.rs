@@ -59,6 +59,16 @@ pub enum Refusal {
         /// Its algorithm. Empty if HAProxy does not say it; `unknown` is `random`.
         algorithm: String,
     },
+    /// Sessions of mail need another mode than requests.
+    #[error("backend {backend} has mode {mode}: {remedy}")]
+    Mode {
+        /// The backend.
+        backend: String,
+        /// Its mode.
+        mode: String,
+        /// What to change.
+        remedy: &'static str,
+    },
     /// Clients are bound to servers by a cookie.
     #[error(
         "backend {backend} binds clients to servers by the cookie {cookie}, which ignores weights: remove `cookie` for the time of the shift"
@@ -180,9 +190,26 @@ pub struct Checked {
     pub read: Vec<PathBuf>,
 }
 
-/// Checks a balancer before anything is changed. `configuration` is the file that the user has named; without it, the files that HAProxy
+/// Checks that a backend has sessions if the plan is of mail, and requests if it is not.
+fn check_mode(backend: &str, mode: &str, is_mail: bool) -> Result<(), Refusal> {
+    let remedy = match (mode, is_mail) {
+        ("http", false) | ("tcp", true) => return Ok(()),
+        (_, true) => "mail needs `mode tcp`; set it, or remove mail_log from the plan",
+        // Of a session, the balancer does not say whether it went well.
+        (_, false) => {
+            "there the servers' own logs must be read, which is done for mail; add [candidate] mail_log, or set `mode http`"
+        }
+    };
+    Err(Refusal::Mode { backend: backend.to_owned(), mode: mode.to_owned(), remedy })
+}
+
+/// Checks a balancer before anything is changed. `is_mail` says whether the plan reads logs of mail servers. `configuration` is the file that the user has named; without it, the files that HAProxy
 /// names are read, where this user may.
-pub fn check(balancer: &mut Haproxy, configuration: Option<&Path>) -> Result<Checked, Refusal> {
+pub fn check(
+    balancer: &mut Haproxy,
+    is_mail: bool,
+    configuration: Option<&Path>,
+) -> Result<Checked, Refusal> {
     let socket = balancer.socket().path().to_owned();
     let info = match balancer.info() {
         Ok(info) if info.name == "HAProxy" => info,
@@ -215,6 +242,7 @@ pub fn check(balancer: &mut Haproxy, configuration: Option<&Path>) -> Result<Che
         return Err(Refusal::NoBackend { backend, known });
     };
     check_statistics(balancer.backend().as_str(), &statistics)?;
+    check_mode(balancer.backend().as_str(), &statistics.mode, is_mail)?;
     for server in balancer.read()? {
         if server.has_agent {
             return Err(Refusal::AgentCheck { server: format!("{}/{}", balancer.backend(), server.name) });
@@ -354,6 +382,18 @@ mod tests {
         let (algorithm, cookie) = (algorithm.to_owned(), cookie.to_owned());
         let servers = vec![ServerStatistics::default()];
         BackendStatistics { algorithm, cookie, servers, mode: "http".to_owned() }
+    }
+
+    #[test]
+    fn mail_has_sessions_and_anything_else_has_requests() {
+        assert!(check_mode("b", "http", false).is_ok() && check_mode("b", "tcp", true).is_ok());
+        for (mode, is_mail, words) in [
+            ("http", true, "backend b has mode http: mail needs `mode tcp`"),
+            ("tcp", false, "backend b has mode tcp: there the servers' own logs must be read"),
+        ] {
+            let refusal = check_mode("b", mode, is_mail).unwrap_err().to_string();
+            assert!(refusal.starts_with(words), "{refusal}");
+        }
     }
 
     #[test]

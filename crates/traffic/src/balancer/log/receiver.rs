@@ -84,8 +84,10 @@ pub struct LogError {
 pub struct ServerLog {
     /// How many there were.
     pub lines: u64,
-    /// Response times in ms, of requests that were answered.
+    /// Response times in ms, of requests that were answered; in mode `tcp` the lengths of sessions.
     pub response_ms: Vec<u32>,
+    /// Sessions in which the server said nothing and ended in order. 0 in mode `http`.
+    pub silent: u64,
     /// Whether there were more times than are stored.
     pub has_overflowed: bool,
 }
@@ -117,6 +119,7 @@ impl ReceivedLog {
         }
         let server = self.servers.entry(line.server.to_owned()).or_default();
         server.lines += 1;
+        server.silent += u64::from(line.is_silent);
         if let Some(time) = line.response_ms {
             if server.response_ms.len() < MOST_TIMES {
                 server.response_ms.push(time);
@@ -305,7 +308,7 @@ mod tests {
             sender.send_to(line.as_bytes(), address).unwrap();
         }
         let all = wait_for(&receiver, 5);
-        let expected = ServerLog { lines: 2, response_ms: vec![5], has_overflowed: false };
+        let expected = ServerLog { lines: 2, response_ms: vec![5], ..ServerLog::default() };
         assert_eq!(all.servers.get("old1"), Some(&expected));
         assert_eq!((all.elsewhere, all.unreadable), (1, 2));
         assert!(receiver.is_open());
