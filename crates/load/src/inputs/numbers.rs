@@ -32,15 +32,12 @@ fn with_numbers(text: &str, numbers: &BTreeMap<String, u64>) -> Option<String> {
     while let Some((literal, after)) = rest.split_once("{{") {
         let (call, after_call) = Call::take(after)?;
         written.push_str(literal);
-        match call_with_numbers(&call, numbers) {
-            Some(changed) => {
-                written.push_str(&changed);
-                is_changed = true;
-            }
-            None => {
-                written.push_str("{{");
-                written.push_str(&after[..after.len() - after_call.len()]);
-            }
+        if let Some(changed) = call_with_numbers(&call, numbers) {
+            written.push_str(&changed);
+            is_changed = true;
+        } else {
+            written.push_str("{{");
+            written.push_str(&after[..after.len() - after_call.len()]);
         }
         rest = after_call;
     }

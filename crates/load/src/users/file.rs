@@ -105,7 +105,9 @@ fn parse(
     let operations = load.remove("op").map(Spanned::into_inner);
     let Some(DeValue::Array(operations)) = operations else { return Err(missing("[[load.op]]")) };
     let mut operations: Vec<_> = operations.into_iter().collect();
-    operations.iter_mut().for_each(|operation| put_numbers(operation, numbers));
+    for operation in &mut operations {
+        put_numbers(operation, numbers);
+    }
     let outside = RawOutside::take(&mut operations).map_err(|error| of_users(error, text))?;
     let (raw, own) = RawUsers::take(users, &mut operations, protocol.user_keys())
         .map_err(|error| of_users(error, text))?;

@@ -79,12 +79,7 @@ impl Instance {
         let service_user = ServiceUser::needed();
         let workers = if server.is_unprivileged { None } else { service_user.as_ref() };
         let directories = StartDirectories::create(&options.directory, workers.map(|user| user.run_as))?;
-        let working_directory = match workload.server_folder.directory() {
-            Some(folder) => {
-                files::quotable(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))?
-            }
-            None => directories.server.clone(),
-        };
+        let working_directory = working_directory(workload, &directories)?;
         let data = files::quotable(data_directory(workload, &server, service_user.as_ref(), options)?)?;
         let address = listen_address(options)?;
 
@@ -325,6 +320,12 @@ fn socket_of(
         _ if !options.address.is_loopback() => Err(ConfigurationError::RemoteSocket),
         path => Ok(Some(UnixSocket::of_server(path, &directories.server)?)),
     }
+}
+
+/// The folder of the definition; that of the start for a server that has none.
+fn working_directory(workload: &Workload, directories: &StartDirectories) -> Result<PathBuf, InstanceError> {
+    let Some(folder) = workload.server_folder.directory() else { return Ok(directories.server.clone()) };
+    files::quotable(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))
 }
 
 /// The address to listen on, with a free port.

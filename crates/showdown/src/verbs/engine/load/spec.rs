@@ -45,13 +45,7 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
     let target = Target::parse(&args.target).map_err(usage)?.through(args.unix_socket.as_ref());
     refuse_foreign_options(args, &target)?;
     let number = clients.map_or(1, NamedClients::count);
-    let scenario = match &args.scenario {
-        Some(path) => {
-            let numbers = Workload::numbers_in(path, args.users).map_err(usage)?;
-            Some(Scenario::read(path, target.protocol, &numbers).map_err(usage)?)
-        }
-        None => None,
-    };
+    let scenario = scenario(args, &target)?;
     let users = scenario.as_ref().map(|scenario| args.users.unwrap_or(scenario.count));
     let (connections, workers) = (users.unwrap_or(args.connections), args.threads.saturating_mul(number));
     if workers > connections {
@@ -150,6 +144,13 @@ pub fn plan(args: &LoadArgs, clients: Option<&NamedClients>) -> anyhow::Result<P
         )
         .with_seed(seed);
     Ok(PlannedLoad { title: title(args, &spec, clients), spec })
+}
+
+/// Users of a file, if the options name one.
+fn scenario(args: &LoadArgs, target: &Target) -> anyhow::Result<Option<Scenario>> {
+    let Some(path) = &args.scenario else { return Ok(None) };
+    let numbers = Workload::numbers_in(path, args.users).map_err(usage)?;
+    Ok(Some(Scenario::read(path, target.protocol, &numbers).map_err(usage)?))
 }
 
 /// The load before what is measured. A search has one in any case: of users, as long as they need to spread.
