@@ -190,7 +190,10 @@ fn a_mistake_is_reported_in_one_line_with_its_remedy() {
     assert!(refused(&["compare", "nginx", "apache", "--blocks", "2"]).contains("3 or more"));
     assert!(refused(&["sweep", "nginx", "--vary", "worker_processes=2..1"]).contains("write NAME=VALUE"));
     fs::write(home.path("plan.toml"), "format = 2\nblockz = 3\n").expect("a plan");
-    assert!(refused(&["run", "plan.toml"]).contains("plan.toml:2: unknown key \"blockz\" (did you mean \"blocks\"?"));
+    assert!(
+        refused(&["run", "plan.toml"])
+            .contains("plan.toml:2: unknown key \"blockz\" (did you mean \"blocks\"?")
+    );
     assert!(!home.path("runs").exists(), "no run was started");
 }
 
