@@ -118,14 +118,14 @@ pub(crate) fn share_of(percent: &str) -> Option<f64> {
 
 /// A span of time above zero: `10s`, `500us`, `1m 30s`. A number alone is seconds, as with other load generators.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    notation::time::parse(text).filter(|length| !length.is_zero() && *length <= LONGEST).ok_or_else(|| {
+    notation::parse_time(text).filter(|length| !length.is_zero() && *length <= LONGEST).ok_or_else(|| {
         UnitError::new(text, "a time above 0 and up to 7 days: 10s, 500us, 2m, or seconds: 10")
     })
 }
 
 /// A span of time that may be zero: a warm-up, a think time.
 pub fn parse_duration_or_zero(text: &str) -> Result<Duration, UnitError> {
-    match notation::time::parse(text) {
+    match notation::parse_time(text) {
         Some(length) if length.is_zero() => Ok(length),
         _ => parse_duration(text),
     }

@@ -18,7 +18,7 @@ pub mod length_text {
     /// The text is no length.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        notation::time::parse(&text).ok_or_else(|| {
+        notation::parse_time(&text).ok_or_else(|| {
             serde::de::Error::custom(format!("{text:?} is no time: 10s, 1m 30s, or seconds: 10"))
         })
     }

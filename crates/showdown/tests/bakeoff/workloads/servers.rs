@@ -33,10 +33,11 @@ fn the_run_of_a_comparison_can_be_listed_shown_reported_and_moved() {
     for trial in &trials {
         let record = json(&trial.join("trial.json"));
         assert!(record["measured"]["value"].as_f64().is_some_and(|value| value > 0.0), "{record}");
-        let count = |side: &str| record["counts"][0][side].as_u64().unwrap_or(0);
-        let (client, server) = (count("client"), count("server"));
+        let counts = &record["counts"][0];
+        let [client, server, unanswered] =
+            ["client", "server", "unanswered"].map(|side| counts[side].as_u64().unwrap_or(0));
         // What had no answer at the end of the load, a busy server may not have read.
-        let expected = server.clamp(client - count("unanswered"), client);
+        let expected = server.clamp(client - unanswered, client);
         assert!(client > 0 && expected.abs_diff(server) * 200 <= client, "{record}");
         for file in ["load.hlog", "telemetry.parquet", "server.log"] {
             assert!(trial.join(file).is_file(), "{file} of {}", trial.display());
