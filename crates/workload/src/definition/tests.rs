@@ -341,15 +341,15 @@ fn olio_asks_for_the_persons_and_tags_that_were_loaded() -> Result<(), Box<dyn s
 #[test]
 fn numbers_that_are_none_are_refused_with_their_line() {
     for (numbers, expected) in [
-        ("items = 5", ":20: numbers: items: give a template, such as \"{{ 100 * users }}\""),
-        ("Items = \"5\"", ":20: numbers: \"Items\": write its name in small letters"),
+        ("items = 5", ":22: numbers: items: give a template, such as \"{{ 100 * users }}\""),
+        ("Items = \"5\"", ":22: numbers: \"Items\": write its name in small letters"),
         (
             "items = \"{{ rows / 4 }}\"",
-            ":20: numbers: items of server \"api\" with 64 users: \"2.5\" is not a whole number",
+            ":22: numbers: items of server \"api\" with 64 users: \"2.5\" is not a whole number",
         ),
         ("items = \"{{ rows - 11 }}\"", "\"-1\" is not a whole number"),
         ("items = \"{{ row }}\"", "its template may have users, and knobs whose default is no template"),
-        ("items = \"{{ rows - 10 }}\"", ":22: list: path: \"uniform(1, 0)\" is not possible"),
+        ("items = \"{{ rows - 10 }}\"", ":24: operation \"list\": \"uniform(1, 0)\" is not possible"),
         ("others = \"{{ rows }}\"", "\"uniform(1, items)\" is not"),
     ] {
         let error = read(&with_numbers(numbers)).expect_err(numbers);
