@@ -127,7 +127,7 @@ fn help_of_blocks() -> String {
         [RunLength::Quick, RunLength::Default, RunLength::Thorough].map(Preset::of);
     let sweep = Preset::of_sweep(RunLength::Default).blocks;
     format!(
-        "Run this number of blocks, each with one trial of every variant; a verdict needs 3 or more [default: {}; {} with --quick, and as many more \
+        "Run this number of blocks, each with one trial of every variant; a verdict needs 3 or more [default: {}; {} with --quick of two variants, and as many more \
          if they settle nothing; {} with --thorough; {sweep} in a sweep]",
         default.blocks, quick.blocks, thorough.blocks
     )

@@ -39,8 +39,8 @@ Examples:
 The plan says where HAProxy is, which servers take part, and what ends a step (docs/LIVE-TRAFFIC.md). Candidate and control run \
 already; the run adds them to the backend and removes them again. Before anything is changed, it prints what is at stake and asks.
 
-Exit codes: 0 a bound or a multiple, 1 rolled back, 2 the plan or the backend is not fit, 3 stopped or too little shown, \
-130 interrupted.")]
+Exit codes: 0 a bound or a multiple; 1 rolled back, the first multiple was not carried, or the balancer did not do what was asked; \
+2 the plan or the backend is not fit; 3 stopped or too little shown; 130 interrupted.")]
 pub struct ShiftArgs {
     /// Read this plan
     #[arg(value_name = "PLAN")]
