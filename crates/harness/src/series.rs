@@ -178,9 +178,8 @@ fn values_of(runs: &[Run]) -> Vec<SeriesValue> {
     let (mut ratios, mut medians) = (Vec::new(), Vec::new());
     for run in runs {
         let (Some(plan), Some(verdict)) = (&run.plan, &run.verdict) else { continue };
-        let place = |name: &str| plan.variants.iter().position(|variant| variant.name == name);
         for Comparison { a, b, point, .. } in &verdict.comparisons {
-            let (a, b) = if place(a) <= place(b) { (a, b) } else { (b, a) };
+            let (a, b) = if place_of(a, plan) <= place_of(b, plan) { (a, b) } else { (b, a) };
             let ratio = SeriesValue::Ratio { a: a.clone(), b: b.clone(), point: point.clone() };
             if !ratios.contains(&ratio) {
                 ratios.push(ratio);
@@ -195,6 +194,11 @@ fn values_of(runs: &[Run]) -> Vec<SeriesValue> {
     }
     ratios.extend(medians);
     ratios
+}
+
+/// The place of a variant in the plan.
+fn place_of(variant: &str, plan: &Plan) -> Option<usize> {
+    plan.variants.iter().position(|planned| planned.name == variant)
 }
 
 fn row(run: &Run, shown: Option<&SeriesValue>, mut changes: Vec<ChangedFact>) -> SeriesRun {

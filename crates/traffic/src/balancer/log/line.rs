@@ -138,18 +138,20 @@ mod tests {
         assert_eq!((aborted.server, aborted.status, aborted.response_ms), ("<NOSRV>", None, None));
     }
 
+    fn of_session(rest: &str) -> String {
+        format!("<134>Nov 30 19:00:00 haproxy[77]: 127.0.0.1:40112 [30/Nov/2026:19:00:00.123] mail {rest}\n")
+    }
+
     #[test]
     fn sessions_of_tcp_are_read_as_tcplog_has_them() {
-        let header = "<134>Nov 30 19:00:00 haproxy[77]: 127.0.0.1:40112 [30/Nov/2026:19:00:00.123] mail";
-        let of = |rest: &str| format!("{header} {rest}\n");
-        let usual = of("b/old1 1/0/340 512 -- 3/3/2/1/0 0/0");
+        let usual = of_session("b/old1 1/0/340 512 -- 3/3/2/1/0 0/0");
         let usual = parse(&usual).unwrap();
         assert_eq!((usual.backend, usual.server, usual.response_ms), (Some("b"), "old1", Some(340)));
         assert_eq!((usual.is_silent, usual.retries, usual.is_redispatched), (false, 0, false));
-        let refused = of("b/cand 1/-1/3005 0 SC 3/3/2/1/+2 0/0");
+        let refused = of_session("b/cand 1/-1/3005 0 SC 3/3/2/1/+2 0/0");
         let refused = parse(&refused).unwrap();
         assert_eq!((refused.response_ms, refused.retries, refused.is_redispatched), (None, 2, true));
-        let silent = of("b/cand 1/0/5 0 -- 3/3/2/1/0 0/0");
+        let silent = of_session("b/cand 1/0/5 0 -- 3/3/2/1/0 0/0");
         assert!(parse(&silent).unwrap().is_silent);
         for wrong in [
             "b/ 1/0/340 512 -- 3/3/2/1/0 0/0",
@@ -158,7 +160,7 @@ mod tests {
             "b/a 1/0/340 512 -- 3/3/2/1 0/0",
             "b/a 1/0/340 512 -- 3/3/2/1/0 0/0 x",
         ] {
-            assert_eq!(parse(&of(wrong)), None, "{wrong}");
+            assert_eq!(parse(&of_session(wrong)), None, "{wrong}");
         }
     }
 
