@@ -67,7 +67,7 @@ pub struct SeriesRun {
 pub struct ChangedFact {
     /// Its name, such as `host: kernel.release`.
     pub name: String,
-    /// Its value in the run before; none where that run does not know it.
+    /// The value in the run before. None if the run before does not know the fact.
     pub before: Option<String>,
     /// Its value in this run.
     pub now: Option<String>,

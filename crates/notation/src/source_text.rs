@@ -28,8 +28,7 @@ pub struct SourceText<'t> {
 impl SourceText<'_> {
     /// An error at a byte range of the text.
     pub fn error(&self, span: &Range<usize>, message: impl Into<String>) -> FileError {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        self.error_at_line(1 + before.matches('\n').count(), message)
+        self.error_at_line(line_of(self.text, span.start), message)
     }
 
     /// An error in a line, from 1.
@@ -41,6 +40,11 @@ impl SourceText<'_> {
     pub fn toml_error(&self, error: &toml::de::Error) -> FileError {
         self.error(&error.span().unwrap_or(0..0), message_of(error, self.text))
     }
+}
+
+/// The line of a text, from 1, that is after this many bytes.
+pub fn line_of(text: &str, bytes: usize) -> usize {
+    1 + text.get(..bytes).unwrap_or(text).matches('\n').count()
 }
 
 #[cfg(test)]

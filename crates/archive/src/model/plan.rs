@@ -410,7 +410,7 @@ pub struct PlanParseError {
 
 impl PlanParseError {
     fn toml(text: &str, error: &toml::de::Error) -> Self {
-        let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+        let line = error.span().map(|span| notation::source_text::line_of(text, span.start));
         Self { line, problem: notation::mistakes::message_of(error, text) }
     }
 

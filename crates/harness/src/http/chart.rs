@@ -68,7 +68,7 @@ fn rounded(place: f64) -> f64 {
     (place * 10.0).round() / 10.0
 }
 
-/// The chart of a history; none where no run has a value.
+/// The chart of a history. None if no run has a value.
 pub fn chart(history: &SeriesHistory) -> Option<Chart> {
     let (first, last) = (history.runs.first()?, history.runs.last()?);
     let mut bounds: Vec<f64> = Vec::new();

@@ -152,7 +152,7 @@ pub struct RunLine {
     pub started_unix_ms: i64,
     /// Its state.
     pub state: String,
-    /// Its kind; none where its plan cannot be read.
+    /// The kind of the run. None if the plan of the run cannot be read.
     pub kind: Option<String>,
     /// Its workload.
     pub workload: Option<String>,
@@ -162,7 +162,7 @@ pub struct RunLine {
     pub sentence: Option<String>,
     /// Words to find it by.
     pub tags: Vec<String>,
-    /// The key of its series; none where its plan cannot be read.
+    /// The key of the series. None if the plan of the run cannot be read.
     pub series: Option<String>,
 }
 
@@ -170,7 +170,7 @@ pub struct RunLine {
 const MOST_LISTED: u32 = 500;
 const LISTED: u32 = 50;
 
-/// `GET runs`: the runs of a search, or those of a view.
+/// `GET runs`: the runs of a search, or the runs of a view.
 pub async fn runs(
     State(site): State<Shared>,
     Extension(person): Extension<Person>,

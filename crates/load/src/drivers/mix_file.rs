@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use super::error::OperationError;
-use notation::mistakes::message_of;
+use notation::source_text::{FileError, SourceText};
 
 /// Why a file is no mix.
 #[derive(Debug, thiserror::Error)]
@@ -23,28 +23,10 @@ pub enum MixFileError {
     },
     /// A mistake in it.
     #[error(transparent)]
-    Mistake(#[from] MistakeInFile),
+    Mistake(#[from] FileError),
     /// It has no operation.
     #[error("{}: the mix is empty: give at least one [[op]]", .0.display())]
     Empty(PathBuf),
-}
-
-/// A mistake in a file, with its line.
-#[derive(Debug, thiserror::Error)]
-#[error("{}:{line}: {reason}", path.display())]
-pub struct MistakeInFile {
-    path: PathBuf,
-    /// Counted from 1.
-    line: usize,
-    reason: String,
-}
-
-impl MistakeInFile {
-    /// A mistake after this many bytes of the file's text. A reason of several lines becomes one.
-    pub(crate) fn after(bytes: usize, (path, text): (&Path, &str), reason: &str) -> Self {
-        let line = 1 + text.get(..bytes).unwrap_or(text).matches('\n').count();
-        Self { path: path.to_owned(), line, reason: reason.replace('\n', " ") }
-    }
 }
 
 #[derive(Deserialize)]
@@ -69,16 +51,13 @@ pub fn read<T: DeserializeOwned>(
 ) -> Result<Vec<T>, MixFileError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| MixFileError::Read { path: path.to_owned(), source })?;
-    let mix: MixFile<T> = toml::from_str(&text).map_err(|error| {
-        let begin = error.span().map_or(0, |span| span.start);
-        MistakeInFile::after(begin, (path, &text), &message_of(&error, &text))
-    })?;
+    let source = SourceText { file: &path.to_string_lossy(), text: &text };
+    let mix: MixFile<T> = toml::from_str(&text).map_err(|error| source.toml_error(&error))?;
     let of_workload = mix.load.into_iter().flat_map(|load| load.op);
     let mut operations = Vec::new();
     for operation in mix.op.into_iter().chain(of_workload) {
-        check(operation.get_ref()).map_err(|error| {
-            MistakeInFile::after(operation.span().start, (path, &text), &error.to_string())
-        })?;
+        check(operation.get_ref())
+            .map_err(|error| source.error(&operation.span(), error.to_string().replace('\n', " ")))?;
         operations.push(operation.into_inner());
     }
     if operations.is_empty() { Err(MixFileError::Empty(path.to_owned())) } else { Ok(operations) }

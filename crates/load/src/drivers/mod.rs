@@ -35,7 +35,7 @@ use std::time::Duration;
 
 pub use database_login::{DatabaseLogin, QueryError};
 pub use error::OperationError;
-pub use mix_file::{MistakeInFile, MixFileError};
+pub use mix_file::MixFileError;
 pub use registry::{PROTOCOLS, ProtocolSpec, RegisteredProtocol};
 
 /// How long an operation may take that stores data before a load: creating an index on a large table takes minutes.

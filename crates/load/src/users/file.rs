@@ -11,11 +11,12 @@ use super::outside::{OutsideMix, RawOutside};
 use super::outside_spec::Outside;
 use super::parse::{RawUsers, ScenarioError};
 use super::plan::{UserPlan, VisitArrivals};
+use crate::drivers::RegisteredProtocol;
 use crate::drivers::mix::{MixError, OperationMix};
 use crate::drivers::protocol::ServerAccess;
-use crate::drivers::{MistakeInFile, RegisteredProtocol};
 use crate::inputs::numbers::put_numbers;
 use notation::mistakes::message_of;
+use notation::source_text::{FileError, SourceText};
 
 /// Users and what they do.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ pub enum ScenarioFileError {
     },
     /// A mistake in it.
     #[error(transparent)]
-    Mistake(#[from] MistakeInFile),
+    Mistake(#[from] FileError),
 }
 
 impl Scenario {
@@ -61,8 +62,9 @@ impl Scenario {
             .map_err(|source| ScenarioFileError::Read { path: path.to_owned(), source })?;
         let folder = std::path::absolute(path).ok().and_then(|path| path.parent().map(Path::to_owned));
         let folder = folder.unwrap_or_else(|| PathBuf::from("."));
+        let source = SourceText { file: &path.to_string_lossy(), text: &text };
         parse(&text, protocol, folder, numbers)
-            .map_err(|(at, reason)| MistakeInFile::after(at, (path, &text), &reason).into())
+            .map_err(|(at, reason)| source.error(&(at..at), reason.replace('\n', " ")).into())
     }
 }
 

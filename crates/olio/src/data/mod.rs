@@ -47,7 +47,7 @@ pub enum RowScale {
 #[derive(Args, Clone, Debug)]
 pub struct RowsRequest {
     /// Users that the rows are for, 100 persons each, with --scale rows [default of data: 100]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(25..=10_000))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(i64::from(FEWEST)..=i64::from(MOST)))]
     rows: Option<u32>,
     /// What the number of rows follows
     #[arg(long, value_enum, default_value_t)]

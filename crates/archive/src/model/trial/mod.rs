@@ -236,7 +236,7 @@ pub struct TrialFiles {
 }
 
 impl TrialFiles {
-    /// The logs that tell more of a reason: that of the companion that it names, or else all. The last one is that of the server itself.
+    /// The logs that tell more of a reason: the log of the companion that the reason names, or else all logs. The last one is the log of the server itself.
     pub fn logs_of(&self, reason: &str) -> Vec<&str> {
         let named = reason.split_once("companion ").and_then(|(_, after)| after.split_once(" of "));
         let own = named.map_or(String::new(), |(name, _)| format!("companion-{name}-"));

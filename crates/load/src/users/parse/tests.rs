@@ -29,7 +29,7 @@ fn parse(users: &str, of_home: &str) -> Result<UserPlan, (usize, String)> {
             ScenarioError::Toml(error) => error.message().to_owned(),
             ScenarioError::At { what, .. } => what.clone(),
         };
-        (1 + text[..span.start].matches('\n').count(), message)
+        (notation::source_text::line_of(&text, span.start), message)
     })
 }
 
