@@ -129,6 +129,13 @@ impl Preset {
         Self { turns: self.turns.mul_f64(CLOSED_LOOP_TURNS), ..self }
     }
 
+    /// The same for capacities. Each closed loop before a search is as long as that of a first block: the standstills in it are a part of
+    /// what is measured.
+    #[must_use]
+    pub fn of_capacities(self) -> Self {
+        Self { warm_up: WarmUpLimits { min: self.phases.closed_loop, ..self.warm_up }, ..self }
+    }
+
     /// The number of blocks, and the time under load of each server in a block, for a run of about this long with this many
     /// servers in a block. Blocks are restarts, on which the verdict rests: at least seven, and not more than it takes for a
     /// block to spend most of its time under load.

@@ -301,6 +301,7 @@ fn suited(preset: Preset, measure: &Measure, kind: RunKind, workload: &Workload)
     match &workload.load.users {
         Some(users) if measure.is_of_users() => preset.of_users(Duration::from_secs_f64(users.mean_delay())),
         _ if measure.is_closed_loop() && kind == RunKind::Compare => preset.of_closed_loops(),
+        _ if matches!(measure, Measure::Capacity { .. }) => preset.of_capacities(),
         _ => preset,
     }
 }

@@ -266,7 +266,7 @@ impl<'a> StudyServer<'a> {
         let prepared = self.sut.prepare();
         self.checked(prepared)?;
         let (length, loads) = (planned_loop(plan), &mut self.loads);
-        let warmed = warm_up(plan, &self.name, WarmUpGoal::Steady, length, loads, observe);
+        let warmed = warm_up(plan, (&self.name, None), WarmUpGoal::Steady, length, loads, observe);
         let usual = self.checked(warmed)?.pace().median;
         // A slice ends with its last operation. One that the server never begins would prolong each slice by the whole wait.
         // A program that makes its own load ends its operations itself, and may report late.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use archive::model::{PhaseKind, PhaseSlices, Plan, Tick, TrialPhase};
-use load::capacity::{RatedSlices, StepEvaluation, evaluate};
+use load::capacity::{BudgetUse, RatedSlices, StepEvaluation, evaluate};
 use load::engine::{LoadEvent, LoadOutcome, RunContext, RunError};
 use load::inputs::slo::Slo;
 use load::slices::{DrawnSlice, LoadedServer, MergedSlices, Slice};
@@ -118,6 +118,14 @@ impl<'a> LoadPhases<'a> {
         Ok(run)
     }
 
+    /// Keeps with the last phase, a closed loop, what its standstills spent of an objective's budget. None where that is not known.
+    pub fn count_standstills(&mut self, slo: &Slo, closed: &LoadOutcome) -> Option<BudgetUse> {
+        let standstills = BudgetUse::of_standstills(slo, closed)?;
+        let phase = self.phases.last_mut()?;
+        phase.spent = Some(spent_budget(phase.throughput_per_s, &standstills, None));
+        Some(standstills)
+    }
+
     /// A number of operations, one after the other, however long they take.
     pub fn operations(
         &mut self,
@@ -220,7 +228,9 @@ impl<'a> LoadPhases<'a> {
 
     /// Keeps the slices of levels at about one rate as a phase, with what they spent of the objective's budget.
     pub fn keep_level(&mut self, kind: PhaseKind, slices: RatedSlices, slo: &Slo) -> MeasuredRun {
-        let (spent, burn_rate) = (spent_budget(&slices, slo), slices.spent.burn_rate());
+        let late_share = slices.spent.late_share(slo);
+        let spent = spent_budget(slices.rate_per_s(), &slices.spent, late_share);
+        let burn_rate = slices.spent.burn_rate();
         let run = self.keep_slices(kind, slices.merged(), Some(slo));
         if let Some(phase) = self.phases.last_mut() {
             phase.meets_slo = burn_rate.map(|burn| burn <= 1.0);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use archive::model::{CpuTimePerOperation, Measure, MeasuredValue, Plan, UserWalk, WarmUpOutcome, thousands};
-use load::capacity::NothingSucceeds;
+use load::capacity::{BudgetUse, NothingSucceeds};
 use load::engine::LoadOutcome;
 use load::record::{Interval, Micros, RecordedTimes};
 use load::slices::Slice;
@@ -35,6 +35,8 @@ pub struct TrialMeasurement {
     pub unsteady: Option<String>,
     /// Throughput of the warm-up's closed loop, operations a second.
     pub closed_loop_per_s: f64,
+    /// What its standstills spent of the objective's budget; none where that is not known.
+    pub standstills: Option<BudgetUse>,
     /// What failed in it, where nothing succeeded: there is no capacity to search.
     pub nothing_succeeds: Option<NothingSucceeds>,
     /// CPU time of the server for each operation, where it was loaded in slices at one rate or in a closed loop.
@@ -80,6 +82,7 @@ impl TrialMeasurement {
             warm_up: None,
             unsteady: None,
             closed_loop_per_s: 0.0,
+            standstills: None,
             nothing_succeeds: None,
             cpu_time: None,
             users: None,
@@ -105,6 +108,7 @@ impl TrialMeasurement {
             warm_up: Some(warm.outcome.clone()),
             unsteady: warm.unsteady.clone(),
             closed_loop_per_s,
+            standstills: warm.standstills.clone(),
             nothing_succeeds,
             error_share,
             ..Self::without_warm_up()

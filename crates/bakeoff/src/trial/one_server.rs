@@ -37,7 +37,7 @@ pub fn measure_alone(
     }
     let is_measurement = rate.is_none() && plan.measure.is_closed_loop();
     let goal = if is_measurement { WarmUpGoal::Steady } else { WarmUpGoal::NoDrift };
-    let warm = warm_up(plan, name, goal, planned_loop(plan), loads, observe)?;
+    let warm = warm_up(plan, (name, setup.objective()), goal, planned_loop(plan), loads, observe)?;
     let mut result = TrialMeasurement::after(&warm);
     if loads.interrupted {
         return Ok(result);

@@ -279,9 +279,9 @@ impl<'a> Turn<'a> {
         let TurnState::Loaded(load) = &mut self.state else { return None };
         let (loads, result) = load.as_mut();
         let settings = self.member.kernel_turn().begin();
-        let (name, length) = (&self.name, self.member.warm_up_loop());
+        let (measured, length) = ((self.name.as_str(), setup.objective()), self.member.warm_up_loop());
         let warm = settings
-            .and_then(|()| Ok(warm_up(setup.plan, name, WarmUpGoal::NoDrift, length, loads, observe)?));
+            .and_then(|()| Ok(warm_up(setup.plan, measured, WarmUpGoal::NoDrift, length, loads, observe)?));
         match warm {
             Ok(warm) => {
                 *result = TrialMeasurement::after(&warm);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use archive::model::{Measure, Plan, WarmUpOutcome};
+use load::capacity::BudgetUse;
 use load::engine::{LoadOutcome, RunError};
+use load::inputs::slo::Slo;
 use load::record::Interval;
 use load::slices::LoopPace;
 
@@ -11,6 +13,7 @@ use super::load_phases::LoadPhases;
 use super::steadiness::{SteadyQuantity, WarmUpGoal, check_loop};
 use crate::event::{Event, Observer};
 use crate::plan::preset::interval_of;
+use crate::verdict::sustained::is_of_capacities;
 
 /// The result of a warm-up.
 pub struct WarmedUp {
@@ -24,6 +27,9 @@ pub struct WarmedUp {
     pub measured: Interval,
     /// Length of that.
     pub length: Duration,
+    /// What the standstills of the last loop spent of the plan's objective; none where that is not known, or where no capacity is
+    /// searched.
+    pub standstills: Option<BudgetUse>,
 }
 
 impl WarmedUp {
@@ -34,9 +40,10 @@ impl WarmedUp {
 }
 
 /// Runs closed loops of this length on the server of this name until throughput and p99 are steady, or until the limit of the plan.
+/// Where a capacity is searched under an objective, the last loop has what its standstills spent of it.
 pub fn warm_up(
     plan: &Plan,
-    name: &str,
+    (name, slo): (&str, Option<&Slo>),
     goal: WarmUpGoal,
     mut length: Duration,
     loads: &mut LoadPhases<'_>,
@@ -53,7 +60,10 @@ pub fn warm_up(
         // Where operations take longer than the loop, the next loop begins them anew.
         let next = if checked.series.is_empty() { length * 2 } else { length };
         if checked.unsteady.is_none() || loads.interrupted || before + next > plan.warm_up.max {
+            let of_capacity = slo.filter(|_| is_of_capacities(plan));
+            let standstills = of_capacity.and_then(|slo| loads.count_standstills(slo, &run));
             return Ok(WarmedUp {
+                standstills,
                 outcome: checked.outcome,
                 unsteady: checked.unsteady,
                 measured: checked.measured,

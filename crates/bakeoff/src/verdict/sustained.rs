@@ -1,9 +1,9 @@
 //! The capacities of servers from what their trials spent of the objective's error budget: of all blocks together, because
 //! one block alone does not know it (`stats::error_budget`). Which rates were tried is left to the searches of `load`.
 
-use archive::model::{Measure, Plan, SpentBound, SpentBudget, Trial, TrialStatus};
+use archive::model::{Measure, PhaseKind, Plan, SpentBound, Trial, TrialPhase, TrialStatus};
 use stats::confidence::{Confidence, ConfidenceInterval};
-use stats::error_budget::{BudgetCurve, Spending, by_bound};
+use stats::error_budget::{Arrivals, BudgetCurve, Spending, by_bound};
 
 use crate::cpu_rate::closed_loop_per_s;
 
@@ -15,18 +15,17 @@ pub fn is_of_capacities(plan: &Plan) -> bool {
 /// What trials spent of each bound of the objective, at each rate. Only of those that count.
 fn spendings<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<Vec<Spending>> {
     let valid = trials.into_iter().filter(|trial| trial.status == TrialStatus::Valid);
-    by_bound(valid.flat_map(levels).map(of_bounds))
+    by_bound(valid.flat_map(|trial| &trial.phases).map(of_bounds))
 }
 
-/// What was spent of each bound at one rate.
-fn of_bounds(level: &SpentBudget) -> Vec<Spending> {
-    let ln_rate = level.rate_per_s.ln();
-    let of_bound = |bound: &SpentBound| Spending { ln_rate, spent: bound.spent, budget: bound.budget };
-    level.bounds.iter().map(of_bound).collect()
-}
-
-fn levels(trial: &Trial) -> impl Iterator<Item = &SpentBudget> {
-    trial.phases.iter().filter_map(|phase| phase.spent.as_ref())
+/// What a phase spent of each bound; nothing of one that is no part of a search.
+fn of_bounds(phase: &TrialPhase) -> Vec<Spending> {
+    let Some(all) = &phase.spent else { return Vec::new() };
+    let arrivals = if phase.kind == PhaseKind::ClosedLoop { Arrivals::Closed } else { Arrivals::Open };
+    let ln_rate = all.rate_per_s.ln();
+    let of_bound =
+        |bound: &SpentBound| Spending { ln_rate, spent: bound.spent, budget: bound.budget, arrivals };
+    all.bounds.iter().map(of_bound).collect()
 }
 
 /// The capacity of a variant from its trials, one a block.
@@ -64,7 +63,7 @@ impl PooledCapacity {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{PhaseKind, TrialPhase};
+    use archive::model::SpentBudget;
 
     use super::*;
     use crate::plan::trial_order::ScheduledTrial;
@@ -107,6 +106,20 @@ mod tests {
         assert!((mean.exp() / rate(&all) - 1.0).abs() < 1e-9);
         let interval = all.interval(Confidence::P95).expect("an interval");
         assert!(interval.low < rate(&all) && rate(&all) < interval.high);
+    }
+
+    #[test]
+    fn a_standstill_of_the_closed_loop_is_in_the_capacity() {
+        let levels = [(18_000.0, 5.0), (20_000.0, 20.0), (22_000.0, 60.0)];
+        let standing = |spent: f64| {
+            let mut trial = trial(1, &levels);
+            let bounds = vec![SpentBound { spent, budget: 2_500.0 }];
+            trial.phases[0].spent = Some(SpentBudget { rate_per_s: 50_000.0, bounds, late_share: None });
+            let found = PooledCapacity::of(&[&trial]).and_then(|capacity| capacity.rate_per_s());
+            found.expect("a rate")
+        };
+        let (without, with) = (standing(0.0), standing(10_000.0));
+        assert!(with < 0.8 * without, "{with} and {without}");
     }
 
     #[test]

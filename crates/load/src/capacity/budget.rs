@@ -4,7 +4,7 @@
 //! ms", at most one in a hundred of *all* operations that fell due took longer or failed. Counts add up over slices, which
 //! percentiles of slices do not.
 
-use stats::error_budget::Spending;
+use stats::error_budget::{Arrivals, Spending};
 
 use crate::inputs::slo::{Bound, Quantity, Slo};
 use crate::outcome::LoadOutcome;
@@ -84,9 +84,24 @@ impl BudgetUse {
     }
 
     /// The spendings of each bound at a rate, operations a second.
-    pub fn spendings(&self, rate_per_s: f64) -> Vec<Spending> {
-        let of = |of: &BoundUse| Spending { ln_rate: rate_per_s.ln(), spent: of.spent, budget: of.budget };
+    pub fn spendings(&self, rate_per_s: f64, arrivals: Arrivals) -> Vec<Spending> {
+        let ln_rate = rate_per_s.ln();
+        let of = |of: &BoundUse| Spending { ln_rate, spent: of.spent, budget: of.budget, arrivals };
         self.bounds.iter().map(of).collect()
+    }
+
+    /// What was spent of each bound, and what may be, in the order of the bounds.
+    pub(super) fn from_bounds(bounds: impl Iterator<Item = (f64, f64)>, operations: f64) -> Self {
+        Self { bounds: bounds.map(|(spent, budget)| BoundUse { spent, budget }).collect(), operations }
+    }
+}
+
+/// The share of the operations that may be late by a bound, 0 to 1; none of a bound on something else.
+pub(super) fn late_share_allowed(bound: &Bound) -> Option<f64> {
+    match bound.quantity {
+        Quantity::Percentile(percent) => Some((1.0 - percent / 100.0).max(1.0 / ONE_IN)),
+        Quantity::Max => Some(1.0 / ONE_IN),
+        Quantity::Mean | Quantity::Errors => None,
     }
 }
 
@@ -98,11 +113,10 @@ fn bound_use(bound: &Bound, times: &Micros, failed: f64) -> BoundUse {
         operations - in_time as f64
     };
     match bound.quantity {
-        Quantity::Percentile(percent) => {
-            let share = (1.0 - percent / 100.0).max(1.0 / ONE_IN);
+        Quantity::Percentile(_) | Quantity::Max => {
+            let share = late_share_allowed(bound).unwrap_or_default();
             BoundUse { spent: late(), budget: share * operations }
         }
-        Quantity::Max => BoundUse { spent: late(), budget: operations / ONE_IN },
         // An operation that failed took the whole limit at least.
         Quantity::Mean => {
             let sum = if times.is_empty() { 0.0 } else { times.mean() * times.len() as f64 };

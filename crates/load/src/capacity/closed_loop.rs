@@ -1,6 +1,31 @@
-//! The closed loop before a search: its throughput is where the search begins.
+//! The closed loop before a search: its throughput is where the search begins, and its standstills count.
 
+use stats::error_budget::{Arrivals, Spending};
+
+use super::budget::BudgetUse;
 use crate::outcome::LoadOutcome;
+
+/// What is known of a server from the closed loop before its search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartingLoop {
+    /// Operations a second that succeeded in it. 0 where none did.
+    pub per_s: f64,
+    /// What its standstills spent of the objective's budget ([`BudgetUse::of_standstills`]); none where that is not known.
+    pub standstills: Option<BudgetUse>,
+}
+
+impl StartingLoop {
+    /// A closed loop of which the throughput is known, operations a second, and nothing else.
+    pub fn at(per_s: f64) -> Self {
+        Self { per_s, standstills: None }
+    }
+
+    /// What its standstills spent of each bound.
+    pub(super) fn spendings(&self) -> Vec<Spending> {
+        let of = |spent: &BudgetUse| spent.spendings(self.per_s, Arrivals::Closed);
+        self.standstills.as_ref().map(of).unwrap_or_default()
+    }
+}
 
 /// No operation succeeded in the closed loop, so that no rate is known to begin with. It has the first error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

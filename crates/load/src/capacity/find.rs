@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use stats::confidence::ConfidenceInterval;
 
 use super::budget::BudgetUse;
-use super::closed_loop::NothingSucceeds;
+use super::closed_loop::{NothingSucceeds, StartingLoop};
 use super::evaluate::{StepEvaluation, evaluate};
 use super::levels::{LevelPlan, NextSlice, SustainedCapacity};
 use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
@@ -148,7 +148,8 @@ pub fn find(
         slices: 0,
         server,
     };
-    let found = run.search(closed_loop_per_s, observe)?;
+    let standstills = BudgetUse::of_standstills(slo, &closed);
+    let found = run.search(StartingLoop { per_s: closed_loop_per_s, standstills }, observe)?;
     let capacity_per_s = found.capacity.rate_per_s();
     let mut steps: Vec<CapacityStep> =
         found.at_capacity.into_iter().chain(found.others).map(CapacityStep::of).collect();
@@ -240,10 +241,10 @@ struct SearchRun<'s> {
 impl SearchRun<'_> {
     fn search(
         &mut self,
-        closed_loop_per_s: f64,
+        closed_loop: StartingLoop,
         observe: &mut CapacityObserver<'_>,
     ) -> Result<SearchedCapacity, RunError> {
-        let mut search = CapacitySearch::new(self.slo, vec![closed_loop_per_s], self.plan, self.rng.random());
+        let mut search = CapacitySearch::new(self.slo, vec![closed_loop], self.plan, self.rng.random());
         let curve = self.length.measured * self.curve_slices() * CURVE_SHARES.len() as u32;
         while let Some(next) = search.next().and_then(|round| round[0]) {
             let Some(slice) = self.slice(next)? else { break };

@@ -20,11 +20,12 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use stats::confidence::{Confidence, ConfidenceInterval};
-use stats::error_budget::{BudgetCurve, Spending, by_bound};
+use stats::error_budget::{Arrivals, BudgetCurve, Spending, by_bound};
 
 use super::budget::BudgetUse;
+use super::closed_loop::StartingLoop;
+pub use super::sustained::SustainedCapacity;
 use crate::inputs::slo::Slo;
-use crate::outcome::validity::BUSY;
 use crate::session::slices::SliceLength;
 
 /// The rates of a cycle, as shares of the closed loop's throughput. The knee of a server lies at 0.7 to 1.1 of it: there they are
@@ -121,62 +122,13 @@ pub struct Level {
     pub client_limited: u32,
 }
 
-/// What the slices of a server say.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SustainedCapacity {
-    /// The highest rate that is sustained within the objective, operations a second.
-    Found(f64),
-    /// The same, but the client could not offer more: the capacity is at least this.
-    AtLeast(f64),
-    /// No rate that was tried met the objective, or there was none to try.
-    NoRateMeets,
-    /// Too few slices say something: in the others, the client was the limit.
-    Unknown,
-}
-
-impl SustainedCapacity {
-    /// Why it is not known, or not exactly; none if it is. `client_use` is the mean share of its CPUs that the client used in the
-    /// slices in which it was the limit.
-    pub fn reason(self, slo: &Slo, client_use: Option<f64>) -> Option<String> {
-        let remedy = against_client_limit(client_use);
-        match self {
-            Self::Found(_) => None,
-            Self::AtLeast(_) => Some(format!(
-                "the client was the limit of the search: the server's capacity is at least this: {remedy}"
-            )),
-            Self::NoRateMeets => Some(format!("no rate that was tried meets {slo}: relax the objective")),
-            Self::Unknown => Some(format!(
-                "the search found no capacity: in most slices the client was the limit: {remedy}"
-            )),
-        }
-    }
-
-    /// The rate that was found, also where the client was the limit.
-    pub fn rate_per_s(self) -> Option<f64> {
-        match self {
-            Self::Found(rate) | Self::AtLeast(rate) => Some(rate),
-            Self::NoRateMeets | Self::Unknown => None,
-        }
-    }
-}
-
-/// What helps a client that was the limit. One with little to do was kept from its CPUs: more of them would not help.
-fn against_client_limit(client_use: Option<f64>) -> String {
-    match client_use.filter(|share| *share <= BUSY) {
-        Some(share) => format!(
-            "other programs or the hypervisor kept the client from its CPUs, of which it used {:.0} % itself: stop them, or use a \
-             quieter machine",
-            share * 100.0
-        ),
-        None => "give the client more threads and cores".to_owned(),
-    }
-}
-
 /// A search under way.
 #[derive(Clone, Debug)]
 pub struct LevelSearch {
     plan: LevelPlan,
     closed_loop_per_s: f64,
+    /// What standstills spent of each bound in the closed loop; empty where that is not known.
+    standstills: Vec<Spending>,
     curve: BudgetCurve,
     /// Of the orders of the levels.
     rng: Pcg64Mcg,
@@ -197,12 +149,14 @@ pub struct LevelSearch {
 }
 
 impl LevelSearch {
-    /// A search for the capacity of a server with this throughput of a closed loop, operations a second. 0 where nothing succeeded:
-    /// no rate is tried. Searches with the same seed have their levels in the same order.
-    pub fn new(closed_loop_per_s: f64, plan: LevelPlan, seed: u64) -> Self {
+    /// A search for the capacity of a server with this closed loop. Where nothing succeeded in it, no rate is tried. Searches with the
+    /// same seed have their levels in the same order.
+    pub fn new(closed_loop: &StartingLoop, plan: LevelPlan, seed: u64) -> Self {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let closed_loop_per_s = closed_loop.per_s;
         Self {
             plan,
+            standstills: closed_loop.spendings(),
             order: in_random_order(&mut rng),
             rng,
             closed_loop_per_s,
@@ -287,18 +241,34 @@ impl LevelSearch {
         self.levels.iter().any(|level| level.is_client_limited() && level.rate_per_s > rate_per_s)
     }
 
+    /// The spendings of each bound over levels, and this share of those of the closed loop.
+    fn spendings<'l>(
+        &self,
+        levels: impl IntoIterator<Item = &'l Level>,
+        share_of_closed: f64,
+    ) -> Vec<Vec<Spending>> {
+        let known = levels.into_iter().filter(|level| !level.is_client_limited());
+        let of_levels = known.map(|level| level.spent.spendings(level.rate_per_s, Arrivals::Open));
+        let in_closed_loop = self.standstills.iter().map(|all| Spending {
+            spent: all.spent * share_of_closed,
+            budget: all.budget * share_of_closed,
+            ..*all
+        });
+        by_bound(of_levels.chain([in_closed_loop.collect()]))
+    }
+
     fn crossing(&self) -> Option<f64> {
-        self.curve.first_spent(&spendings(&self.levels)).map(|(_, crossing)| crossing)
+        self.curve.first_spent(&self.spendings(&self.levels, 1.0)).map(|(_, crossing)| crossing)
     }
 
     /// The 95 % interval of the capacity over the cycles of this search, operations a second. It says what the capacity was
     /// during this search, and not what it is in another hour. It ends at the highest rate that was offered, which is about the
     /// closed loop's. None where there are too few cycles.
     pub fn interval(&self) -> Option<ConfidenceInterval> {
-        let (bound, _) = self.curve.first_spent(&spendings(&self.levels))?;
+        let (bound, _) = self.curve.first_spent(&self.spendings(&self.levels, 1.0))?;
         let of_cycle = |cycle: u32| -> Vec<Spending> {
             let own = self.levels.iter().filter(|level| level.cycle == cycle);
-            spendings(own).into_iter().nth(bound).unwrap_or_default()
+            self.spendings(own, 1.0 / f64::from(self.cycle)).into_iter().nth(bound).unwrap_or_default()
         };
         let cycles: Vec<Vec<Spending>> = (0..self.cycle).map(of_cycle).collect();
         let highest = self.levels.iter().map(|level| level.rate_per_s).fold(0.0, f64::max);
@@ -354,12 +324,6 @@ fn in_random_order(rng: &mut Pcg64Mcg) -> [usize; LEVELS.len()] {
     order
 }
 
-/// The spendings of each bound over levels.
-fn spendings<'l>(levels: impl IntoIterator<Item = &'l Level>) -> Vec<Vec<Spending>> {
-    let known = levels.into_iter().filter(|level| !level.is_client_limited());
-    by_bound(known.map(|level| level.spent.spendings(level.rate_per_s)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -382,7 +346,7 @@ mod tests {
 
     /// Searches a server of which this share is late at a rate, as long as it takes.
     fn search(late: impl Fn(f64) -> f64) -> LevelSearch {
-        let mut search = LevelSearch::new(CLOSED_LOOP, PLAN, 1);
+        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), PLAN, 1);
         for _ in 0..10_000 {
             let Some(next) = search.next() else { return search };
             search.add(&slice(late(next.rate_per_s), MS));
@@ -392,7 +356,7 @@ mod tests {
 
     #[test]
     fn what_fell_due_in_a_drain_is_due_in_the_next_slice_of_the_level() {
-        let mut search = LevelSearch::new(CLOSED_LOOP, PLAN, 1);
+        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), PLAN, 1);
         let first = search.next().expect("a slice");
         assert_eq!(first.due_before, Duration::ZERO);
         search.add(&slice(0.0, 40 * MS));
@@ -402,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_level_ends_when_the_server_has_caught_up() {
-        let mut search = LevelSearch::new(CLOSED_LOOP, PLAN, 1);
+        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), PLAN, 1);
         let first = search.next().expect("a slice").rate_per_s;
         for _ in 0..2 {
             search.add(&slice(0.0, MS));
@@ -420,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_server_that_falls_behind_ends_its_level_and_every_cycle_has_all_levels() {
-        let mut search = LevelSearch::new(CLOSED_LOOP, PLAN, 1);
+        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), PLAN, 1);
         let mut tried = Vec::new();
         for _ in LEVELS {
             let rate = search.next().expect("a slice").rate_per_s;
@@ -479,7 +443,10 @@ mod tests {
         };
         assert!((400.0..650.0).contains(&rate), "{rate}");
         assert_eq!(search(|_| 0.5).capacity(), SustainedCapacity::NoRateMeets);
-        assert_eq!(LevelSearch::new(0.0, PLAN, 1).capacity(), SustainedCapacity::NoRateMeets);
+        assert_eq!(
+            LevelSearch::new(&StartingLoop::at(0.0), PLAN, 1).capacity(),
+            SustainedCapacity::NoRateMeets
+        );
     }
 
     #[test]

@@ -3,10 +3,12 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `closed_loop` | whether the closed loop before gives a rate to begin with |
+//! | `closed_loop` | what the closed loop before says: where the search begins, or that there is nothing to search |
+//! | `standstills` | for how long nobody was answered in it |
 //! | [`budget`] | what a load spends of the error budget of an objective |
 //! | `evaluate` | the same of one slice, and whether the client was its limit |
-//! | [`levels`] | which rates are tried of a server, and what they say |
+//! | [`levels`] | which rates are tried of a server |
+//! | `sustained` | what they say |
 //! | `search` | the searches of servers that are loaded in turns, and their slices by rate |
 //! | [`population`] | the capacity in users, or in visits a second
 //! | `find` | the search for one server that is already running: `load --find-capacity` |
@@ -18,9 +20,11 @@ mod find;
 pub mod levels;
 pub mod population;
 mod search;
+mod standstills;
+mod sustained;
 
 pub use budget::BudgetUse;
-pub use closed_loop::NothingSucceeds;
+pub use closed_loop::{NothingSucceeds, StartingLoop};
 pub use evaluate::{StepEvaluation, evaluate};
 pub use find::{Capacity, CapacityError, CapacityEvent, CapacityStep, find};
 pub use search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};

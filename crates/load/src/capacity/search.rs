@@ -8,6 +8,7 @@ use stats::confidence::ConfidenceInterval;
 use stats::describe::Sample;
 
 use super::budget::BudgetUse;
+use super::closed_loop::StartingLoop;
 use super::evaluate::{StepEvaluation, evaluate};
 use super::levels::{LevelPlan, LevelSearch, NextSlice, SliceSpending, SustainedCapacity};
 use crate::inputs::slo::Slo;
@@ -62,16 +63,16 @@ pub struct RatedSlices {
 }
 
 impl<'s> CapacitySearch<'s> {
-    /// Searches for servers with these throughputs of a closed loop, operations a second. All have their levels in the same order, so
-    /// that what happens to the machine meets them at the same share.
-    pub fn new(slo: &'s Slo, closed_loops_per_s: Vec<f64>, plan: LevelPlan, seed: u64) -> Self {
-        let server = |closed_loop_per_s| SearchedServer {
-            search: LevelSearch::new(closed_loop_per_s, plan, seed),
+    /// Searches for servers with these closed loops. All have their levels in the same order, so that what happens to the machine meets
+    /// them at the same share.
+    pub fn new(slo: &'s Slo, closed_loops: Vec<StartingLoop>, plan: LevelPlan, seed: u64) -> Self {
+        let server = |closed_loop: StartingLoop| SearchedServer {
+            search: LevelSearch::new(&closed_loop, plan, seed),
             has_failed: false,
             levels: BTreeMap::new(),
             client_use: Vec::new(),
         };
-        Self { slo, servers: closed_loops_per_s.into_iter().map(server).collect() }
+        Self { slo, servers: closed_loops.into_iter().map(server).collect() }
     }
 
     /// The slice of each server in the next round; none for one whose search is over. None at all if all are.
@@ -220,7 +221,8 @@ mod tests {
 
     fn search(capacities: &[f64]) -> Vec<SearchedCapacity> {
         let slo = slo();
-        let mut search = CapacitySearch::new(&slo, vec![CLOSED_LOOP; capacities.len()], PLAN, 1);
+        let mut search =
+            CapacitySearch::new(&slo, vec![StartingLoop::at(CLOSED_LOOP); capacities.len()], PLAN, 1);
         let mut number = 0;
         while let Some(round) = search.next() {
             number += 1;
@@ -265,7 +267,7 @@ mod tests {
     #[test]
     fn a_capacity_that_the_client_limits_is_a_bound_without_an_interval() {
         let slo = slo();
-        let mut search = CapacitySearch::new(&slo, vec![CLOSED_LOOP], PLAN, 1);
+        let mut search = CapacitySearch::new(&slo, vec![StartingLoop::at(CLOSED_LOOP)], PLAN, 1);
         let mut number = 0;
         while let Some(round) = search.next() {
             let next = round[0].expect("a slice");

@@ -23,7 +23,7 @@ mod fit;
 mod spending;
 
 use self::fit::Fit;
-pub use self::spending::{BudgetCurve, Spending};
+pub use self::spending::{Arrivals, BudgetCurve, Spending};
 use crate::comparison::ratio::FEWEST_BLOCKS;
 use crate::confidence::{Confidence, ConfidenceInterval};
 use crate::sample::location::student_t;
@@ -100,7 +100,12 @@ mod tests {
         let burdened = |rate: f64| rate / (1.0 - rate / CURVE.saturation);
         let at = |share: &f64| {
             let rate = share * capacity;
-            Spending { ln_rate: rate.ln(), spent: 500.0 * burdened(rate) / burdened(capacity), budget: 500.0 }
+            Spending {
+                ln_rate: rate.ln(),
+                spent: 500.0 * burdened(rate) / burdened(capacity),
+                budget: 500.0,
+                arrivals: Arrivals::Open,
+            }
         };
         shares.iter().map(at).collect()
     }
@@ -111,6 +116,7 @@ mod tests {
             ln_rate: (share * capacity).ln(),
             spent: 500.0 * share.powf(6.6),
             budget: 500.0,
+            arrivals: Arrivals::Open,
         };
         shares.iter().map(at).collect()
     }
@@ -118,8 +124,14 @@ mod tests {
     #[test]
     fn a_budget_that_nothing_spends_has_no_crossing() {
         assert_eq!(CURVE.crossing(&[]), None);
-        assert_eq!(CURVE.crossing(&[Spending { ln_rate: 1.0, spent: 0.0, budget: 10.0 }]), None);
-        assert_eq!(CURVE.crossing(&[Spending { ln_rate: 1.0, spent: 3.0, budget: 0.0 }]), None);
+        assert_eq!(
+            CURVE.crossing(&[Spending { ln_rate: 1.0, spent: 0.0, budget: 10.0, arrivals: Arrivals::Open }]),
+            None
+        );
+        assert_eq!(
+            CURVE.crossing(&[Spending { ln_rate: 1.0, spent: 3.0, budget: 0.0, arrivals: Arrivals::Open }]),
+            None
+        );
     }
 
     #[test]
@@ -141,6 +153,7 @@ mod tests {
             ln_rate: (share * 20_000.0_f64).ln(),
             spent: 1.0,
             budget: 500.0,
+            arrivals: Arrivals::Open,
         });
         let pause = quiet.map(|spending| Spending { spent: 4_000.0, ..spending });
         let blocks = [quiet.to_vec(), quiet.to_vec(), pause.to_vec(), quiet.to_vec()];

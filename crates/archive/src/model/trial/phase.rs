@@ -67,8 +67,8 @@ pub struct TrialPhase {
     pub client: ClientHealth,
     /// Whether the phase met the objective; `None` without one.
     pub meets_slo: Option<bool>,
-    /// What the phase spent of the objective's budget, where it is a level of a search for the capacity. Absent in runs of
-    /// earlier versions, whose capacities are of single slices.
+    /// What the phase spent of the objective's budget, where it is a level of a search for the capacity; of the closed loop before it,
+    /// what standstills spent. Absent in runs of earlier versions, whose capacities are of single slices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<SpentBudget>,
     /// Whether the measurement is valid.

@@ -8,9 +8,8 @@ use archive::model::{
     SpentBound, SpentBudget, Tick, TrialPhase, UserWalk, WalkedOperation,
 };
 use load::TimedInterval;
-use load::capacity::RatedSlices;
+use load::capacity::BudgetUse;
 use load::engine::LoadOutcome;
-use load::inputs::slo::Slo;
 use load::record::{CompactInterval, Micros, RecordedTimes};
 use load::spec::Shape;
 use load::summary::Summary;
@@ -122,14 +121,10 @@ pub fn phase(
     }
 }
 
-/// What levels at about one rate spent of an objective's budget.
-pub fn spent_budget(slices: &RatedSlices, slo: &Slo) -> SpentBudget {
+/// What a load at about this rate, operations a second, spent of an objective's budget, and the share of late operations.
+pub fn spent_budget(rate_per_s: f64, spent: &BudgetUse, late_share: Option<f64>) -> SpentBudget {
     let bound = |(spent, budget)| SpentBound { spent, budget };
-    SpentBudget {
-        rate_per_s: slices.rate_per_s(),
-        bounds: slices.spent.of_bounds().map(bound).collect(),
-        late_share: slices.spent.late_share(slo),
-    }
+    SpentBudget { rate_per_s, bounds: spent.of_bounds().map(bound).collect(), late_share }
 }
 
 fn errors(summary: &Summary) -> BTreeMap<String, u64> {

@@ -3,7 +3,7 @@
 
 use archive::model::{PhaseKind, Plan, RunLength};
 use load::capacity::levels::{LevelPlan, NextSlice, SustainedCapacity};
-use load::capacity::{CURVE_SHARES, CapacitySearch, SearchedCapacity};
+use load::capacity::{CURVE_SHARES, CapacitySearch, SearchedCapacity, StartingLoop};
 use load::inputs::slo::Slo;
 use load::spec::{Arrivals, Shape};
 
@@ -24,7 +24,7 @@ impl Rounds<'_> {
         if let [_] = servers {
             self.slice = plan.slices_alone(self.slice);
         }
-        let closed_loops = servers.iter().map(|server| server.result.closed_loop_per_s).collect();
+        let closed_loops = servers.iter().map(InterleavedTrial::starting_loop).collect();
         let mut search = CapacitySearch::new(slo, closed_loops, plan, self.seed());
         let mut order: Vec<usize> = (0..servers.len()).collect();
         let mut rounds = 0;
@@ -93,6 +93,11 @@ impl Rounds<'_> {
 }
 
 impl InterleavedTrial<'_, '_> {
+    fn starting_loop(&self) -> StartingLoop {
+        let standstills = self.result.standstills.clone();
+        StartingLoop { per_s: self.result.closed_loop_per_s, standstills }
+    }
+
     /// Takes a capacity, with all operations of the levels at about it. All other levels are the steps of the search.
     fn take_capacity(&mut self, plan: &Plan, slo: &Slo, found: SearchedCapacity) {
         if self.loads.interrupted {
@@ -148,7 +153,7 @@ mod tests {
         let outcome =
             WarmUpOutcome { discarded_s: 0.0, interval_s: 1.0, throughput: steady.clone(), p99: steady };
         let (measured, length) = (run.total.clone(), run.measured);
-        WarmedUp { outcome, unsteady: None, run, measured, length }
+        WarmedUp { outcome, unsteady: None, run, measured, length, standstills: None }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The curve of what a server spends at a rate, fitted to what was spent at several: amounts of three parts, and how steep the queue
 //! is. Where the curve crosses the budget, and how sure that is, is left to [`error_budget`](super).
 
-use super::spending::{BudgetCurve, Spending};
+use super::spending::{Arrivals, BudgetCurve, Spending};
 
 /// Pauses by work, pauses by the clock, both without a queue after them, and the queue, which is the last.
 const PARTS: usize = 5;
@@ -57,7 +57,7 @@ impl Fit {
         for _ in 0..ROUNDS {
             let fits = STEEPNESSES.map(|steepness| Self::of_steepness(curve, steepness, &known, &weights));
             let fit = fits.into_iter().max_by(|a, b| a.likelihood.total_cmp(&b.likelihood))?;
-            weights = known.iter().map(|s| fit.weight(s.ln_rate)).collect();
+            weights = known.iter().map(|s| fit.weight(s)).collect();
             best = Some(fit);
         }
         best
@@ -68,7 +68,10 @@ impl Fit {
     fn of_steepness(curve: BudgetCurve, steepness: f64, spendings: &[&Spending], weights: &[f64]) -> Self {
         let point = |(s, weight): (&&Spending, &f64)| {
             let second = (-s.ln_rate).exp();
-            let parts = parts(curve, s.ln_rate, steepness);
+            let parts = match s.arrivals {
+                Arrivals::Open => parts(curve, s.ln_rate, steepness),
+                Arrivals::Closed => parts_of_standstills(curve, s.ln_rate),
+            };
             Point { parts, spent: s.spent * second, budget: s.budget * second, weight: *weight }
         };
         let points: Vec<Point> = spendings.iter().zip(weights).map(point).collect();
@@ -92,7 +95,8 @@ impl Fit {
                 amounts[part] *= seen[part] / said[part].max(f64::MIN_POSITIVE);
             }
         }
-        let rates = || spendings.iter().map(|s| s.ln_rate);
+        let open = || spendings.iter().filter(|s| s.arrivals == Arrivals::Open);
+        let rates = || open().map(|s| s.ln_rate);
         let likelihood = points.iter().map(|point| point.likelihood(&amounts)).sum();
         let tried = (rates().fold(f64::INFINITY, f64::min), rates().fold(f64::NEG_INFINITY, f64::max));
         let of_pauses = |point: &Point| {
@@ -107,9 +111,12 @@ impl Fit {
         Self { curve, amounts, steepness, likelihood, tried, clusters }
     }
 
-    /// How much a rate says of the capacity.
-    fn weight(&self, ln_rate: f64) -> f64 {
-        (1.0 + (self.burn(ln_rate) / FAR_ABOVE).powi(2)).recip()
+    /// How much a spending says of the capacity.
+    fn weight(&self, spending: &Spending) -> f64 {
+        match spending.arrivals {
+            Arrivals::Open => (1.0 + (self.burn(spending.ln_rate) / FAR_ABOVE).powi(2)).recip(),
+            Arrivals::Closed => 1.0,
+        }
     }
 
     /// The burn rate at a rate.
@@ -174,6 +181,13 @@ fn parts(curve: BudgetCurve, ln_rate: f64, steepness: f64) -> [f64; PARTS] {
     [by_work, catching_up, by_work - catching_up, 0.0, queue].map(f64::exp)
 }
 
+/// The same of the standstills of a closed loop: pauses of the whole server, which leave no queue there. Other slow operations are no
+/// standstills.
+fn parts_of_standstills(curve: BudgetCurve, ln_rate: f64) -> [f64; PARTS] {
+    let utilisation = ln_rate.exp() / curve.saturation;
+    [utilisation, 1.0, 0.0, 0.0, 0.0]
+}
+
 /// The largest mean of a Poisson count of which so many are not surprising: the 97.5th percentile of half a chi-squared variable
 /// (Wilson and Hilferty, PNAS 17, 1931).
 fn most_for(count: f64) -> f64 {
@@ -197,7 +211,8 @@ mod tests {
         let pausing = |at: &[usize]| {
             let level = |(place, share): (usize, f64)| {
                 let spent = if at.contains(&place) { 2_000.0 } else { 0.0 };
-                Spending { ln_rate: (share * 50_000.0_f64).ln(), spent, budget: 100.0 }
+                let ln_rate = (share * 50_000.0_f64).ln();
+                Spending { ln_rate, spent, budget: 100.0, arrivals: Arrivals::Open }
             };
             let shares = [0.1, 0.2, 0.3, 0.4].into_iter().cycle().take(40);
             Fit::of(curve, &shares.enumerate().map(level).collect::<Vec<_>>()).expect("spent")
@@ -213,13 +228,31 @@ mod tests {
     }
 
     #[test]
+    fn standstills_of_a_closed_loop_are_pauses_that_leave_a_queue_in_an_open_one() {
+        let curve = BudgetCurve { saturation: 50_000.0 };
+        // Levels in which no pause came, and a closed loop in which half of the budget was spent by pauses.
+        let level = |share: f64| {
+            let ln_rate = (share * 50_000.0_f64).ln();
+            Spending { ln_rate, spent: 0.1, budget: 500.0, arrivals: Arrivals::Open }
+        };
+        let levels = [0.1, 0.25, 0.45, 0.6].map(level);
+        let ln_rate = 45_000.0_f64.ln();
+        let standing = Spending { ln_rate, spent: 5_000.0, budget: 10_000.0, arrivals: Arrivals::Closed };
+        let found = Fit::of(curve, &[levels.as_slice(), &[standing]].concat()).expect("spent");
+        let pauses = found.amounts[0] + found.amounts[1];
+        assert!(pauses > 10.0 * (found.amounts[2] + found.amounts[3]), "{:?}", found.amounts);
+        let without = Fit::of(curve, &levels).expect("spent");
+        assert!(found.crossing() < without.crossing() - 0.2, "{}", found.crossing().exp());
+    }
+
+    #[test]
     fn pauses_are_told_from_a_queue() {
         let curve = BudgetCurve { saturation: 50_000.0 };
         let spendings = |amounts: [f64; PARTS]| -> Vec<Spending> {
             let at = |share: f64| {
                 let ln_rate = (share * 50_000.0_f64).ln();
                 let burn: f64 = parts(curve, ln_rate, 6.5).iter().zip(amounts).map(|(p, a)| p * a).sum();
-                Spending { ln_rate, spent: 500.0 * burn, budget: 500.0 }
+                Spending { ln_rate, spent: 500.0 * burn, budget: 500.0, arrivals: Arrivals::Open }
             };
             [0.1, 0.25, 0.45, 0.6, 0.7, 0.78, 0.86, 0.94].map(at).to_vec()
         };

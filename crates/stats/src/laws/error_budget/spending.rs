@@ -9,6 +9,17 @@ pub struct Spending {
     pub spent: f64,
     /// What might have been spent.
     pub budget: f64,
+    /// How operations arrived.
+    pub arrivals: Arrivals,
+}
+
+/// How the operations of a load arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// At their own times, whatever the server does: what falls due in a pause waits, and is caught up with.
+    Open,
+    /// When another has ended: a pause leaves no queue. What was spent are the standstills, and nothing else.
+    Closed,
 }
 
 /// The curve of a server that saturates at this rate, operations a second.
