@@ -12,6 +12,7 @@ use clap::Args;
 use sha2::{Digest, Sha256};
 
 use crate::data::{WorkloadFolder, hexadecimal, in_cache, readable_by_servers, this_user};
+use crate::making::Making;
 
 /// Debian's package with `java` and `javac`.
 const JDK: &str = "default-jdk-headless";
@@ -93,7 +94,7 @@ fn compiled(sources: &Path, cache: Option<&Path>) -> Result<PathBuf> {
     if kept.is_dir() {
         return Ok(kept);
     }
-    let making = tempfile::Builder::new().prefix("making-").tempdir_in(cache)?;
+    let making = Making::begin(cache)?;
     readable_by_servers(making.path())?;
     for file in &files {
         let copy = making.path().join(file);
@@ -101,7 +102,7 @@ fn compiled(sources: &Path, cache: Option<&Path>) -> Result<PathBuf> {
         fs::copy(sources.join(file), copy)?;
     }
     compile(making.path(), cache)?;
-    fs::rename(making.keep(), &kept)?;
+    making.keep_as(&kept)?;
     Ok(kept)
 }
 

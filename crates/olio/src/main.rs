@@ -9,6 +9,7 @@
 mod data;
 mod geocoder;
 mod java;
+mod making;
 mod prove;
 mod site;
 mod stack;

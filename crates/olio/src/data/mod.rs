@@ -23,6 +23,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use include_dir::{Dir, include_dir};
 
+use crate::making::Making;
 use rows::Scale;
 pub use rows::{hexadecimal, password_hash, username};
 pub use template::this_user;
@@ -160,19 +161,14 @@ impl DataRequest {
             return Ok(kept);
         }
         let cache = kept.parent().expect("it is in the cache");
-        let making = tempfile::Builder::new().prefix("making-").tempdir_in(cache)?;
+        let making = Making::begin(cache)?;
         readable_by_servers(making.path())?;
         let scale = Scale::of(rows);
         let needed = room::needed_bytes(scale);
         room::check(cache, needed, OTHER_CACHE)?;
         make_all(making.path(), workload, scale, self.seed)
             .map_err(|error| room::explain(error, cache, needed, OTHER_CACHE))?;
-        match std::fs::rename(making.path(), &kept) {
-            Ok(()) => drop(making.keep()),
-            // Somebody else was faster: their data are the same.
-            Err(_) if kept.is_dir() => {}
-            Err(error) => return Err(error.into()),
-        }
+        making.keep_as(&kept)?;
         Ok(kept)
     }
 }
