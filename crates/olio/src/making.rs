@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "making-";
 /// A directory that is younger may be one whose maker has not locked it yet.
-const YOUNG: Duration = Duration::from_secs(60);
+const YOUNG: Duration = Duration::from_mins(1);
 
 /// A directory that is being made. It is locked for as long as its maker lives, and removed where the maker ends without a result.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ mod tests {
 
     /// Makes a directory look as if it had last changed an hour ago.
     fn age(directory: &Path) {
-        let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        let hour_ago = SystemTime::now() - Duration::from_hours(1);
         File::open(directory).and_then(|opened| opened.set_modified(hour_ago)).expect("its time is set");
     }
 
