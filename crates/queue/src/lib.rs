@@ -24,6 +24,8 @@
 //! | `lapses` | what happens when a controller is silent, decided by counters and a monotonic clock |
 //! | `outlook` | why an entry waits, and about how long |
 //! | `api` | what the API sends and takes |
+//! | `role` | what a person of a team may do |
+//! | `arguments` | options of the verbs that start the second program |
 //! | `memory` | rows in memory |
 //!
 //! **Goals.** A measurement that has begun is never repeated without a person. No entry vanishes. A host has one lease at most.
@@ -32,6 +34,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line"))]
 
 pub mod api;
+#[cfg(feature = "arguments")]
+pub mod arguments;
 mod change;
 mod claims;
 mod entry;
@@ -41,6 +45,7 @@ mod lapses;
 pub mod memory;
 mod orders;
 mod outlook;
+mod role;
 mod rows;
 mod steps;
 
@@ -53,4 +58,5 @@ pub use host_row::{ControllerRow, HostRow, HostState, Lease};
 pub use lapses::{LEASE, LeaseWatch, TRUST, lapse, lost_controller};
 pub use orders::{NewEntry, Place, clean_host, kill, pause, place, release, resume, submit};
 pub use outlook::{Outlook, outlook};
+pub use role::Role;
 pub use rows::{QueueError, QueueResult, Refusal, Rows, Sequence};

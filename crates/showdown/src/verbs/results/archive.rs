@@ -15,7 +15,7 @@ use crate::output_file::{self, OutputFile};
 use crate::print::{note, print, print_json, print_text};
 use crate::show;
 use crate::show::layout::units::plural;
-use crate::verbs::results::shifts::{self, ToRemove};
+use crate::verbs::results::shifts::{self, NamedRun};
 
 /// A run by its id, a unique part of its id, its directory, or `latest`.
 #[derive(clap::Args, Debug)]
@@ -159,7 +159,8 @@ pub struct ImportArgs {
 Examples:
   showdown rm 20261121T0051 20261122T1030")]
 pub struct RemoveArgs {
-    /// Remove these runs: ids, or beginnings of ids that no other run has
+    /// Remove these runs: ids, or beginnings of ids that no other run has; not `latest`, and no other part, because a removed run is
+    /// gone
     #[arg(value_name = "RUN", required = true)]
     pub run: Vec<String>,
     #[command(flatten)]
@@ -313,15 +314,15 @@ pub fn remove(args: &RemoveArgs) -> anyhow::Result<CommandStatus> {
     for text in &args.run {
         if text == "latest" {
             return Err(usage(
-                "rm removes runs by id only: `latest` changes with every run; see `showdown list`",
+                "rm takes no `latest`, which is another run after each run: give the id, or its beginning (`showdown list`)",
             ));
         }
         match shifts::find_to_remove(text, &archive)? {
-            ToRemove::Archived(id) if !ids.contains(&id) => ids.push(id),
-            ToRemove::Shift(id, directory) if !of_shifts.contains(&(id.clone(), directory.clone())) => {
+            NamedRun::Archived(id) if !ids.contains(&id) => ids.push(id),
+            NamedRun::Shift(id, directory) if !of_shifts.contains(&(id.clone(), directory.clone())) => {
                 of_shifts.push((id, directory));
             }
-            ToRemove::Archived(_) | ToRemove::Shift(..) => {}
+            NamedRun::Archived(_) | NamedRun::Shift(..) => {}
         }
     }
     let mut removed = Vec::new();
