@@ -59,7 +59,9 @@ fn a_part_of_an_id_removes_nothing() {
     // What only reads takes any part that one run has.
     assert!(home.run(&["show", "nginx"]).status.success());
     // A part of an id that is no server, where servers can be named, too.
-    assert_refused(&home.run(&["explain", "apache-8b42"]), &["EXPLAIN"]);
+    assert_refused(&home.run(&["explain", "Z-"]), &["matches 2 runs", COMPARISON, SWEEP]);
+    let neither = home.run(&["explain", "apache-8b43"]);
+    assert!(text(&neither.stderr).contains("no workload has a server \"apache-8b43\""), "{neither:?}");
     assert_eq!(home.runs(), [COMPARISON, SWEEP]);
 }
 
