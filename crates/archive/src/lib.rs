@@ -32,7 +32,6 @@
 //! | How is a run written and read? | [`RunWriter`], [`Run`] |
 //! | How are files of earlier formats read? | `model::upgrade` |
 //! | Which runs are there? | [`Archive`], [`Query`] |
-//! | Which run does a name mean? | [`Archive::find`], [`NameRule`] |
 //! | Which runs ask the same question at different times? | [`series_key`] |
 //! | Which runs are of one plan, and what is their answer together? | [`sessions`] |
 //!
@@ -56,7 +55,6 @@ mod id;
 mod index;
 pub mod layout;
 pub mod model;
-mod name_rule;
 mod origin;
 pub mod printable;
 mod run;
@@ -71,7 +69,6 @@ pub use error::{ArchiveError, Result};
 pub use files::AtomicFile;
 pub use id::{RunId, RunIdError};
 pub use index::{INDEX, ListedRun, Query, RunOrder};
-pub use name_rule::NameRule;
 pub use origin::is_imported;
 pub use run::{Problem, Run, RunState, TrialRecord};
 pub use series::series_key;
