@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
-pub use queue::Role;
+pub use queue::arguments::Role;
 
 /// The shortest password and the longest one, characters. A long one costs the server the same.
 const FEWEST_CHARACTERS: usize = 12;

@@ -24,8 +24,7 @@
 //! | `lapses` | what happens when a controller is silent, decided by counters and a monotonic clock |
 //! | `outlook` | why an entry waits, and about how long |
 //! | `api` | what the API sends and takes |
-//! | `role` | what a person of a team may do |
-//! | `arguments` | options of the verbs that start the second program |
+//! | `arguments` | options of the verbs that start the second program, and the roles of people in them |
 //! | `memory` | rows in memory |
 //!
 //! **Goals.** A measurement that has begun is never repeated without a person. No entry vanishes. A host has one lease at most.
@@ -45,7 +44,6 @@ mod lapses;
 pub mod memory;
 mod orders;
 mod outlook;
-mod role;
 mod rows;
 mod steps;
 
@@ -58,5 +56,4 @@ pub use host_row::{ControllerRow, HostRow, HostState, Lease};
 pub use lapses::{LEASE, LeaseWatch, TRUST, lapse, lost_controller};
 pub use orders::{NewEntry, Place, clean_host, kill, pause, place, release, resume, submit};
 pub use outlook::{Outlook, outlook};
-pub use role::Role;
 pub use rows::{QueueError, QueueResult, Refusal, Rows, Sequence};

@@ -53,3 +53,18 @@ pub fn account(args: &AccountArgs) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_the_first_line_of_its_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "correct horse battery\nstaple\n").unwrap();
+        let from = PasswordArgs { password_file: Some(file.path().to_owned()) };
+        assert_eq!(read(&from).unwrap(), "correct horse battery");
+        let missing = PasswordArgs { password_file: Some("/nowhere/password".into()) };
+        assert!(read(&missing).unwrap_err().to_string().contains("cannot read /nowhere/password"));
+    }
+}

@@ -46,3 +46,17 @@ fn postgres(kept: &DatabaseArgs) -> anyhow::Result<Option<Postgres>> {
     let config = read(url, &PasswordSources::of_environment())?;
     Ok(Some(Postgres::open(config)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_database_the_queue_is_a_file_in_the_directory_of_runs() {
+        let home = tempfile::tempdir().unwrap();
+        let kept = DatabaseArgs { runs: home.path().join("runs"), database: None };
+        let opened = open_to_serve(&kept, &folder(&kept).unwrap()).unwrap();
+        assert!(opened.changes.is_none(), "no other server can change it");
+        assert!(folder(&kept).unwrap().database().is_file());
+    }
+}

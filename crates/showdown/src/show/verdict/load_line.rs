@@ -24,7 +24,7 @@ fn text(plan: &Plan, makes_own: bool) -> String {
         None => format!("all operations of {}", workload_name(plan)),
     });
     if let Some(background) = plan.background {
-        parts.push(format!("beside a background load of {}/s", rate(background.rate_per_s)));
+        parts.push(format!("beside a background load of {}/s", background.rate_per_s));
     }
     if plan.clients.len() > 1 {
         parts.push(format!("from {} machines", plan.clients.len()));
@@ -59,7 +59,7 @@ fn of_client(plan: &Plan) -> String {
             format!("{count} in an open loop at {}/s", rate(*per_s))
         }
         Measure::CpuTime { rate_per_s: None } => format!("{count} in an open loop"),
-        Measure::UserCpuTime | Measure::UserLatency => format!("{count} who wait between operations"),
+        Measure::UserCpuTime | Measure::UserLatency => format!("{count} with waits between operations"),
         Measure::BreakingPoint => "downloads in progress, more with each step".to_owned(),
     }
 }
@@ -106,6 +106,6 @@ mod tests {
         );
         plan.background = None;
         plan.measure = Measure::UserLatency;
-        assert_eq!(text(&plan, false), "3 users who wait between operations, only set of cache");
+        assert_eq!(text(&plan, false), "3 users with waits between operations, only set of cache");
     }
 }
