@@ -23,7 +23,7 @@ OF_DPKG = ("var/lib/dpkg/", "var/log/", "var/cache/apt/", "var/lib/apt/", "var/c
 
 # The second program: it serves the queue until it is stopped. The queue answers when it is ready.
 SERVE = """
-showdown serve --no-controller > serve.out 2>&1 &
+showdown serve --listen 127.0.0.1:0 --no-controller > serve.out 2>&1 &
 for _ in $(seq 100); do showdown queue > queue.out 2>&1 && break; sleep 0.1; done
 kill -INT $!; wait $!; cat serve.out queue.out; rm serve.out queue.out
 """
