@@ -210,10 +210,10 @@ mod tests {
     const IMPERATIVES: &[&str] = &[
         "Accept", "Add", "Allow", "Ask", "Begin", "Build", "Change", "Check", "Choose", "Close", "Color",
         "Compare", "Connect", "Create", "Derive", "Do", "Download", "Explain", "Fail", "Find", "Give", "Go",
-        "Keep", "List", "Load", "Maintain", "Make", "Mark", "Measure", "Offer", "Open", "Pack", "Pause",
-        "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Replace", "Restore", "Run", "Save", "Search",
-        "Send", "Set", "Shift", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Try", "Tune",
-        "Unpack", "Use", "Vary", "Wait", "Write",
+        "Keep", "List", "Listen", "Load", "Maintain", "Make", "Mark", "Measure", "Offer", "Open", "Pack",
+        "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Replace", "Restore", "Run", "Save",
+        "Search", "Send", "Set", "Shift", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Try",
+        "Tune", "Unpack", "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.
