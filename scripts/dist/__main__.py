@@ -36,7 +36,7 @@ def main() -> int:
         metadata = json.loads(output(["cargo", "metadata", "--format-version", "1", "--locked",
                                       "--filter-platform", f"{architecture}-unknown-linux-musl"]))
         with tempfile.TemporaryDirectory() as scratch:
-            dependencies = Dependencies.of(metadata, PROGRAMS)
+            dependencies = Dependencies.of(metadata, tuple(PROGRAMS.values()))
             release = Release.of(ROOT, files, programs[native]["showdown"], Path(scratch), architecture, commit_time, dependencies)
             packages = [make(release, out) for make in (tarball.make, debian.make, wheel.make)]
         for package in packages:

@@ -43,7 +43,7 @@ class Dependencies:
 
     @classmethod
     def of(cls, metadata: dict[str, Any], programs: tuple[str, ...]) -> Dependencies:
-        """The crates of these programs in the output of `cargo metadata`. A second program is listed among the crates."""
+        """The crates of these programs, named by their own crates, in the output of `cargo metadata`. All programs but the first are listed, too."""
         packages = {package["id"]: package for package in metadata["packages"]}
         members = set(metadata["workspace_members"])
         nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
@@ -79,7 +79,7 @@ class Dependencies:
         texts = sorted(crates_of.items(), key=lambda item: item[1])
         line = "-" * 80
         parts = [f"{line}\n{', '.join(crates)}\n{line}\n\n{text}" for text, crates in texts]
-        head = "showdown and olio contain these crates of others, under these licences. Their texts follow."
+        head = "showdown, showdown-harness and olio contain these crates of others, under these licences. Their texts follow."
         return "\n".join([head, "", *table, "", *parts])
 
 

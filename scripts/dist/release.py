@@ -12,8 +12,8 @@ from .dependencies import Dependencies
 ARCHITECTURES = ("x86_64", "aarch64")
 
 DOCUMENTS = "share/doc/showdown"
-PROGRAMS = ("showdown", "olio")
-"""The first gives the release its name; olio is what its workload starts."""
+PROGRAMS = {"showdown": "showdown", "showdown-harness": "harness", "olio": "olio"}
+"""The crate of each. The first gives the release its name; the second is what `showdown serve` starts, olio what its workload starts."""
 PROGRAM_FOLDER = "bin/"
 ZSH = "share/zsh/site-functions/_showdown"
 

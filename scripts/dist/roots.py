@@ -1,4 +1,4 @@
-"""Installs the .deb in bare roots of Debian, runs `doctor` and a comparison there as an ordinary user, removes it, and looks for what is left:
+"""Installs the .deb in bare roots of Debian, runs `doctor`, the queue and a comparison there as an ordinary user, removes it, and looks for what is left:
 `make dist-try`. Needs root and debootstrap(8). How the packages are made is left to the other files of this folder.
 """
 
@@ -20,6 +20,13 @@ SERVERS = ("memcached", "redis-server")
 LEFT = ("home/tester/runs", "home/tester/.cache/showdown", "home/tester/.local/state/showdown", "run/lock/showdown.lock", "tmp/showdown.lock")
 # What dpkg and apt write themselves.
 OF_DPKG = ("var/lib/dpkg/", "var/log/", "var/cache/apt/", "var/lib/apt/", "var/cache/debconf/", "etc/ld.so.cache", "var/cache/ldconfig/")
+
+# The second program: it serves the queue until it is stopped. The queue answers when it is ready.
+SERVE = """
+showdown serve --listen 127.0.0.1:0 --no-controller > serve.out 2>&1 &
+for _ in $(seq 100); do showdown queue > queue.out 2>&1 && break; sleep 0.1; done
+kill -INT $!; wait $!; cat serve.out queue.out; rm serve.out queue.out
+"""
 
 # Begins as root in the root's own name spaces of mounts and processes: whatever it starts and mounts ends with it.
 IN_ROOT = """
@@ -92,6 +99,9 @@ def tried(root: Path) -> list[str]:
     # 3: this host is unfit for benchmarking, which is an answer.
     if doctor.returncode not in (0, 3) or "This host is" not in doctor.stdout:
         faults.append(f"doctor: exit code {doctor.returncode}: {doctor.stderr.strip()}")
+    served = as_user(root, SERVE)
+    if "/link?secret=" not in served.stdout or "queue is empty" not in served.stdout:
+        faults.append(f"serve: {served.stdout.strip()}")
     compared = as_user(root, "showdown compare memcached redis --quick")
     print(compared.stdout.partition("\n\n")[0], flush=True)
     verdicts = list((root / "home" / USER / "runs").glob("*/verdict.json"))

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Of different lengths, because a path's length is in a program, too, where the path is.
 PLACES = ("a", "a-directory-with-another-name")
 QUICK = {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "0", "CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
-         "SHOWDOWN_MOST_BYTES": "200000000", "OLIO_MOST_BYTES": "200000000"}
+         "SHOWDOWN_MOST_BYTES": "200000000", "HARNESS_MOST_BYTES": "200000000", "OLIO_MOST_BYTES": "200000000"}
 
 
 def main() -> int:

@@ -27,6 +27,16 @@ class Page(unittest.TestCase):
         self.assertIn("| `showdown compare a b --quick` | a carries 2 × b's load | 10 of 11 | 1 m 15 s | 2026-11-21 |", text)
         self.assertIn(f"1 of {len(LINES)} commands", text)
 
+    def test_a_quick_run_that_searched_for_a_capacity_is_marked(self):
+        asked = {"command": "showdown compare a b --quick", "seconds": 75.4, "date": "2026-11-28", "CPU": "a CPU", "CPUs": "2", "kernel": "Linux"}
+        rows = {"capacity at p99 < 5 ms": True, "throughput in a closed loop": False}
+        for metric, is_marked in rows.items():
+            one = {"asked": asked, "answer": _answer("a carries 2 × b's load", 5, 1) | {"metric": metric}}
+            with tempfile.TemporaryDirectory() as directory:
+                answer.path(Path(directory), LINES[0]).write_text(json.dumps(one))
+                text = page.write(Path(directory), Path(directory) / "page.md").read_text()
+            self.assertEqual("searched for a capacity" in text, is_marked, metric)
+
 
 class Rounds(unittest.TestCase):
     """Runs of the same commands are counted by how they ended."""

@@ -18,6 +18,14 @@ pub(crate) fn of_runs(runs: &[MeasuredRun<'_>], are_estimates: bool) -> Vec<Stri
             run.id
         ));
     }
+    for run in runs {
+        if run.verdict.caveats.iter().any(|caveat| caveat.id == "others") {
+            notes.push(format!(
+                "In {} other programs or the hypervisor used CPU time: its capacities are those of a disturbed machine, and a quiet one may carry more",
+                run.id
+            ));
+        }
+    }
     for run in runs.iter().filter(|run| run.verdict.is_interrupted()) {
         notes.push(format!("{} was interrupted: its figures are of the trials until then", run.id));
     }

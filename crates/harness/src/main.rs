@@ -1,14 +1,14 @@
 //! The second program, which no host needs. `showdown serve` and `showdown controller` start it.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use harness::controller::rules::Rules;
 use harness::controller::workplace::Workplace;
-use harness::serve::accounts::{AccountArgs, account};
-use harness::serve::{ServeArgs, serve};
+use harness::serve::accounts::account;
+use harness::serve::serve;
+use queue::arguments::{AccountArgs, ControllerArgs, ServeArgs};
 
 /// Queue runs, watch them, and compare them in a browser; `showdown serve` starts it
 #[derive(Parser)]
@@ -16,6 +16,10 @@ use harness::serve::{ServeArgs, serve};
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
+
+    // `showdown` passes on what it was given.
+    #[arg(long = "color", global = true, hide = true)]
+    _color: Option<clap::ColorChoice>,
 }
 
 #[derive(Subcommand)]
@@ -26,19 +30,6 @@ enum Verb {
     Controller(ControllerArgs),
     /// Add and change accounts of a team
     Account(AccountArgs),
-}
-
-#[derive(clap::Args)]
-struct ControllerArgs {
-    /// Use this directory of runs
-    #[arg(long, value_name = "DIR", env = "SHOWDOWN_RUNS", default_value = "runs")]
-    runs: PathBuf,
-    /// Take runs from this server, with the secret in the variable `SHOWDOWN_TOKEN`; by default from the one of the directory of runs
-    #[arg(long, value_name = "URL")]
-    server: Option<String>,
-    /// Accept what this file allows; with --server it must be given
-    #[arg(long, value_name = "FILE")]
-    rules: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {

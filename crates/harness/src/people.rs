@@ -1,11 +1,10 @@
 //! People, and who else asks: accounts with a role and a password, of which only a hash is kept that is slow to try (argon2).
 
-use std::fmt;
 use std::sync::LazyLock;
 
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
-use serde::{Deserialize, Serialize};
+pub use queue::arguments::Role;
 
 /// The shortest password and the longest one, characters. A long one costs the server the same.
 const FEWEST_CHARACTERS: usize = 12;
@@ -13,51 +12,6 @@ const MOST_CHARACTERS: usize = 200;
 
 /// The longest name of an account or a controller's secret, bytes.
 const MOST_NAME_BYTES: usize = 60;
-
-/// What a person may do: all of the roles before it, too.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, clap::ValueEnum,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Nothing any more: the account is closed.
-    Closed,
-    /// Read all pages.
-    Viewer,
-    /// Submit plans; pause, release, kill and resume what they have submitted; write notes and tags.
-    Submitter,
-    /// The same for entries of others; change the order; free hosts from quarantine.
-    Operator,
-    /// Accounts, secrets of controllers, the audit; delete runs and put them back.
-    Admin,
-}
-
-impl Role {
-    /// All roles, from the least.
-    pub const ALL: [Self; 5] = [Self::Closed, Self::Viewer, Self::Submitter, Self::Operator, Self::Admin];
-
-    /// The name in the database and on pages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Viewer => "viewer",
-            Self::Submitter => "submitter",
-            Self::Operator => "operator",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// The role of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.name() == name)
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str(self.name())
-    }
-}
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]

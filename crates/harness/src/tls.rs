@@ -1,37 +1,14 @@
 //! TLS by rustls: the certificate of a server, its key and the names in it; and whom a client trusts.
 
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context;
+use queue::arguments::TlsFiles;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-
-/// Two files in PEM, as `--tls CERTIFICATE,KEY` names them.
-#[derive(Clone, Debug)]
-pub struct TlsFiles {
-    /// The certificate, and those of the authorities between.
-    certificate: PathBuf,
-    /// Its key.
-    key: PathBuf,
-}
-
-impl FromStr for TlsFiles {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(',') {
-            Some((certificate, key)) if !certificate.is_empty() && !key.is_empty() => {
-                Ok(Self { certificate: certificate.into(), key: key.into() })
-            }
-            _ => Err("two files with a comma between: CERTIFICATE,KEY".to_owned()),
-        }
-    }
-}
 
 /// What a server shows to browsers.
 #[derive(Clone, Debug)]
@@ -42,30 +19,27 @@ pub struct ServerTls {
     pub names: Vec<String>,
 }
 
-impl TlsFiles {
-    /// Reads both files. Called again when the certificate is a new one.
-    pub fn read(&self) -> anyhow::Result<ServerTls> {
-        let Self { certificate, key } = self;
-        let shown = certificate.display();
-        let mut chain = Vec::new();
-        let found =
-            CertificateDer::pem_file_iter(certificate).with_context(|| format!("cannot read {shown}"))?;
-        for part in found {
-            chain.push(part.with_context(|| format!("{shown} is no certificate in PEM"))?);
-        }
-        let first = chain.first().with_context(|| format!("{shown} has no certificate in PEM"))?;
-        let names = names_of(first).with_context(|| format!("{shown} is no certificate of a server"))?;
-        let shown = key.display();
-        let key = PrivateKeyDer::from_pem_file(key).with_context(|| format!("{shown} has no key in PEM"))?;
-        let mut config = ServerConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .with_context(|| format!("{shown} is not the key of the certificate"))?;
-        // The guard reads the header with the name of the server, which HTTP/2 has elsewhere.
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(ServerTls { config: Arc::new(config), names })
+/// Reads both files. Called again when the certificate is a new one.
+pub fn read_files(files: &TlsFiles) -> anyhow::Result<ServerTls> {
+    let TlsFiles { certificate, key } = files;
+    let shown = certificate.display();
+    let mut chain = Vec::new();
+    let found = CertificateDer::pem_file_iter(certificate).with_context(|| format!("cannot read {shown}"))?;
+    for part in found {
+        chain.push(part.with_context(|| format!("{shown} is no certificate in PEM"))?);
     }
+    let first = chain.first().with_context(|| format!("{shown} has no certificate in PEM"))?;
+    let names = names_of(first).with_context(|| format!("{shown} is no certificate of a server"))?;
+    let shown = key.display();
+    let key = PrivateKeyDer::from_pem_file(key).with_context(|| format!("{shown} has no key in PEM"))?;
+    let mut config = ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .with_context(|| format!("{shown} is not the key of the certificate"))?;
+    // The guard reads the header with the name of the server, which HTTP/2 has elsewhere.
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(ServerTls { config: Arc::new(config), names })
 }
 
 fn names_of(certificate: &CertificateDer<'_>) -> Result<Vec<String>, webpki::Error> {

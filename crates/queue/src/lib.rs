@@ -24,6 +24,7 @@
 //! | `lapses` | what happens when a controller is silent, decided by counters and a monotonic clock |
 //! | `outlook` | why an entry waits, and about how long |
 //! | `api` | what the API sends and takes |
+//! | `arguments` | options of the verbs that start the second program, and the roles of people in them |
 //! | `memory` | rows in memory |
 //!
 //! **Goals.** A measurement that has begun is never repeated without a person. No entry vanishes. A host has one lease at most.
@@ -32,6 +33,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line"))]
 
 pub mod api;
+#[cfg(feature = "arguments")]
+pub mod arguments;
 mod change;
 mod claims;
 mod entry;

@@ -95,11 +95,11 @@ enum Verb {
     /// Pack a run into one file
     Export(verbs::results::archive::ExportArgs),
     /// Start the queue of runs and its pages in a browser, on this machine
-    Serve(verbs::harness::programs::ServeArgs),
+    Serve(queue::arguments::ServeArgs),
     /// Take runs from a queue and run them on this machine
-    Controller(verbs::harness::programs::ControllerArgs),
+    Controller(queue::arguments::ControllerArgs),
     /// Add and change the accounts of a team's queue
-    Account(verbs::harness::programs::AccountArgs),
+    Account(queue::arguments::AccountArgs),
     /// Put a run into the queue
     Submit(verbs::harness::submit::SubmitArgs),
     /// List the queue: why each run waits, and about how long
@@ -178,9 +178,9 @@ fn main() -> ExitCode {
         Verb::Size(args) => verbs::results::size::run(&args),
         Verb::Published(args) => verbs::results::published::run(&args),
         Verb::Export(args) => verbs::results::archive::export(&args),
-        Verb::Serve(args) => verbs::harness::programs::serve(&args),
-        Verb::Controller(args) => verbs::harness::programs::controller(&args),
-        Verb::Account(args) => verbs::harness::programs::account(&args),
+        Verb::Serve(_) => verbs::harness::become_program("serve"),
+        Verb::Controller(_) => verbs::harness::become_program("controller"),
+        Verb::Account(_) => verbs::harness::become_program("account"),
         Verb::Submit(args) => verbs::harness::submit::run(&args),
         Verb::Queue(args) => verbs::harness::orders::queue(&args),
         Verb::Watch(args) => verbs::harness::watch::run(&args),
@@ -208,12 +208,12 @@ mod tests {
 
     /// The verbs that help texts begin with.
     const IMPERATIVES: &[&str] = &[
-        "Accept", "Add", "Allow", "Ask", "Begin", "Build", "Check", "Choose", "Close", "Color", "Compare",
-        "Connect", "Create", "Derive", "Do", "Download", "Explain", "Fail", "Find", "Give", "Go", "Keep",
-        "List", "Load", "Maintain", "Make", "Mark", "Measure", "Offer", "Open", "Pack", "Pause", "Print",
-        "Put", "Query", "Read", "Rebuild", "Remove", "Replace", "Restore", "Run", "Save", "Search", "Send",
-        "Set", "Shift", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Try", "Tune", "Unpack",
-        "Use", "Vary", "Wait", "Write",
+        "Accept", "Add", "Allow", "Ask", "Begin", "Build", "Change", "Check", "Choose", "Close", "Color",
+        "Compare", "Connect", "Create", "Derive", "Do", "Download", "Explain", "Fail", "Find", "Give", "Go",
+        "Keep", "List", "Listen", "Load", "Maintain", "Make", "Mark", "Measure", "Offer", "Open", "Pack",
+        "Pause", "Print", "Put", "Query", "Read", "Rebuild", "Remove", "Replace", "Restore", "Run", "Save",
+        "Search", "Send", "Set", "Shift", "Show", "Spread", "Start", "Stop", "Store", "Take", "Trust", "Try",
+        "Tune", "Unpack", "Use", "Vary", "Wait", "Write",
     ];
 
     /// This command and all below it that a user sees, each with its full name.
@@ -276,6 +276,26 @@ mod tests {
                 assert!(options.contains(&option[..end]), "{}: --{}", path.display(), &option[..end]);
             }
         }
+    }
+
+    #[test]
+    fn a_run_is_named_in_one_way() {
+        let mut count = 0;
+        for (name, command) in visible(&Cli::command(), "showdown") {
+            for argument in command.get_arguments() {
+                let of_run = argument.get_value_names().unwrap_or_default();
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                // The archive of another machine, and what cannot be undone, take less.
+                let is_special = ["showdown pull", "showdown rm"].contains(&name.as_str());
+                if is_special || !of_run.iter().any(|value| value == "RUN" || value == "VARIANT|RUN") {
+                    continue;
+                }
+                let way = "its id, a part of its id that no other run has, its directory, or `latest`";
+                assert!(help.contains(way), "{name}: {help}");
+                count += 1;
+            }
+        }
+        assert!(count >= 9, "{count} verbs take a run");
     }
 
     #[test]

@@ -58,6 +58,10 @@ fn a_part_of_an_id_removes_nothing() {
     }
     // What only reads takes any part that one run has.
     assert!(home.run(&["show", "nginx"]).status.success());
+    // A part of an id that is no server, where servers can be named, too.
+    assert_refused(&home.run(&["explain", "Z-"]), &["matches 2 runs", COMPARISON, SWEEP]);
+    let neither = home.run(&["explain", "apache-8b43"]);
+    assert!(text(&neither.stderr).contains("no workload has a server \"apache-8b43\""), "{neither:?}");
     assert_eq!(home.runs(), [COMPARISON, SWEEP]);
 }
 
@@ -81,6 +85,7 @@ fn all_names_are_resolved_before_a_run_is_removed() {
     }
     let refused = home.run(&["rm", COMPARISON, "latest"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(text(&refused.stderr).contains("give the id, or its beginning"), "{refused:?}");
     // A run that is being written: its writer has locked the directory.
     let writer = std::fs::File::open(home.dir(SWEEP)).expect("a directory");
     writer.lock().expect("this test has the lock");

@@ -72,6 +72,28 @@ fn assert_well_formed(page: &Path) {
 }
 
 #[test]
+fn verbs_of_the_second_program_show_and_check_their_options_without_it() {
+    // A copy in a folder of its own: nothing is beside it.
+    let folder = tempfile::tempdir().expect("a folder");
+    let alone = folder.path().join("showdown");
+    fs::hard_link(SHOWDOWN, &alone).or_else(|_| fs::copy(SHOWDOWN, &alone).map(drop)).expect("a copy");
+    let run = |args: &[&str]| Command::new(&alone).args(args).stdin(Stdio::null()).output().expect("it runs");
+    for (verb, option) in
+        [("serve", "--tls <CERTIFICATE,KEY>"), ("controller", "--rules <FILE>"), ("account", "add ")]
+    {
+        let help = stdout(&run(&[verb, "--help"]));
+        assert!(help.contains(option), "{verb}: {help}");
+    }
+    assert!(stdout(&run(&["account", "add", "--help"])).contains("--password-file <FILE>"));
+    let wrong = run(&["serve", "--listen", "here"]);
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    let missing = run(&["serve"]);
+    let message = String::from_utf8_lossy(&missing.stderr);
+    assert!(message.contains("showdown-harness is missing") && message.lines().count() == 1, "{message}");
+    assert_eq!(missing.status.code(), Some(1), "{message}");
+}
+
+#[test]
 fn every_verb_has_a_manual_page_without_warnings() {
     let directory = tempfile::tempdir().expect("a directory");
     let folder = directory.path().join("man1");

@@ -32,11 +32,11 @@ COMMIT_TIME = 1_700_000_000
 
 
 def metadata(folder: Path) -> dict[str, Any]:
-    """The output of `cargo metadata` for two programs. The first uses a library, a macro, and something for tests only."""
+    """The output of `cargo metadata` for three programs. The first uses a library, a macro, and something for tests only."""
 
     def package(name: str, version: str, licence: str, kind: str = "lib") -> dict[str, Any]:
         (folder / name).mkdir(exist_ok=True)
-        if name not in PROGRAMS:
+        if name not in PROGRAMS.values():
             (folder / name / "LICENSE-MIT").write_text(f"Copyright {name}\n")
         return {"id": name, "name": name, "version": version, "license": licence, "manifest_path": str(folder / name / "Cargo.toml"),
                 "targets": [{"kind": [kind]}]}
@@ -45,23 +45,25 @@ def metadata(folder: Path) -> dict[str, Any]:
         return {"pkg": name, "dep_kinds": [{"kind": kind}]}
 
     return {
-        "packages": [package("showdown", "9.8.7", "MIT"), package("olio", "9.8.7", "MIT"), package("pages", "2.0.0", "MIT"), package("tls", "1.2.3", "MIT/Apache-2.0"),
+        "packages": [package("showdown", "9.8.7", "MIT"), package("olio", "9.8.7", "MIT"), package("harness", "9.8.7", "MIT"),
+                     package("pages", "2.0.0", "MIT"), package("tls", "1.2.3", "MIT/Apache-2.0"),
                      package("derive", "1.0.0", "MIT", "proc-macro"), package("asserts", "1.0.0", "MIT")],
-        "workspace_members": ["showdown", "olio"],
+        "workspace_members": ["showdown", "harness", "olio"],
         "resolve": {"nodes": [{"id": "showdown", "deps": [uses("tls"), uses("derive"), uses("asserts", "dev")]}, {"id": "tls", "deps": []},
-                              {"id": "olio", "deps": [uses("pages"), uses("tls")]}, {"id": "pages", "deps": []}]},
+                              {"id": "olio", "deps": [uses("pages"), uses("tls")]}, {"id": "pages", "deps": []},
+                              {"id": "harness", "deps": [uses("tls")]}]},
     }
 
 
 def release(folder: Path) -> Release:
     folder.mkdir()
     programs = {}
-    for name, text in (("showdown", STAND_IN), ("olio", "#!/bin/sh\necho olio\n")):
+    for name, text in (("showdown", STAND_IN), ("showdown-harness", "#!/bin/sh\necho harness\n"), ("olio", "#!/bin/sh\necho olio\n")):
         programs[name] = folder / name
         programs[name].write_text(text)
         programs[name].chmod(0o755)
     (folder / "crates").mkdir()
-    dependencies = Dependencies.of(metadata(folder / "crates"), PROGRAMS)
+    dependencies = Dependencies.of(metadata(folder / "crates"), tuple(PROGRAMS.values()))
     return Release.of(ROOT, programs, programs["showdown"], folder, "x86_64", COMMIT_TIME, dependencies)
 
 
@@ -74,7 +76,7 @@ class PackagesTest(unittest.TestCase):
 
     def test_a_release_has_the_programs_their_documents_and_the_crates_in_them(self) -> None:
         files = self.release.files
-        self.assertEqual([path for path in files if path.startswith("bin/")], ["bin/olio", "bin/showdown"])
+        self.assertEqual([path for path in files if path.startswith("bin/")], ["bin/olio", "bin/showdown", "bin/showdown-harness"])
         self.assertIn("share/bash-completion/completions/showdown", files)
         self.assertEqual(files["share/man/man1/showdown-compare.1"], b"compare\n")
         licences = files["share/doc/showdown/LICENSES-OF-DEPENDENCIES"].decode()
@@ -84,8 +86,8 @@ class PackagesTest(unittest.TestCase):
         sbom = json.loads(files["share/doc/showdown/sbom.cdx.json"])
         self.assertEqual((sbom["bomFormat"], sbom["metadata"]["component"]["version"]), ("CycloneDX", "9.8.7"))
         self.assertEqual([component.get("purl", component["name"]) for component in sbom["components"]],
-                         ["olio", "pkg:cargo/pages@2.0.0", "pkg:cargo/tls@1.2.3"])
-        self.assertEqual(sbom["components"][2]["licenses"], [{"expression": "MIT OR Apache-2.0"}])
+                         ["harness", "olio", "pkg:cargo/pages@2.0.0", "pkg:cargo/tls@1.2.3"])
+        self.assertEqual(sbom["components"][3]["licenses"], [{"expression": "MIT OR Apache-2.0"}])
         self.assertIn({"ref": "showdown@9.8.7", "dependsOn": ["tls@1.2.3"]}, sbom["dependencies"])
         self.assertIn({"ref": "olio@9.8.7", "dependsOn": ["pages@2.0.0", "tls@1.2.3"]}, sbom["dependencies"])
 
@@ -105,6 +107,7 @@ class PackagesTest(unittest.TestCase):
         listed = subprocess.run(["dpkg-deb", "--contents", package], check=True, capture_output=True, text=True).stdout
         self.assertRegex(listed, r"-rwxr-xr-x root/root .* \./usr/bin/showdown\n")
         self.assertRegex(listed, r"-rwxr-xr-x root/root .* \./usr/bin/olio\n")
+        self.assertRegex(listed, r"-rwxr-xr-x root/root .* \./usr/bin/showdown-harness\n")
         self.assertRegex(listed, r"-rw-r--r-- root/root .* \./usr/share/man/man1/showdown\.1\.gz\n")
         self.assertIn("./usr/share/zsh/vendor-completions/_showdown", listed)
         unpacked = self.directory / "control"
@@ -118,6 +121,7 @@ class PackagesTest(unittest.TestCase):
         with zipfile.ZipFile(package) as archive:
             names = archive.namelist()
             self.assertIn("showdown-9.8.7.data/scripts/showdown", names)
+            self.assertIn("showdown-9.8.7.data/scripts/showdown-harness", names)
             self.assertIn("showdown-9.8.7.data/scripts/olio", names)
             self.assertIn("showdown-9.8.7.dist-info/LICENSE-MIT", names)
             record = archive.read("showdown-9.8.7.dist-info/RECORD").decode()

@@ -75,9 +75,12 @@ pub(super) fn capacity(
     with_lower_bound(run, variant, figure, basis, slo)
 }
 
+/// A run measures CPU time because it was asked to, or because the client or other programs prevented what was asked.
 fn is_cpu_time(run: &MeasuredRun<'_>, objective: &Objective<'_>) -> String {
+    let replaced = run.run.plan.as_ref().and_then(|plan| plan.replaced.as_ref());
+    let why = replaced.map(|replaced| format!(" (because {})", replaced.why)).unwrap_or_default();
     format!(
-        "{} measured CPU time an operation, which is no capacity: compare with --slo '{}' and a client with more CPUs",
+        "{} measured CPU time an operation{why}, which is no capacity: compare with --measure capacity --slo '{}', without other programs or from a client with more CPUs",
         run.id, objective.text
     )
 }

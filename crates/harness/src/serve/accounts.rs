@@ -2,89 +2,30 @@
 //! terminal or from a file, never from an argument.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 
 use anyhow::Context;
+use queue::arguments::{AccountArgs, AccountVerb, PasswordArgs};
 
-use super::database::DatabaseArgs;
+use super::database::open;
 use super::person_here;
-use crate::people::{Role, hash};
+use crate::people::hash;
 use crate::service::error::ServiceError;
 use crate::service::people::{add_account, set_password, set_role};
 use crate::store::Database;
 
-/// Options of `showdown account`.
-#[derive(clap::Args, Debug)]
-pub struct AccountArgs {
-    #[command(subcommand)]
-    verb: AccountVerb,
-}
-
-#[derive(clap::Subcommand, Debug)]
-enum AccountVerb {
-    /// Add an account
-    Add {
-        /// Its name
-        name: String,
-        /// What the person may do
-        #[arg(long, value_enum, default_value = "submitter")]
-        role: Role,
-        #[command(flatten)]
-        password: PasswordArgs,
-        #[command(flatten)]
-        kept: DatabaseArgs,
-    },
-    /// Change the role of an account; `closed` ends its sessions and secrets
-    Role {
-        /// Its name
-        name: String,
-        /// What the person may do
-        #[arg(value_enum)]
-        role: Role,
-        #[command(flatten)]
-        kept: DatabaseArgs,
-    },
-    /// Set a new password, which ends the sessions and secrets of the account
-    Password {
-        /// Its name
-        name: String,
-        #[command(flatten)]
-        password: PasswordArgs,
-        #[command(flatten)]
-        kept: DatabaseArgs,
-    },
-    /// List accounts
-    List {
-        #[command(flatten)]
-        kept: DatabaseArgs,
-    },
-}
-
-#[derive(clap::Args, Debug)]
-struct PasswordArgs {
-    /// Read the password from the first line of this file [default: the terminal asks]
-    #[arg(long, value_name = "FILE")]
-    password_file: Option<PathBuf>,
-}
-
-impl PasswordArgs {
-    fn read(&self) -> anyhow::Result<String> {
-        if let Some(path) = &self.password_file {
-            let text =
-                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            return Ok(text.lines().next().unwrap_or_default().to_owned());
-        }
-        anyhow::ensure!(
-            std::io::stdin().is_terminal(),
-            "there is no terminal to ask for the password: pass --password-file FILE"
-        );
-        let password = rpassword::prompt_password("Password: ")?;
-        anyhow::ensure!(
-            rpassword::prompt_password("The same again: ")? == password,
-            "they differ: try again"
-        );
-        Ok(password)
+fn read(from: &PasswordArgs) -> anyhow::Result<String> {
+    if let Some(path) = &from.password_file {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        return Ok(text.lines().next().unwrap_or_default().to_owned());
     }
+    anyhow::ensure!(
+        std::io::stdin().is_terminal(),
+        "there is no terminal to ask for the password: pass --password-file FILE"
+    );
+    let password = rpassword::prompt_password("Password: ")?;
+    anyhow::ensure!(rpassword::prompt_password("The same again: ")? == password, "they differ: try again");
+    Ok(password)
 }
 
 /// Does what is asked.
@@ -92,18 +33,18 @@ pub fn account(args: &AccountArgs) -> anyhow::Result<()> {
     let by = format!("{} on a terminal", person_here());
     match &args.verb {
         AccountVerb::Add { name, role, password, kept } => {
-            let hash = hash(&password.read()?)?;
-            kept.open()?.transact(|rows| add_account(rows, name, *role, hash, &by))?;
+            let hash = hash(&read(password)?)?;
+            open(kept)?.transact(|rows| add_account(rows, name, *role, hash, &by))?;
         }
         AccountVerb::Role { name, role, kept } => {
-            kept.open()?.transact(|rows| set_role(rows, name, *role, &by))?;
+            open(kept)?.transact(|rows| set_role(rows, name, *role, &by))?;
         }
         AccountVerb::Password { name, password, kept } => {
-            let hash = hash(&password.read()?)?;
-            kept.open()?.transact(|rows| set_password(rows, name, hash, &by))?;
+            let hash = hash(&read(password)?)?;
+            open(kept)?.transact(|rows| set_password(rows, name, hash, &by))?;
         }
         AccountVerb::List { kept } => {
-            let accounts = kept.open()?.transact(|rows| Ok::<_, ServiceError>(rows.accounts()?))?;
+            let accounts = open(kept)?.transact(|rows| Ok::<_, ServiceError>(rows.accounts()?))?;
             for account in accounts {
                 // The reader may have gone.
                 let _ = writeln!(std::io::stdout(), "{}\t{}", account.name, account.role);
@@ -111,4 +52,19 @@ pub fn account(args: &AccountArgs) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_the_first_line_of_its_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "correct horse battery\nstaple\n").unwrap();
+        let from = PasswordArgs { password_file: Some(file.path().to_owned()) };
+        assert_eq!(read(&from).unwrap(), "correct horse battery");
+        let missing = PasswordArgs { password_file: Some("/nowhere/password".into()) };
+        assert!(read(&missing).unwrap_err().to_string().contains("cannot read /nowhere/password"));
+    }
 }

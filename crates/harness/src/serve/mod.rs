@@ -15,13 +15,14 @@ use archive::Archive;
 use axum_server::tls_rustls::RustlsConfig;
 use queue::LeaseWatch;
 use queue::api::ServerFile;
+use queue::arguments::{ServeArgs, TlsFiles};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use self::controller_process::ControllerProcess;
 pub use self::controller_process::say;
-use self::database::{DatabaseArgs, Opened};
+use self::database::Opened;
 use crate::folder::HarnessFolder;
 use crate::http::guard::new_link;
 use crate::http::logins::Logins;
@@ -33,27 +34,11 @@ use crate::service::Harness;
 use crate::service::error::ServiceError;
 use crate::store::SecretKind;
 use crate::store::handle::StoreHandle;
-use crate::tls::{ServerTls, TlsFiles};
+use crate::tls::{ServerTls, read_files};
 
 /// How often leases are looked at, and the trash.
 const LEASE_LOOK: Duration = Duration::from_secs(1);
 const TRASH_LOOK: Duration = Duration::from_hours(24);
-
-/// Options of `showdown serve`.
-#[derive(clap::Args, Debug)]
-pub struct ServeArgs {
-    #[command(flatten)]
-    kept: DatabaseArgs,
-    /// Listen on this address; one that other machines reach needs --tls
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7437")]
-    listen: SocketAddr,
-    /// Show this certificate, with this key: two files in PEM. SIGHUP reads them again
-    #[arg(long, value_name = "CERTIFICATE,KEY")]
-    tls: Option<TlsFiles>,
-    /// Start no controller: other programs take the runs
-    #[arg(long)]
-    no_controller: bool,
-}
 
 /// Serves until a signal ends it.
 pub fn serve(args: &ServeArgs) -> anyhow::Result<()> {
@@ -62,10 +47,10 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<()> {
         "{0} is no address of this machine alone: passwords and secrets would be on the network for everyone to read. Pass --tls CERTIFICATE,KEY; or listen on 127.0.0.1, and reach it with  ssh -L 7437:127.0.0.1:7437",
         args.listen
     );
-    let tls = args.tls.as_ref().map(TlsFiles::read).transpose()?;
-    let folder = args.kept.folder()?;
+    let tls = args.tls.as_ref().map(read_files).transpose()?;
+    let folder = database::folder(&args.kept)?;
     let Some(_lock) = folder.lock("server.lock")? else { return another_link(&folder) };
-    let opened = args.kept.open_to_serve(&folder)?;
+    let opened = database::open_to_serve(&args.kept, &folder)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(serve_until_signal(args, folder, opened, tls))
 }
@@ -192,7 +177,7 @@ async fn serve_team(args: &ServeArgs, harness: &Arc<Harness>, tls: ServerTls) ->
 /// Reads the certificate again at each SIGHUP. A wrong one changes nothing.
 async fn read_again(files: TlsFiles, config: RustlsConfig, mut hangup: tokio::signal::unix::Signal) {
     while hangup.recv().await.is_some() {
-        match files.read() {
+        match read_files(&files) {
             Ok(tls) => {
                 config.reload_from_config(tls.config);
                 say("showdown: the certificate was read again");

@@ -35,7 +35,7 @@ impl RunsDir {
 /// Runs of the archive, by their ids, unique parts of their ids, their directories, or `latest`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct WhichRuns {
-    /// Choose runs: ids, parts of ids that no other run has, directories, or `latest`
+    /// Choose runs: of each its id, a part of its id that no other run has, its directory, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: Vec<String>,
     #[command(flatten)]

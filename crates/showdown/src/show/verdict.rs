@@ -1,6 +1,7 @@
 //! The answer of a comparison or sweep: the verdict in a sentence, the table, and what limits it.
 
 mod headline;
+mod load_line;
 mod reasons;
 
 use std::fmt::Write as _;
@@ -131,6 +132,9 @@ pub fn answer(
     out.push_str(&limits(run));
     out.push('\n');
     out.push_str(&when_resumed(run.facts.as_ref()));
+    if let Some(plan) = &run.plan {
+        let _ = writeln!(out, "load    {}", load_line::of(plan));
+    }
     let _ = writeln!(out, "run     {dir}");
     if let Some(report) = report {
         let _ = writeln!(out, "report  {report}");

@@ -1,7 +1,7 @@
 //! Tests of fleets with made-up runs: nginx carries 1.6 × apache's load at p99 < 5 ms.
 
 use archive::Run;
-use archive::model::{Measure, PhaseKind, TrialPhase};
+use archive::model::{Caveat, Measure, PhaseKind, ReplacedMeasure, TrialPhase};
 use stats::cost::FleetRule;
 use stats::quantity::OperationsPerSecond;
 
@@ -90,6 +90,37 @@ fn a_stricter_objective_that_was_measured_is_enough_and_is_named() {
     let report = sized(run, ObjectiveMatch::MeasuredIsStricter, 9000, None).unwrap();
     assert_eq!(report.kinds[0].basis, CapacityBasis::StricterObjective);
     assert!(report.notes.iter().any(|note| note.contains("fewer servers may do")), "{report:?}");
+}
+
+#[test]
+fn company_of_the_measured_server_is_named() {
+    let quiet = comparison(8);
+    let mut disturbed = comparison(8);
+    let caveat = Caveat { id: "others".to_owned(), text: "Other programs used CPU time.".to_owned() };
+    disturbed.verdict.as_mut().unwrap().caveats.push(caveat);
+    for (run, is_named) in [(quiet, false), (disturbed, true)] {
+        let report = sized(run, ObjectiveMatch::Same, 5000, None).unwrap();
+        assert_eq!(
+            report.notes.iter().any(|note| note.contains("a quiet one may carry more")),
+            is_named,
+            "{report:?}"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_measured_cpu_time_instead_says_why_it_gives_no_size() {
+    let mut run = comparison(8);
+    let plan = run.plan.as_mut().unwrap();
+    plan.measure = Measure::CpuTime { rate_per_s: Some(5_000.0) };
+    let why = "other programs used 55 % of the CPUs".to_owned();
+    plan.replaced = Some(ReplacedMeasure { metric: "capacity at p99 < 5 ms".to_owned(), why });
+    let error = sized(run, ObjectiveMatch::Same, 5000, None).unwrap_err().to_string();
+    assert!(
+        error.contains("(because other programs used 55 % of the CPUs), which is no capacity"),
+        "{error}"
+    );
+    assert!(error.contains("compare with --measure capacity --slo 'p99<5000us'"), "{error}");
 }
 
 /// The rates and p99 of the curve's steps in the valid trials of nginx.

@@ -159,7 +159,8 @@ pub struct ImportArgs {
 Examples:
   showdown rm 20261121T0051 20261122T1030")]
 pub struct RemoveArgs {
-    /// Remove these runs: ids, or beginnings of ids that no other run has
+    /// Remove these runs: ids, or beginnings of ids that no other run has; not `latest`, and no other part, because a removed run is
+    /// gone
     #[arg(value_name = "RUN", required = true)]
     pub run: Vec<String>,
     #[command(flatten)]
@@ -313,7 +314,7 @@ pub fn remove(args: &RemoveArgs) -> anyhow::Result<CommandStatus> {
     for text in &args.run {
         if text == "latest" {
             return Err(usage(
-                "rm removes runs by id only: `latest` changes with every run; see `showdown list`",
+                "rm takes no `latest`, which is another run after each run: give the id, or its beginning (`showdown list`)",
             ));
         }
         match shifts::find_to_remove(text, &archive)? {

@@ -20,7 +20,7 @@ of its type) may have another ratio than the interval of the first one says. Fro
 Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 4 as --fail-if of the run said; 2 usage \
 error, 1 failure, 130 interrupted.")]
 pub struct ConfirmArgs {
-    /// Choose the run to confirm: its id, the beginning of its id, its directory, or `latest`
+    /// Choose the run to confirm: its id, a part of its id that no other run has, its directory, or `latest`
     #[arg(value_name = "RUN")]
     pub run: String,
 

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use archive::Run;
 use archive::model::{Plan, RunLength};
+use archive::{Archive, ArchiveError, Run};
 use bakeoff::plan_request::{self, MeasureRequest, PlanRequest};
 use host::Host;
 use host::knobs::Knob;
 use load::inputs::units::parse_connections;
 use runs::{Permissions, RunRequest};
+use workload::{Catalogue, LookupError};
 
 use crate::answer::execute::{end, execute};
 use crate::answer::of_run::{ExplanationFormat, print_answer};
@@ -38,7 +39,7 @@ Exit codes: 0 an explanation, 2 usage error, 1 failure, 130 interrupted.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ExplainArgs {
     /// Explain this server, or set two side by side: SERVER or SERVER:KNOB=VALUE,KNOB=VALUE. Or explain the servers of a run:
-    /// its id, the beginning of its id, its directory, or `latest`
+    /// its id, a part of its id that no other run has, its directory, or `latest`
     #[arg(required = true, num_args = 1..=2, value_name = "VARIANT|RUN")]
     pub what: Vec<String>,
 
@@ -116,7 +117,7 @@ pub fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
         _ => RunLength::Default,
     };
     if let [run] = &args.what[..]
-        && names_run(run)
+        && names_run(run, args.workload.as_deref(), &args.runs.archive())
     {
         if args.workload.is_some() || args.on_op.is_some() || args.connections.is_some() {
             return Err(usage(
@@ -150,9 +151,14 @@ pub fn plan(args: &ExplainArgs) -> anyhow::Result<Plan> {
     plan_request::plan(&request, &Host::local()).map_err(usage)
 }
 
-/// Whether a text means a run. A directory does that has the name of no server, or a plan.
-fn names_run(text: &str) -> bool {
+/// Whether a text means a run. A directory does that has the name of no server, or a plan; and a part of an id that is no server.
+fn names_run(text: &str, workload: Option<&str>, archive: &Archive) -> bool {
     let path = Path::new(text);
     let is_directory = path.is_dir() && (text.contains('/') || path.join(archive::layout::PLAN).is_file());
-    text == "latest" || text.starts_with(|c: char| c.is_ascii_digit()) || is_directory
+    if text == "latest" || text.starts_with(|c: char| c.is_ascii_digit()) || is_directory {
+        return true;
+    }
+    let server = Catalogue::default().resolve(workload, &[text]);
+    matches!(server, Err(LookupError::NoServer { .. }))
+        && matches!(archive.find(text), Ok(_) | Err(ArchiveError::Ambiguous { .. }))
 }

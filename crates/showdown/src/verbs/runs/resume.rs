@@ -22,7 +22,7 @@ the files of the workload and the servers must be the same as before.
 Exit codes: 0 a difference, or no difference shown; 3 inconclusive, or no valid trial; 4 as --fail-if of the run said; 2 usage \
 error, 1 failure, 130 interrupted.")]
 pub struct ResumeArgs {
-    /// Choose an unfinished run: its id, the beginning of its id, its directory, or `latest`
+    /// Choose an unfinished run: its id, a part of its id that no other run has, its directory, or `latest`
     #[arg(value_name = "RUN")]
     pub run: String,
 

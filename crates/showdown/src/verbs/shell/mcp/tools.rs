@@ -36,8 +36,11 @@ const VARIANTS: Parameter = Parameter {
     about: "what to compare: SERVER or SERVER:KNOB=VALUE, such as nginx and nginx:sendfile=off; the tool workloads lists servers and knobs",
     kind: ParameterKind::Words,
 };
-const RUN: Parameter =
-    Parameter { name: "run", about: "the run: its id, a part of it, or latest", kind: ParameterKind::Word };
+const RUN: Parameter = Parameter {
+    name: "run",
+    about: "the run: its id, a part of its id that no other run has, its directory, or `latest`",
+    kind: ParameterKind::Word,
+};
 const COMPARISON: [Parameter; 8] = [
     VARIANTS,
     Parameter {
