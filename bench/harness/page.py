@@ -27,21 +27,21 @@ class Limit:
 
 
 OF_STORES = [
-    Limit("line arrives", "line of a run until a watcher has it, p99, ms", 200.0),
-    Limit("claim", "claim of one entry of all that wait, p99, ms", 20.0),
-    Limit("kill until SIGINT", "kill until the run has SIGINT, p99, ms", 1_000.0),
-    Limit("server is back", "server answers again after SIGKILL, the longest, ms", 3_000.0, 1.0),
-    Limit("lost controller is named, s", "lost controller is named, s", 65.0, 1.0),
+    Limit("line arrives", "line of a run until a watcher has it, p99, ms", 200),
+    Limit("claim", "claim of one entry of all that wait, p99, ms", 20),
+    Limit("kill until SIGINT", "kill until the run has SIGINT, p99, ms", 1_000),
+    Limit("server is back", "server answers again after SIGKILL, the longest, ms", 3_000, 1.0),
+    Limit("lost controller is named, s", "lost controller is named, s", 65, 1.0),
     Limit("CPUs of a controller", "CPU of a controller with its stream, the median of all, share of one", 0.01, 0.5),
-    Limit("memory of the server, MB", "memory of the server, MB", 200.0, 1.0),
+    Limit("memory of the server, MB", "memory of the server, MB", 200, 1.0),
 ]
 OF_ARCHIVE = [
-    Limit("list: ", "the slowest list, p99, ms", 50.0),
-    Limit("search: ", "the slowest search of a text, p99, ms", 150.0),
-    Limit("compare 50 runs", "compare 50 runs, p99, ms", 300.0),
-    Limit("history of a series", "history of a series, p99, ms", 100.0),
-    Limit("first list: the index is made, s", "index made from all directories, s", 600.0, 1.0),
-    Limit("memory of the server, MB", "memory of the server of the archive, MB", 200.0, 1.0),
+    Limit("list: ", "the slowest list, p99, ms", 50),
+    Limit("search: ", "the slowest search of a text, p99, ms", 150),
+    Limit("compare 50 runs", "compare 50 runs, p99, ms", 300),
+    Limit("history of a series", "history of a series, p99, ms", 100),
+    Limit("first list: the index is made, s", "index made from all directories, s", 600, 1.0),
+    Limit("memory of the server, MB", "memory of the server of the archive, MB", 200, 1.0),
 ]
 
 
@@ -55,7 +55,7 @@ def _by_what(rows: Rows) -> dict[str, Rows]:
 def _bar(limit: Limit, name: str, groups: dict[str, Rows]) -> Bar:
     """The slowest of all calls whose names begin like this."""
     found = [percentile(rows, limit.share) for what, rows in groups.items() if what.startswith(limit.what)]
-    decimals = 3 if limit.limit < 1 else 1 if limit.limit < 1_000 else 0
+    decimals = 3 if 0 < limit.limit < 1 else 1 if 0 < limit.limit < 100 else 0
     return Bar(name, limit.limit, False, Figure.of([max(found)]) if found else None, decimals)
 
 
@@ -65,7 +65,7 @@ def _bars(rows: Rows, settings: Settings) -> list[Bar]:
     for store in STORES:
         groups = _by_what([row for row in rows if row["store"] == store])
         bars += [_bar(limit, f"{limit.name}, {store}", groups) for limit in OF_STORES]
-        bars += [_bar(Limit(what, what, 0.0, 1.0), f"{what}, {_killed(rows, store):,} kills, {store}", groups) for what in NOTHING]
+        bars += [_bar(Limit(what, what, 0, 1.0), f"{what}, {_killed(rows, store):,} kills, {store}", groups) for what in NOTHING]
     return bars
 
 
@@ -114,8 +114,9 @@ def page(rows: Rows, settings: Settings) -> str:
 
 {verdict(bars)}
 
-Measured on {settings["date"]} by the command below. On the machine meanwhile: {settings["beside"]}. Server, database, controllers, runs and watchers shared its
-{settings["CPUs"].split(",")[0]} CPUs. The raw figures are in `harness/`: how often each value was measured.
+Measured on {settings["date"]} by the command below. On the machine meanwhile: {settings["beside"]}.
+
+Server, database, controllers, runs and watchers shared its {settings["CPUs"].split(",")[0]} CPUs. The raw figures are in `harness/`: how often each value was measured.
 
 ```sh
 {_command(settings)}

@@ -75,7 +75,14 @@ impl Harness {
         blocking(move || {
             let mut runs = Vec::new();
             for id in ids {
-                runs.push(archive.open(id.as_str())?);
+                let dir = archive.dir(&id);
+                if !dir.is_dir() {
+                    return Err(ServiceError::NotFound(format!(
+                        "there is no run {id}: see the archive, or the trash"
+                    )));
+                }
+                // Without its trials, and without the other runs of its plan: to find these, the whole archive is read.
+                runs.push(Run::open_without_trials(&dir)?);
             }
             Ok(runs)
         })
