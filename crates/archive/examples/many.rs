@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count: u32 = args.next().ok_or("many DIR COUNT")?.to_string_lossy().parse()?;
     fs::create_dir_all(&root)?;
     let there = fs::read_dir(&root)?.filter(|entry| {
-        let name = entry.as_ref().map(|entry| entry.file_name()).unwrap_or_default();
+        let name = entry.as_ref().map(fs::DirEntry::file_name).unwrap_or_default();
         name.to_string_lossy().parse::<RunId>().is_ok()
     });
     let begin = there.count() as u32;
