@@ -12,7 +12,7 @@ BINARY  ?=
 checks := PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m checks --target $(target)
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release dist dist-check dist-try examples docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines bench-shift demo-shift fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release dist dist-check dist-try examples docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-harness bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines bench-shift demo-shift fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -189,6 +189,13 @@ bench-archive: ## Time every reader on an archive of 10,000 runs: docs/results/a
 	cargo build --release --locked -p archive --features example --example made-up
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m archive \
 	    --showdown $(target)/release/showdown --made-up $(target)/release/examples/made-up $(ARCHIVE_OPTIONS)
+
+bench-harness: packages-test ## Time the harness with 100 controllers, 200 watchers and 100,000 runs, and kill its parts, on SQLite and PostgreSQL (HARNESS_OPTIONS='--kills 200 --seconds 20' for minutes): docs/results/harness.md
+	cargo build --release --locked -p showdown -p harness
+	cargo build --release --locked -p harness --example stand-in
+	cargo build --release --locked -p archive --features example --example many
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m harness --showdown $(target)/release/showdown \
+	    --stand-in $(target)/release/examples/stand-in --many $(target)/release/examples/many $(HARNESS_OPTIONS)
 
 bench-cost: packages-test ## Compute published evaluations, and price a comparison with a stand-in meter (COST_OPTIONS='--compare "--blocks 20"'): docs/results/cost.md
 	cargo build --release --locked -p showdown

@@ -10,6 +10,7 @@ import company.page
 import concurrency.page
 import explain.__main__ as explain
 import faults.__main__ as faults
+import harness.__main__ as harness
 import machines.__main__ as machines
 import olio.page
 import peers.report
@@ -62,6 +63,7 @@ PAGES = {
     "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
     "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
+    "harness": lambda: harness.PAGE.text(RESULTS),
     "live-traffic": lambda: shift.PAGE.text(RESULTS),
     "machines": lambda: machines.PAGE.text(RESULTS),
     "olio": lambda: olio.page.write(olio.page.ledgers(RESULTS)),

@@ -31,7 +31,7 @@
 //! | What are the files called? | [`layout`] |
 //! | How is a run written and read? | [`RunWriter`], [`Run`] |
 //! | How are files of earlier formats read? | `model::upgrade` |
-//! | Which runs are there? | [`Archive`], [`Query`] |
+//! | Which runs are there? | [`Archive`], [`Query`]; for a server that lists often: [`OpenArchive`] |
 //! | Which runs ask the same question at different times? | [`series_key`] |
 //! | Which runs are of one plan, and what is their answer together? | [`sessions`] |
 //!
@@ -68,7 +68,7 @@ pub use bundle::{AnonymousRun, Identity};
 pub use error::{ArchiveError, Result};
 pub use files::AtomicFile;
 pub use id::{RunId, RunIdError};
-pub use index::{INDEX, ListedRun, Query, RunOrder};
+pub use index::{INDEX, ListedRun, OpenArchive, Query, RunOrder};
 pub use origin::is_imported;
 pub use run::{Problem, Run, RunState, TrialRecord};
 pub use series::series_key;

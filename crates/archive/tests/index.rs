@@ -1,7 +1,9 @@
 //! The index follows the run directories, after any change to them or to the index.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
-use archive::{Archive, ArchiveError, INDEX, Query, RunOrder, RunState, RunWriter, example, layout};
+use archive::{
+    Archive, ArchiveError, INDEX, OpenArchive, Query, RunOrder, RunState, RunWriter, example, layout,
+};
 use std::{
     fs::{self, File},
     sync::Barrier,
@@ -67,6 +69,17 @@ fn filters_narrow_the_list() {
         (Query { state: Some(RunState::Unfinished), ..all.clone() }, 0),
         (Query { since: Some(ids[1].started()), ..all.clone() }, 2),
         (Query { before: Some(ids[1].started()), ..all.clone() }, 3),
+        (
+            Query {
+                workload: some("cache"),
+                state: Some(RunState::Finished),
+                text: some("peaks"),
+                ..all.clone()
+            },
+            1,
+        ),
+        (Query { workload: some("cache"), tags: tags(&["baseline"]), ..all.clone() }, 0),
+        (Query { tags: tags(&["baseline"]), text: some("nginx"), variant: some("nginx"), ..all.clone() }, 1),
     ] {
         assert_eq!(count(&archive, &query), expected, "{query:?}");
     }
@@ -83,6 +96,91 @@ fn a_list_may_begin_with_the_oldest_run() {
     let ids: Vec<_> = listed.iter().map(|run| &run.id).collect();
     assert_eq!(ids, [&newest[4].id, &newest[3].id, &newest[2].id]);
     assert_eq!(listed[1].tags, ["made-up", "baseline"], "each has its own");
+}
+
+#[test]
+fn pages_of_a_list_follow_one_another_in_both_orders() {
+    let (_root, archive) = archive_of(5);
+    for order in RunOrder::ALL {
+        let all = archive.list(&Query { order, ..Query::default() }).unwrap();
+        let mut paged = Vec::new();
+        loop {
+            let after = paged.last().map(|run: &archive::ListedRun| run.id.clone());
+            let page = archive.list(&Query { order, after, limit: Some(2), ..Query::default() }).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            paged.extend(page);
+        }
+        assert_eq!(paged, all);
+    }
+    let newest = archive.list(&Query::default()).unwrap()[0].id.clone();
+    archive.remove(&newest).unwrap();
+    let after = Query { after: Some(newest), ..Query::default() };
+    assert_eq!(count(&archive, &after), 4, "the run in front of a page may be gone");
+}
+
+#[test]
+fn names_and_tags_of_a_long_list_are_those_of_a_short_one() {
+    // More than are looked up one by one.
+    let (root, archive) = archive_of(3);
+    let ids: Vec<_> = archive.list(&Query::default()).unwrap().into_iter().map(|run| run.id).collect();
+    for number in 0..510 {
+        let dir =
+            root.path().join(format!("20260101T{:02}{:02}00Z-a-b-{number:04x}", number / 60, number % 60));
+        fs::create_dir(&dir).unwrap();
+        fs::copy(archive.dir(&ids[0]).join(layout::PLAN), dir.join(layout::PLAN)).unwrap();
+    }
+    let long = archive.list(&Query::default()).unwrap();
+    assert_eq!(long.len(), 513);
+    let short = archive.list(&Query { limit: Some(400), ..Query::default() }).unwrap();
+    assert_eq!(long[..400], short);
+    let oldest = archive.list(&Query { order: RunOrder::Oldest, ..Query::default() }).unwrap();
+    assert!(oldest.iter().eq(long.iter().rev()));
+}
+
+#[test]
+fn an_open_index_follows_what_happens_to_runs() {
+    let (root, archive) = archive_of(2);
+    let open = OpenArchive::new(root.path());
+    let listed = |query: &Query| open.list(query).unwrap();
+    assert_eq!(listed(&Query::default()), archive.list(&Query::default()).unwrap());
+    let third = example::one_of_many(root.path(), 2).unwrap();
+    assert_eq!(listed(&Query::default()).len(), 3, "a new run is there at once");
+    // A long time after the last change of the folder.
+    File::open(root.path()).unwrap().set_modified(SystemTime::now() - Duration::from_mins(1)).unwrap();
+    assert_eq!(listed(&Query::default()).len(), 3);
+    let fourth = example::one_of_many(root.path(), 3).unwrap();
+    assert_eq!(listed(&Query::default()).len(), 4);
+
+    archive.tag(&third, &["baseline".to_owned()], &[]).unwrap();
+    open.changed(&third);
+    let baseline = Query { tags: vec!["baseline".to_owned()], ..Query::default() };
+    assert_eq!(listed(&baseline)[0].id, third, "what the server does is there at once");
+    archive.tag(&fourth, &["baseline".to_owned()], &[]).unwrap();
+    open.look().unwrap();
+    assert_eq!(listed(&baseline).len(), 2, "what others do is there after a look");
+
+    fs::remove_file(archive.dir(&fourth).join(layout::VERDICT)).unwrap();
+    open.changed(&fourth);
+    let unfinished = Query { state: Some(RunState::Unfinished), ..Query::default() };
+    assert_eq!(listed(&unfinished).len(), 1);
+    let writer = RunWriter::resume(&archive.dir(&fourth)).unwrap();
+    let running = Query { state: Some(RunState::Running), ..Query::default() };
+    let begun = std::time::Instant::now();
+    while listed(&running).is_empty() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "a run that goes on is seen");
+        thread::sleep(Duration::from_millis(50));
+    }
+    drop(writer);
+
+    archive.remove(&fourth).unwrap();
+    assert_eq!(listed(&Query::default()).len(), 3);
+    fs::write(root.path().join(INDEX), b"not a database, but long enough to be read as one file").unwrap();
+    open.look().unwrap();
+    assert_eq!(listed(&Query::default()).len(), 3, "a damaged index is rebuilt");
+    fs::remove_dir_all(root.path()).unwrap();
+    assert!(listed(&Query::default()).is_empty());
 }
 
 #[test]

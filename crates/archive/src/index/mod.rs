@@ -1,12 +1,15 @@
 //! The index over run directories: a table of contents in `SQLite`. All of its data is also in the directories.
 //!
 //! Before each query it compares the names and modification times of the directories with its entries, and reads new
-//! and changed directories again. Several processes may do this at once. A damaged index is rebuilt.
+//! and changed directories again. Several processes may do this at once. A damaged index is rebuilt. For a server that lists often,
+//! [`OpenArchive`] looks at less.
 
 mod entry;
+mod open;
 mod query;
 mod schema;
 
+pub use open::OpenArchive;
 pub use query::{ListedRun, Query, RunOrder};
 
 use crate::{

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use std::time::Duration;
 
 /// Rises with every change below, and with every change of what is in a column.
-const VERSION: i32 = 4;
+const VERSION: i32 = 5;
 
 /// Plain SQL, which `PostgreSQL` accepts as well.
 const TABLES: &str = "
@@ -30,6 +30,9 @@ CREATE TABLE run (
     problems        INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX run_series ON run (series, id);
+CREATE INDEX run_workload ON run (workload, id);
+CREATE INDEX run_kind ON run (kind, id);
+CREATE INDEX run_state ON run (state, id);
 
 CREATE TABLE variant (
     run_id   TEXT    NOT NULL REFERENCES run (id) ON DELETE CASCADE,
@@ -48,6 +51,7 @@ CREATE TABLE tag (
     tag      TEXT    NOT NULL,
     PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX tag_run ON tag (tag, run_id);
 ";
 
 /// How long a process waits for another process that writes.

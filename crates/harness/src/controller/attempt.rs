@@ -16,11 +16,18 @@ use super::quarantine::RUN_MARK;
 use super::workplace::Workplace;
 use crate::plan_text::PlanText;
 
-/// Lines are sent after so long, so that many go together: the controller shares the machine with what is measured.
-const TOGETHER: Duration = Duration::from_millis(250);
+/// The least time between two calls: lines of this time go together, because the controller shares the machine with what is measured.
+/// A line after a pause is sent at once.
+const BETWEEN_CALLS: Duration = Duration::from_millis(100);
+
+/// How often the run and the signals are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The pause after a call that failed.
+const AFTER_FAILURE: Duration = Duration::from_millis(250);
 
 /// Without lines, the server is called so often: its answer says whether a person wants the run stopped.
-const RENEWAL: Duration = Duration::from_secs(1);
+const RENEWAL: Duration = Duration::from_millis(500);
 
 /// How long the end of an attempt is told again to a server that does not answer.
 const LAST_WORDS: Duration = Duration::from_mins(30);
@@ -140,11 +147,18 @@ impl Attempted<'_> {
         let began = Instant::now();
         let mut called = Instant::now();
         let status = loop {
-            std::thread::sleep(TOGETHER);
-            let lines = progress.next();
-            if !self.is_fenced && (!lines.is_empty() || called.elapsed() >= RENEWAL) {
-                called = Instant::now();
-                self.send(progress, lines);
+            let until_call = BETWEEN_CALLS.saturating_sub(called.elapsed());
+            if self.is_fenced {
+                std::thread::sleep(LOOK);
+            } else if until_call.is_zero() {
+                progress.wait(LOOK);
+                let lines = progress.next();
+                if !lines.is_empty() || called.elapsed() >= RENEWAL {
+                    called = Instant::now();
+                    self.send(progress, lines);
+                }
+            } else {
+                std::thread::sleep(until_call.min(LOOK));
             }
             if self.trusted.elapsed() >= TRUST {
                 self.stop("the server did not answer for longer than its lease");
@@ -171,7 +185,7 @@ impl Attempted<'_> {
         while !self.is_fenced && !progress.is_done() && Instant::now() < until {
             let lines = progress.next();
             self.send(progress, lines);
-            progress.wait(TOGETHER);
+            progress.wait(LOOK);
         }
         self.run = progress.run().or_else(|| self.run.take());
         child.outcome(status, self.stopped.as_deref())
@@ -181,7 +195,7 @@ impl Attempted<'_> {
         match self.call(&AttemptCall { lines, ..self.news() }) {
             Ok(answer) => progress.acknowledge(answer.next_seq),
             // They are sent again; a server that is away is not asked all the time.
-            Err(_) => std::thread::sleep(TOGETHER),
+            Err(_) => std::thread::sleep(AFTER_FAILURE),
         }
     }
 

@@ -23,15 +23,17 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use queue::{Entry, EntryId, Token};
 use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{sleep, timeout};
 
 use super::guard::{ShownSecret, known};
 use super::site::Shared;
 use crate::service::error::ServiceError;
+use crate::service::news::{EntryNews, NewLines};
 use crate::store::EventLine;
 
-/// The least time between two looks: four a second.
-const LOOK: Duration = Duration::from_millis(250);
+/// The least time between two looks into the store.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A silent stream is a dead one.
 const PING: Duration = Duration::from_secs(15);
@@ -57,7 +59,7 @@ pub async fn stream(
     headers: HeaderMap,
 ) -> Result<Response, ServiceError> {
     // Before the first look, so that nothing comes between.
-    let changes = site.harness.watch();
+    let news = site.harness.news().watch(id);
     site.harness.entry(id).await?;
     let of_header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let last = of_header.or(query.last.as_deref()).and_then(place_of);
@@ -68,7 +70,7 @@ pub async fn stream(
     let after = last.unwrap_or_default();
     let now = Instant::now();
     let (checked, looked, seen) = (now, now, None);
-    let reader = Reader { site, id, shown, checked, after, waiting, changes, looked, seen, is_over: false };
+    let reader = Reader { site, id, shown, checked, after, waiting, news, looked, seen, is_over: false };
     let events = unfold(reader, |mut reader| async move {
         let event = reader.next().await?;
         Some((Ok::<_, Infallible>(event), reader))
@@ -100,7 +102,7 @@ struct Reader {
     checked: Instant,
     after: (Token, u64),
     waiting: VecDeque<Event>,
-    changes: Receiver<EntryId>,
+    news: Receiver<EntryNews>,
     looked: Instant,
     seen: Option<Entry>,
     is_over: bool,
@@ -115,12 +117,17 @@ impl Reader {
             if self.is_over || !self.is_admitted().await {
                 return None;
             }
-            if self.look().await.is_err() {
-                // The store does not answer: the reader comes back with what it has.
-                return None;
-            }
-            if self.waiting.is_empty() && !self.is_over && timeout(PING, self.changed()).await.is_err() {
-                return Some(event("ping"));
+            // The first look has what came before.
+            let news = if self.seen.is_none() { Ok(true) } else { timeout(PING, self.has_changed()).await };
+            match news {
+                Err(_) => return Some(event("ping")),
+                Ok(false) => {}
+                Ok(true) => {
+                    if self.look().await.is_err() {
+                        // The store does not answer: the reader comes back with what it has.
+                        return None;
+                    }
+                }
             }
         }
     }
@@ -134,15 +141,32 @@ impl Reader {
         matches!(known(&self.site, &self.shown).await, Ok(Some(_)))
     }
 
-    /// Waits until this entry changes.
-    async fn changed(&mut self) {
-        while let Ok(id) = self.changes.recv().await {
-            if id == self.id || id == 0 {
-                break;
+    /// Waits for news of this entry; whether the store has to be asked.
+    async fn has_changed(&mut self) -> bool {
+        match self.news.recv().await {
+            Ok(EntryNews::Lines(new)) if self.add_next(&new) => return false,
+            Ok(_) | Err(RecvError::Lagged(_)) => {}
+            // The server ends.
+            Err(RecvError::Closed) => sleep(PING).await,
+        }
+        // The first change after a pause is shown at once, what follows it together.
+        sleep(LOOK.saturating_sub(self.looked.elapsed())).await;
+        true
+    }
+
+    /// Adds lines that follow those that the reader has; false where some are missing between.
+    fn add_next(&mut self, new: &NewLines) -> bool {
+        if new.token != self.after.0 || new.first > self.after.1 + 1 {
+            return false;
+        }
+        let mut lines = Vec::new();
+        for (seq, line) in (new.first..).zip(&new.lines) {
+            if seq > self.after.1 {
+                lines.push(EventLine { token: new.token, seq, line: line.clone() });
             }
         }
-        // Also where some changes were missed. The first change after a pause is shown at once, what follows it together.
-        sleep(LOOK.saturating_sub(self.looked.elapsed())).await;
+        self.add(lines);
+        true
     }
 
     async fn look(&mut self) -> Result<(), ServiceError> {

@@ -68,6 +68,7 @@ pub fn router(site: Shared) -> Router {
         .route("/entries/{id}/again", get(pages::again))
         .route("/entries/{id}/{order}", post(pages::order))
         .route("/archive", get(views::archive))
+        .route("/archive.csv", get(views::csv))
         .route("/views", post(views::save))
         .route("/views/{id}", get(views::open))
         .route("/views/{id}/name", post(views::rename))

@@ -50,7 +50,7 @@ const ROUTES: &[ApiRoute] = &[
         "Runs of a search or of a view; several tags are allowed",
         None,
         Some("RunLine"),
-        &["q", "tag", "workload", "state", "kind", "order", "view", "limit"],
+        &["q", "tag", "workload", "state", "kind", "order", "view", "limit", "after"],
     ),
     route("patch", "/runs/{id}", "Change tags, add a note", Some("RunChange"), None, &[]),
     route("delete", "/runs/{id}", "Put it into the trash", Some("Reason"), None, &[]),

@@ -1,7 +1,7 @@
 //! The page of the archive, and saved views of it: as pages with forms, and in the API.
 
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form, Json};
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,9 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use archive::model::RunKind;
-use archive::{RunOrder, RunState};
+use archive::{RunId, RunOrder, RunState};
 
+use super::api::run_id;
 use super::pages::{Page, shown};
 use super::site::Shared;
 use crate::people::Person;
@@ -30,6 +31,14 @@ fn field<'f>(fields: &'f Fields, name: &str) -> &'f str {
     found.map_or("", |(_, value)| value.as_str())
 }
 
+/// The run after which a page of a list begins; none for the first page.
+fn after(fields: &Fields) -> Result<Option<RunId>, ServiceError> {
+    match field(fields, "after") {
+        "" => Ok(None),
+        text => run_id(text).map(Some),
+    }
+}
+
 /// `GET /archive`
 pub async fn archive(
     State(site): State<Shared>,
@@ -41,8 +50,10 @@ pub async fn archive(
     // The address of a view may be given to somebody else, who has no such view.
     let view = views.iter().find(|view| view.id.to_string() == field(&fields, "view"));
     let is_changed = view.is_some_and(|view| view.search != search);
-    let runs = shown(&site, site.harness.runs(search.query(ARCHIVE_PAGE)).await)?;
-    let is_full = runs.len() as u32 == ARCHIVE_PAGE;
+    let after = shown(&site, after(&fields))?;
+    let query = archive::Query { after: after.clone(), ..search.query(ARCHIVE_PAGE) };
+    let runs = shown(&site, site.harness.runs(query).await)?;
+    let next = if runs.len() as u32 == ARCHIVE_PAGE { runs.last().map(|run| run.id.clone()) } else { None };
     let context = json!({
         "runs": runs,
         "search": search,
@@ -50,13 +61,54 @@ pub async fn archive(
         "views": views,
         "view": view,
         "is_changed": is_changed,
-        "is_full": is_full,
+        "after": after,
+        "next": next,
         "states": RunState::ALL.map(RunState::name),
         "kinds": RunKind::ALL.map(RunKind::name),
         "orders": RunOrder::ALL.map(RunOrder::name),
         "most": crate::comparison::MOST_RUNS,
     });
     Ok(site.pages.page("archive.html", &context))
+}
+
+/// The most runs of a CSV file.
+const MOST_IN_FILE: u32 = 100_000;
+
+/// `GET /archive.csv`: all runs of a search as a file for a spreadsheet.
+pub async fn csv(State(site): State<Shared>, Query(fields): Query<Fields>) -> Page {
+    let search = shown(&site, ArchiveSearch::from_fields(&fields))?;
+    let runs = shown(&site, site.harness.runs(search.query(MOST_IN_FILE)).await)?;
+    let mut text =
+        "id,started_unix_ms,state,kind,workload,variants,answer,valid,invalid,tags,series\n".to_owned();
+    for run in runs {
+        let cells = [
+            run.id.to_string(),
+            run.started_unix_ms.to_string(),
+            run.state.name().to_owned(),
+            run.kind.unwrap_or_default(),
+            run.workload.unwrap_or_default(),
+            run.variants.join(" "),
+            run.sentence.unwrap_or_default(),
+            run.valid.to_string(),
+            run.invalid.to_string(),
+            run.tags.join(" "),
+            run.series.unwrap_or_default(),
+        ];
+        text.push_str(&cells.map(|text| cell(&text)).join(","));
+        text.push('\n');
+    }
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"runs.csv\""),
+    ];
+    Ok((headers, text).into_response())
+}
+
+/// A cell of a CSV file. A spreadsheet would take a text of somebody else that begins like a formula for one.
+fn cell(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let quote = if is_formula { "'" } else { "" };
+    format!("\"{quote}{}\"", text.replace('"', "\"\""))
 }
 
 /// The archive as a view shows it. Its address has the whole search, so it can be given to others.
@@ -170,7 +222,7 @@ pub struct RunLine {
 const MOST_LISTED: u32 = 500;
 const LISTED: u32 = 50;
 
-/// `GET runs`: the runs of a search, or the runs of a view.
+/// `GET runs`: the runs of a search, or the runs of a view. The next page begins after the last run of this one.
 pub async fn runs(
     State(site): State<Shared>,
     Extension(person): Extension<Person>,
@@ -187,7 +239,8 @@ pub async fn runs(
         text => site.harness.view(text.parse().unwrap_or(0), &person).await?.search,
     };
     let mut lines = Vec::new();
-    for run in site.harness.runs(search.query(limit.min(MOST_LISTED))).await? {
+    let query = archive::Query { after: after(&fields)?, ..search.query(limit.min(MOST_LISTED)) };
+    for run in site.harness.runs(query).await? {
         lines.push(RunLine {
             id: run.id.to_string(),
             started_unix_ms: run.started_unix_ms,
@@ -239,4 +292,16 @@ pub async fn remove(
 ) -> Result<StatusCode, ServiceError> {
     site.harness.delete_view(id, person).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_one_text_and_no_formula() {
+        assert_eq!(cell("a, \"b\"\nc"), "\"a, \"\"b\"\"\nc\"");
+        assert_eq!(cell("=HYPERLINK(1)"), "\"'=HYPERLINK(1)\"");
+        assert_eq!(cell(""), "\"\"");
+    }
 }

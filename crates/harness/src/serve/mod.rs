@@ -36,8 +36,9 @@ use crate::store::SecretKind;
 use crate::store::handle::StoreHandle;
 use crate::tls::{ServerTls, read_files};
 
-/// How often leases are looked at, and the trash.
+/// How often leases are looked at, runs that other programs may have changed, and the trash.
 const LEASE_LOOK: Duration = Duration::from_secs(1);
+const RUNS_LOOK: Duration = Duration::from_mins(1);
 const TRASH_LOOK: Duration = Duration::from_hours(24);
 
 /// Serves until a signal ends it.
@@ -120,6 +121,7 @@ async fn serve_until_signal(
         Some(tls) => serve_team(args, &harness, tls).await?,
     }
     tokio::spawn(look_after(Arc::clone(&own)));
+    tokio::spawn(look_at_runs(Arc::clone(&own)));
     let mut taker = ControllerProcess { runs: args.kept.runs.clone(), folder, site: own, child: None };
     loop {
         tokio::select! {
@@ -254,5 +256,13 @@ async fn look_after(site: Shared) {
         }
         until_trash = until_trash.saturating_sub(LEASE_LOOK);
         sleep(LEASE_LOOK).await;
+    }
+}
+
+/// Looks for runs that other programs have changed. A look that fails is repeated; a list says why.
+async fn look_at_runs(site: Shared) {
+    loop {
+        sleep(RUNS_LOOK).await;
+        let _ = site.harness.look_at_runs().await;
     }
 }

@@ -9,15 +9,19 @@ use queue::{
     register, renew,
 };
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::Harness;
 use super::error::ServiceError;
+use super::news::NewLines;
 use crate::secrets::unix_ms;
 use crate::store::Transaction;
 
 /// The longest wait for work, seconds: proxies cut connections that are silent for a minute.
 const MOST_WAIT_S: u32 = 25;
+
+/// The least time between two looks for work of one controller: much may change at once.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// The longest line of progress.
 const MOST_LINE_BYTES: usize = 64 << 10;
@@ -53,8 +57,9 @@ impl Harness {
     /// Work for a controller, once there is some; none after its wait.
     pub async fn claim(&self, call: ClaimCall, owner: &str) -> Result<ClaimAnswer, ServiceError> {
         let until = Instant::now() + Duration::from_secs(u64::from(call.wait_s.min(MOST_WAIT_S)));
-        let mut changes = self.watch();
+        let mut changes = self.news.watch_all();
         loop {
+            let looked = Instant::now();
             let (controller, busy, owner) = (call.controller.clone(), call.busy.clone(), owner.to_owned());
             let answer = self.store.transact(move |rows| {
                 check_owner(rows, &controller.id, &owner)?;
@@ -87,6 +92,7 @@ impl Harness {
             }
             // Whatever changes may free a host. Between a change that was not seen and the next look are five seconds at most.
             let _ = timeout(left.min(Duration::from_secs(5)), changes.recv()).await;
+            sleep(BETWEEN_LOOKS.saturating_sub(looked.elapsed())).await;
         }
     }
 
@@ -114,6 +120,8 @@ impl Harness {
         };
         // A run that has begun must not begin again after a power cut; how it ended is not forgotten either.
         let is_turn = call.begins || call.ends.is_some();
+        let may_change = is_turn || call.refuses.is_some();
+        let named = run.clone();
         let answer = self.store.transact(move |rows| {
             check_attempt(rows, id, &owner)?;
             let is_end_repeated = call.ends.is_some()
@@ -127,8 +135,10 @@ impl Harness {
             };
             if let Some(reason) = &call.refuses {
                 refuse(rows, attempt, reason)?;
-                return Ok(AttemptAnswer::default());
+                return Ok((AttemptAnswer::default(), true, None));
             }
+            let mut is_changed = may_change;
+            let mut told = None;
             if call.begins {
                 entry = begin(rows, attempt, unix_ms())?;
             }
@@ -143,6 +153,7 @@ impl Harness {
                     ));
                 }
                 rows.append_lines(id, attempt.token, next, new)?;
+                told = Some(NewLines { token: attempt.token, first: next, lines: new.to_vec() });
                 next += new.len() as u64;
             }
             if let Some(run) = &run
@@ -150,6 +161,7 @@ impl Harness {
                 && !is_end_repeated
             {
                 entry = note_run(rows, attempt, run)?;
+                is_changed = true;
             }
             let mut wants_bundle = false;
             match &call.ends {
@@ -161,13 +173,21 @@ impl Harness {
                 Some(outcome) => drop(finish(rows, attempt, outcome, unix_ms())?),
                 None => {}
             }
-            Ok(AttemptAnswer { kill: entry.is_killed, next_seq: next, wants_bundle })
+            Ok((AttemptAnswer { kill: entry.is_killed, next_seq: next, wants_bundle }, is_changed, told))
         });
-        let answer = answer.await?;
+        let (answer, is_changed, told) = answer.await?;
         if is_turn {
             self.store.make_durable().await?;
         }
-        self.tell(id);
+        if may_change && let Some(id) = named.and_then(|run| run.parse().ok()) {
+            self.listed.changed(&id);
+        }
+        // Who watches lines gets them from here; a look of each watcher into the store would cost more than all else.
+        match told {
+            _ if is_changed => self.tell(id),
+            Some(lines) => self.news.tell_lines(id, lines),
+            None => {}
+        }
         Ok(answer)
     }
 
@@ -188,6 +208,7 @@ impl Harness {
             Ok(id) | Err(archive::ArchiveError::Exists { id }) => id,
             Err(error) => return Err(error.into()),
         };
+        self.listed.changed(&run);
         self.store
             .transact(move |rows| {
                 note_run(rows, attempt, run.as_str())?;

@@ -2,21 +2,22 @@
 
 pub mod attempts;
 pub mod error;
+pub mod news;
 pub mod orders;
 pub mod people;
 pub mod runs;
 pub mod views;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use archive::Archive;
+use archive::{Archive, OpenArchive};
 use queue::api::{ControllerSeen, HostList, QueueList};
 use queue::{ControllerRow, Entry, EntryId, EntryState, LEASE, LeaseWatch, lapse, outlook};
-use tokio::sync::broadcast;
 
 use self::error::ServiceError;
+use self::news::Newsroom;
 use crate::folder::HarnessFolder;
 use crate::secrets::unix_ms;
 use crate::store::Transaction;
@@ -40,8 +41,10 @@ pub const OPEN_STATES: [EntryState; 5] =
 pub struct Harness {
     store: StoreHandle,
     archive: Archive,
+    /// The same archive, for lists.
+    listed: Arc<OpenArchive>,
     folder: HarnessFolder,
-    changed: broadcast::Sender<EntryId>,
+    news: Newsroom,
     started: Instant,
     /// When controllers called, here or at another server of the database; and since when something waits while nothing runs.
     heard: Mutex<HashMap<String, Instant>>,
@@ -54,9 +57,10 @@ impl Harness {
     pub fn new(store: StoreHandle, archive: Archive, folder: HarnessFolder) -> Self {
         Self {
             store,
+            listed: Arc::new(OpenArchive::new(archive.root())),
             archive,
             folder,
-            changed: broadcast::channel(1024).0,
+            news: Newsroom::default(),
             started: Instant::now(),
             heard: Mutex::default(),
             counters: Mutex::default(),
@@ -74,15 +78,14 @@ impl Harness {
         &self.archive
     }
 
-    /// Tells of each entry that changes.
-    pub fn watch(&self) -> broadcast::Receiver<EntryId> {
-        self.changed.subscribe()
+    /// Where changes are told.
+    pub fn news(&self) -> &Newsroom {
+        &self.news
     }
 
     /// Tells who watches that an entry has changed; 0 where anything may have.
     pub fn tell(&self, entry: EntryId) {
-        // Nobody may watch.
-        let _ = self.changed.send(entry);
+        self.news.tell(entry);
     }
 
     /// A controller has called.

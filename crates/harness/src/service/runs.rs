@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use archive::{ArchiveError, ListedRun, Query, Run, RunId};
@@ -38,8 +39,14 @@ pub struct KnownRun {
 impl Harness {
     /// Runs that match, the newest first. Not those in the trash: their directories are elsewhere.
     pub async fn runs(&self, query: Query) -> Result<Vec<ListedRun>, ServiceError> {
-        let archive = self.archive.clone();
-        blocking(move || Ok(archive.list(&query)?)).await
+        let listed = Arc::clone(&self.listed);
+        blocking(move || Ok(listed.list(&query)?)).await
+    }
+
+    /// Looks for runs that other programs have changed.
+    pub async fn look_at_runs(&self) -> Result<(), ServiceError> {
+        let listed = Arc::clone(&self.listed);
+        blocking(move || Ok(listed.look()?)).await
     }
 
     /// A run by its id.
@@ -68,7 +75,14 @@ impl Harness {
         blocking(move || {
             let mut runs = Vec::new();
             for id in ids {
-                runs.push(archive.open(id.as_str())?);
+                let dir = archive.dir(&id);
+                if !dir.is_dir() {
+                    return Err(ServiceError::NotFound(format!(
+                        "there is no run {id}: see the archive, or the trash"
+                    )));
+                }
+                // Without its trials, and without the other runs of its plan: to find these, the whole archive is read.
+                runs.push(Run::open_without_trials(&dir)?);
             }
             Ok(runs)
         })
@@ -82,14 +96,14 @@ impl Harness {
         before_unix_ms: Option<u64>,
         most: u32,
     ) -> Result<Vec<Run>, ServiceError> {
-        let archive = self.archive.clone();
+        let (archive, listed) = (self.archive.clone(), Arc::clone(&self.listed));
         blocking(move || {
             let before = before_unix_ms.map(|before| UNIX_EPOCH + Duration::from_millis(before));
             let query = Query { series: Some(key.clone()), before, limit: Some(most), ..Query::default() };
             let mut runs = Vec::new();
-            for listed in archive.list(&query)? {
+            for run in listed.list(&query)? {
                 // One that is deleted meanwhile is not there any more.
-                runs.extend(Run::open_without_trials(&archive.dir(&listed.id)).ok());
+                runs.extend(Run::open_without_trials(&archive.dir(&run.id)).ok());
             }
             if runs.is_empty() {
                 return Err(ServiceError::NotFound(format!(
@@ -144,14 +158,16 @@ impl Harness {
             return Err(ServiceError::Bad(format!("a note has 1 to {MOST_NOTE_BYTES} bytes")));
         }
         printable(note.as_deref().unwrap_or_default())?;
-        let (archive, run) = (self.archive.clone(), id.to_string());
+        let (archive, listed, run) = (self.archive.clone(), Arc::clone(&self.listed), id.to_string());
         let tags = blocking(move || {
             if !archive.dir(&id).is_dir() {
                 return Err(ServiceError::NotFound(format!(
                     "there is no run {id}: see the archive, or the trash"
                 )));
             }
-            Ok(archive.tag(&id, &add_tags, &remove_tags)?)
+            let tags = archive.tag(&id, &add_tags, &remove_tags)?;
+            listed.changed(&id);
+            Ok(tags)
         });
         let tags = tags.await?;
         let shown = tags.join(", ");
@@ -189,6 +205,7 @@ impl Harness {
             Ok(fs::rename(&from, &to)?)
         })
         .await?;
+        self.listed.changed(&id);
         let deletion = Deletion { run: id.to_string(), author: by.clone(), unix_ms: unix_ms(), reason };
         self.store
             .transact(move |rows| {
@@ -208,6 +225,7 @@ impl Harness {
             Ok(fs::rename(&from, archive.dir(&moved))?)
         })
         .await?;
+        self.listed.changed(&id);
         self.store
             .transact(move |rows| {
                 rows.remove_deletion(id.as_str())?;

@@ -133,6 +133,8 @@ pub struct Postgres {
     tls: DatabaseTls,
     connection: Option<Connection>,
     failed: Option<(Instant, String)>,
+    /// Which server of the database this is, in its notifications.
+    origin: u32,
 }
 
 impl std::fmt::Debug for Postgres {
@@ -170,7 +172,8 @@ fn is_away(code: &SqlState) -> bool {
 impl Postgres {
     /// Opens the database, and creates what is missing.
     pub fn open(config: Config) -> Result<Self, StoreError> {
-        let mut database = Self { tls: DatabaseTls::new(), config, connection: None, failed: None };
+        let mut database =
+            Self { tls: DatabaseTls::new(), config, connection: None, failed: None, origin: rand::random() };
         let client = &mut database.connect()?.client;
         let mut change = client.transaction()?;
         // Two servers may start at once.
@@ -192,7 +195,12 @@ impl Postgres {
     /// Follows what other servers of this database change. A pooler that gives each transaction another connection is refused: no
     /// notification would come through it.
     pub fn follow(&mut self) -> Result<ChangedEntries, StoreError> {
-        let mut changes = ChangedEntries { config: self.config.clone(), tls: self.tls.clone(), client: None };
+        let mut changes = ChangedEntries {
+            config: self.config.clone(),
+            tls: self.tls.clone(),
+            client: None,
+            own: format!("{}:", self.origin),
+        };
         changes.listen()?;
         let own = format!("-{}", rand::random::<u32>());
         self.connect()?.client.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &own])?;
@@ -252,13 +260,14 @@ impl Postgres {
 
 impl Database for Postgres {
     fn attempt(&mut self, work: Work<'_>) -> Result<(), StoreError> {
+        let origin = self.origin;
         let Connection { client, statements } = self.begin()?;
         let mut rows = PostgresRows::new(client, statements);
         let is_kept = work(&mut rows);
         let ended = if is_kept {
             let mut end = String::new();
             for entry in rows.changed() {
-                end = format!("{end}SELECT pg_notify('{CHANNEL}', '{entry}');");
+                end = format!("{end}SELECT pg_notify('{CHANNEL}', '{origin}:{entry}');");
             }
             client.batch_execute(&format!("{end}COMMIT"))
         } else {
@@ -280,11 +289,13 @@ impl Database for Postgres {
     }
 }
 
-/// Entries that servers of this database change, on a connection of its own.
+/// Entries that other servers of this database change, on a connection of its own.
 pub struct ChangedEntries {
     config: Config,
     tls: DatabaseTls,
     client: Option<Client>,
+    /// How the notifications of this server begin: it knows already what they say.
+    own: String,
 }
 
 impl std::fmt::Debug for ChangedEntries {
@@ -325,7 +336,11 @@ impl ChangedEntries {
                 was_lost = false;
                 tell(0);
             }
-            if let Some(entry) = text.and_then(|text| text.parse().ok()) {
+            if let Some(text) = text
+                && !text.starts_with(&self.own)
+                && let Some((_, entry)) = text.split_once(':')
+                && let Ok(entry) = entry.parse()
+            {
                 tell(entry);
             }
         }

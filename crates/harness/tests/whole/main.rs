@@ -8,3 +8,4 @@ mod home;
 mod runs;
 mod servers;
 mod team;
+mod watching;

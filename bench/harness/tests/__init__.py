@@ -1,0 +1,1 @@
+"""Tests of the bench of the harness."""
