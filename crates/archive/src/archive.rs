@@ -8,6 +8,7 @@ use crate::{
     index::{self, ListedRun, Query},
     layout,
     model::Plan,
+    name_rule::NameRule,
     origin::is_imported,
     run::{Run, RunHead, folders, is_running},
     sessions::sessions,
@@ -51,22 +52,17 @@ impl Archive {
             let newest = ids.iter().rev().find(|id| !is_imported(&self.dir(id))).cloned();
             return newest.or_else(|| ids.pop()).ok_or_else(no_such_run);
         }
-        if let Some(exact) = ids.iter().find(|id| id.as_str() == name) {
-            return Ok(exact.clone());
-        }
-        ids.retain(|id| !name.is_empty() && id.as_str().contains(name));
-        only(ids, name)?.ok_or_else(no_such_run)
+        NameRule::AnyPart.choose(&ids, name)?.ok_or_else(no_such_run)
     }
 
-    /// Finds a run that is to be deleted: by its id or a unique beginning of its id, nothing looser.
-    pub fn find_to_remove(&self, name: &str) -> Result<RunId> {
-        let mut ids = index::run_ids(&self.root)?;
-        if let Some(exact) = ids.iter().find(|id| id.as_str() == name) {
-            return Ok(exact.clone());
-        }
-        ids.retain(|id| !name.is_empty() && id.as_str().starts_with(name));
-        only(ids, name)?
-            .ok_or_else(|| ArchiveError::NoRunBeginsWith { name: name.to_owned(), root: self.root.clone() })
+    /// The ids of all runs, the oldest first.
+    pub fn ids(&self) -> Result<Vec<RunId>> {
+        index::run_ids(&self.root)
+    }
+
+    /// The error for a name that no run has that may be deleted.
+    pub fn nothing_to_remove(&self, name: &str) -> ArchiveError {
+        ArchiveError::NoRunBeginsWith { name: name.to_owned(), root: self.root.clone() }
     }
 
     /// The directory of a run.
@@ -208,15 +204,6 @@ impl Archive {
         }
         Ok(())
     }
-}
-
-/// The run that a name matches; `None` if it matches none.
-fn only(mut matching: Vec<RunId>, name: &str) -> Result<Option<RunId>> {
-    if matching.len() > 1 {
-        matching.reverse();
-        return Err(ArchiveError::Ambiguous { name: name.to_owned(), candidates: matching });
-    }
-    Ok(matching.pop())
 }
 
 /// Age at which a hidden folder counts as a leftover.

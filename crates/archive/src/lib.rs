@@ -32,6 +32,7 @@
 //! | How is a run written and read? | [`RunWriter`], [`Run`] |
 //! | How are files of earlier formats read? | `model::upgrade` |
 //! | Which runs are there? | [`Archive`], [`Query`]; for a server that lists often: [`OpenArchive`] |
+//! | Which run does a name mean? | [`Archive::find`], [`NameRule`] |
 //! | Which runs ask the same question at different times? | [`series_key`] |
 //! | Which runs are of one plan, and what is their answer together? | [`sessions`] |
 //!
@@ -55,6 +56,7 @@ mod id;
 mod index;
 pub mod layout;
 pub mod model;
+mod name_rule;
 mod origin;
 pub mod printable;
 mod run;
@@ -69,6 +71,7 @@ pub use error::{ArchiveError, Result};
 pub use files::AtomicFile;
 pub use id::{RunId, RunIdError};
 pub use index::{INDEX, ListedRun, OpenArchive, Query, RunOrder};
+pub use name_rule::NameRule;
 pub use origin::is_imported;
 pub use run::{Problem, Run, RunState, TrialRecord};
 pub use series::series_key;

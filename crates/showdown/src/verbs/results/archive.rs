@@ -15,7 +15,7 @@ use crate::output_file::{self, OutputFile};
 use crate::print::{note, print, print_json, print_text};
 use crate::show;
 use crate::show::layout::units::plural;
-use crate::verbs::results::shifts::{self, ToRemove};
+use crate::verbs::results::shifts::{self, NamedRun};
 
 /// A run by its id, a unique part of its id, its directory, or `latest`.
 #[derive(clap::Args, Debug)]
@@ -318,11 +318,11 @@ pub fn remove(args: &RemoveArgs) -> anyhow::Result<CommandStatus> {
             ));
         }
         match shifts::find_to_remove(text, &archive)? {
-            ToRemove::Archived(id) if !ids.contains(&id) => ids.push(id),
-            ToRemove::Shift(id, directory) if !of_shifts.contains(&(id.clone(), directory.clone())) => {
+            NamedRun::Archived(id) if !ids.contains(&id) => ids.push(id),
+            NamedRun::Shift(id, directory) if !of_shifts.contains(&(id.clone(), directory.clone())) => {
                 of_shifts.push((id, directory));
             }
-            ToRemove::Archived(_) | ToRemove::Shift(..) => {}
+            NamedRun::Archived(_) | NamedRun::Shift(..) => {}
         }
     }
     let mut removed = Vec::new();

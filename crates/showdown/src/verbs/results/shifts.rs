@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use archive::{Archive, ArchiveError, ListedRun, Query, RunId, RunState};
+use archive::{Archive, ListedRun, NameRule, Query, RunId, RunState};
 use serde::Serialize;
 use traffic::shift::{AnswerRecord, StoredShift, StoredState, folders, is_record};
 
@@ -13,6 +13,25 @@ use crate::exit::usage;
 use crate::print::{print, print_json};
 use crate::show::shift::answer_text;
 
+/// A run that a name means.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NamedRun {
+    /// A run of the archive.
+    Archived(RunId),
+    /// A run on live traffic, with its folder.
+    Shift(RunId, PathBuf),
+}
+
+/// The run that a name means, among those of the archive and those on live traffic. None if it means none.
+fn named(rule: NameRule, name: &str, archive: &Archive) -> anyhow::Result<Option<NamedRun>> {
+    let shifts = folders(archive.root());
+    let mut ids = archive.ids()?;
+    ids.extend(shifts.iter().map(|(id, _)| id.clone()));
+    let Some(chosen) = rule.choose(&ids, name)? else { return Ok(None) };
+    let shift = shifts.into_iter().find(|(id, _)| *id == chosen);
+    Ok(Some(shift.map_or(NamedRun::Archived(chosen), |(id, directory)| NamedRun::Shift(id, directory))))
+}
+
 /// The run on live traffic that a name or a path means. None if it means another run, or none.
 pub fn find(name: &str, archive: &Archive) -> anyhow::Result<Option<StoredShift>> {
     let path = Path::new(name);
@@ -20,61 +39,20 @@ pub fn find(name: &str, archive: &Archive) -> anyhow::Result<Option<StoredShift>
         return Ok(if is_record(path) { Some(StoredShift::open(path)?) } else { None });
     }
     let shifts = folders(archive.root());
-    let mut matching = Vec::new();
-    for (id, directory) in &shifts {
-        if id.as_str() == name {
-            return Ok(Some(StoredShift::open(directory)?));
-        }
-        if name == "latest" || (!name.is_empty() && id.as_str().contains(name)) {
-            matching.push((id, directory));
-        }
+    let Some((newest, directory)) = shifts.first() else { return Ok(None) };
+    if name == "latest" {
+        let is_another = archive.find(name).is_ok_and(|other| other > *newest);
+        return Ok(if is_another { None } else { Some(StoredShift::open(directory)?) });
     }
-    let Some((newest, directory)) = matching.first() else { return Ok(None) };
-    match archive.find(name) {
-        Ok(other) if name == "latest" && other > **newest => Ok(None),
-        Ok(other) if name != "latest" => {
-            Err(ambiguous(name, matching.iter().map(|(id, _)| *id).chain([&other])))
-        }
-        Err(ArchiveError::Ambiguous { candidates, .. }) => {
-            Err(ambiguous(name, matching.iter().map(|(id, _)| *id).chain(&candidates)))
-        }
-        _ if name != "latest" && matching.len() > 1 => {
-            Err(ambiguous(name, matching.iter().map(|(id, _)| *id)))
-        }
-        _ => Ok(Some(StoredShift::open(directory)?)),
+    match named(NameRule::AnyPart, name, archive)? {
+        Some(NamedRun::Shift(_, directory)) => Ok(Some(StoredShift::open(&directory)?)),
+        Some(NamedRun::Archived(_)) | None => Ok(None),
     }
-}
-
-/// A run that is to be removed.
-pub enum ToRemove {
-    /// A run of the archive.
-    Archived(RunId),
-    /// A run on live traffic, with its folder.
-    Shift(RunId, PathBuf),
 }
 
 /// Finds a run that is to be removed: by its id or a unique beginning of its id, nothing looser.
-pub fn find_to_remove(name: &str, archive: &Archive) -> anyhow::Result<ToRemove> {
-    let mut matching = Vec::new();
-    for (id, directory) in folders(archive.root()) {
-        if id.as_str() == name {
-            return Ok(ToRemove::Shift(id, directory));
-        }
-        if !name.is_empty() && id.as_str().starts_with(name) {
-            matching.push((id, directory));
-        }
-    }
-    let ids = matching.iter().map(|(id, _)| id);
-    match archive.find_to_remove(name) {
-        Ok(id) if matching.is_empty() || id.as_str() == name => Ok(ToRemove::Archived(id)),
-        Ok(id) => Err(ambiguous(name, ids.chain([&id]))),
-        Err(ArchiveError::Ambiguous { candidates, .. }) => Err(ambiguous(name, ids.chain(&candidates))),
-        Err(_) if matching.len() > 1 => Err(ambiguous(name, ids)),
-        Err(error) => match matching.pop() {
-            Some((id, directory)) => Ok(ToRemove::Shift(id, directory)),
-            None => Err(error.into()),
-        },
-    }
+pub fn find_to_remove(name: &str, archive: &Archive) -> anyhow::Result<NamedRun> {
+    Ok(named(NameRule::Beginning, name, archive)?.ok_or_else(|| archive.nothing_to_remove(name))?)
 }
 
 /// Refuses to export a run on live traffic, and says what to do instead.
@@ -85,11 +63,6 @@ pub fn refuse_export(name: &str, archive: &Archive) -> anyhow::Result<()> {
     Err(usage(format!(
         "{id} is a run on live traffic, and has no export: pack its folder {folder}; where it is unpacked, `showdown show FOLDER` reads it"
     )))
-}
-
-fn ambiguous<'a>(name: &str, candidates: impl Iterator<Item = &'a RunId>) -> anyhow::Error {
-    let candidates = candidates.cloned().collect();
-    ArchiveError::Ambiguous { name: name.to_owned(), candidates }.into()
 }
 
 /// All runs that match a query, the newest first: those of the archive, and those on live traffic.
