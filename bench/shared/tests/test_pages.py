@@ -62,7 +62,7 @@ PAGES = {
     "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
     "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
-    "live-traffic": lambda: shift.PAGE.text(RESULTS),
+    "live-traffic": lambda: shift.text(RESULTS),
     "machines": lambda: machines.PAGE.text(RESULTS),
     "olio": lambda: olio.page.write(olio.page.ledgers(RESULTS)),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
