@@ -210,8 +210,9 @@ bench-faults: packages-faults ## Disturb runs and check what is left of them (as
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m faults --showdown $(target)/release/showdown $(FAULTS_OPTIONS)
 
-bench-shift: packages-shift ## Disturb rollouts behind a real HAProxy (as root; SHIFT_OPTIONS='--repeats 2'): docs/results/live-traffic.md
+bench-shift: packages-shift ## Rollouts behind a real HAProxy, disturbed ones and series (as root; SHIFT_OPTIONS='--repeats 2 --rollouts 3'): docs/results/live-traffic.md
 	cargo build --release --locked -p showdown
+	cargo build --release --locked -p traffic --example rollouts
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m shift --showdown $(target)/release/showdown $(SHIFT_OPTIONS)
 
 bench-explain: packages-bench ## Plant causes in servers and check that explain names them (as root; EXPLAIN_OPTIONS='--rounds 1'): docs/results/explain.md

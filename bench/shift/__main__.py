@@ -3,50 +3,149 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
 import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 
-from shared import cases, machine
-from shared.results import ResultsPage
+from shared import cases, machine, processes
+from shared.errors import ServerError
+from shared.ledger import Ledger
+from shared.store import Store
 from shared.whole_run import REPOSITORY, progress
 
-from . import case, page
+from . import case, page, series, simulation
 from .faults import FAULTS
+from .series import SERIES
 
-PAGE = ResultsPage("live-traffic", "cases", case.COLUMNS, page.render)
-KEY = ("fault", "repeat")
+TABLES = {"cases": case.COLUMNS, "series": series.COLUMNS, "simulated": simulation.COLUMNS}
+KEYS = {"cases": "fault", "series": "series"}
+SIMULATED = "simulated"
+ATTEMPTS = 3
+"""A server may find its port taken."""
+STOPPING = threading.Event()
+Job = Callable[[], dict[str, object]]
 
 
 def main() -> int:
     """Runs the cases that have no row yet, and writes the page of all."""
     options = _options()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell ignores SIGINT for what it runs in the background.
+        signal.signal(number, signal.default_int_handler)
     if options.report_only:
-        print(PAGE.write(options.results))
-        return 0
-    store = cases.store(options, case.COLUMNS, KEY)
-    facts = machine.facts(REPOSITORY, options.showdown) | {"haproxy": machine.version("haproxy")}
+        return _write(options.results)
+    if options.fresh:
+        shutil.rmtree(options.work, ignore_errors=True)
+    store = Store(options.work, TABLES, ("repeat",))
+    facts = machine.facts(REPOSITORY, options.showdown) | {name: machine.version(name) for name in ("haproxy", "postfix")}
     store.open(facts | {"seed": options.seed})
-    due = [(fault, repeat) for repeat in range(1, options.repeats + 1) for fault in options.only if not store.has("cases", (fault, repeat))]
     bad = 0
     try:
-        for number, (fault, repeat) in enumerate(due, start=1):
-            row = case.run(fault, repeat, options.seed, options.showdown.resolve(), options.work)
-            store.add("cases", row)
-            found = page.problems(row)
-            bad += bool(found)
-            progress(f"{number}/{len(due)} {fault}: {row['out_s']} s, exit {row['exit']}, {row['seconds']} s in all {'; '.join(found) or 'ok'}: {row['message']}")
+        if SIMULATED in options.only and not store.rows(SIMULATED):
+            for row in simulation.run(options.showdown.resolve().parent, options.simulated):
+                store.add(SIMULATED, row)
+        for name in [name for name in options.only if name != SIMULATED]:
+            bad += _run(name, options, store)
     except KeyboardInterrupt:
         progress("stopped: run the same command to continue")
     command = cases.command("bench-shift", sys.argv[1:])
-    print(PAGE.save(store.rows("cases"), store.settings() | {"commands": command}, options.results))
+    settings = store.settings()
+    commands = [*settings.get("commands", []), command]
+    settings["commands"] = list(dict.fromkeys(commands))
+    (options.work / "run.json").write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+    store.publish(options.results / "live-traffic")
+    _write(options.results)
     return 1 if bad else 0
 
 
+def _run(name: str, options: argparse.Namespace, store: Store) -> int:
+    """Runs what is missing of a fault or of a series; returns how many rollouts do not keep their bar."""
+    is_fault = name in FAULTS
+    table = "cases" if is_fault else "series"
+    count = options.repeats if is_fault else min(SERIES[name].count, options.rollouts)
+    done = {row["repeat"] for row in store.rows(table) if row[KEYS[table]] == name}
+    jobs: dict[int, Job] = {}
+    for repeat in range(1, count + 1):
+        if str(repeat) not in done:
+            jobs[repeat] = _job(name, repeat, options)
+    at_once = options.at_once if is_fault or SERIES[name].at_once else 1
+    bad = 0
+    with ThreadPoolExecutor(at_once) as pool:
+        futures = {pool.submit(job): repeat for repeat, job in jobs.items()}
+        try:
+            for future in as_completed(futures):
+                row = future.result()
+                store.add(table, row)
+                found = page.problems(row) if is_fault else page.problems_of_series(row)
+                bad += bool(found)
+                progress(f"{name} {futures[future]}: exit {row['exit']}, {row['seconds']} s in all; {'; '.join(found) or 'ok'}: {row['message']}")
+        except BaseException:
+            _end_all(pool)
+            raise
+    return bad
+
+
+def _end_all(pool: ThreadPoolExecutor) -> None:
+    """Ends the processes of all rollouts, whose threads end with them."""
+    STOPPING.set()
+    pool.shutdown(wait=False, cancel_futures=True)
+    for pid in processes.descendants(os.getpid())[1:]:
+        try:
+            os.kill(pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+
+
+def _job(name: str, repeat: int, options: argparse.Namespace) -> Job:
+    """One rollout, which is begun again if a server did not start."""
+    showdown = options.showdown.resolve()
+
+    def attempt() -> dict[str, object]:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                if name in FAULTS:
+                    return case.run(name, repeat, options.seed, showdown, options.work)
+                return series.run(name, repeat, showdown, options.work)
+            except (ServerError, subprocess.SubprocessError) as error:
+                if STOPPING.is_set() or not left:
+                    raise
+                progress(f"{name} {repeat}: {error}")
+        raise AssertionError("unreachable")
+
+    return attempt
+
+
+def text(results: Path) -> str:
+    """The page from its raw figures."""
+    folder = results / "live-traffic"
+    tables = {name: Ledger(folder / f"{name}.csv", columns).rows() for name, columns in TABLES.items()}
+    return page.render(tables, json.loads((folder / "run.json").read_text()))
+
+
+def _write(results: Path) -> int:
+    path = results / "live-traffic.md"
+    path.write_text(text(results))
+    print(path)
+    return 0
+
+
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench-shift", description="Disturbs rollouts behind a real HAProxy.")
-    parser.add_argument("--only", choices=list(FAULTS), nargs="+", default=list(FAULTS), help="faults to make [all]")
+    parser = argparse.ArgumentParser(prog="bench-shift", description="Rollouts behind a real HAProxy: disturbed ones, and series of others.")
+    everything = [*FAULTS, *SERIES, SIMULATED]
+    parser.add_argument("--only", choices=everything, nargs="+", default=everything, metavar="NAME", help=f"what to run [all]: {', '.join(everything)}")
     parser.add_argument("--repeats", type=int, default=20, help="rollouts of each fault [%(default)s]")
+    parser.add_argument("--rollouts", type=int, default=1000, help="at most so many rollouts of a series [as many as its bar asks for]")
+    parser.add_argument("--simulated", type=int, default=1000, help="simulated rollouts of a kind [%(default)s]")
+    parser.add_argument("--at-once", type=int, default=1, help="rollouts beside one another [%(default)s]")
     parser.add_argument("--seed", type=int, default=1, help="seed of the moments [%(default)s]")
-    return cases.parse(parser, "it signals processes of several users")
+    return cases.parse(parser, "it signals processes of several users, and starts Postfix")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from pathlib import Path
 from shared import processes
 from shared.errors import ServerError
 
-SERVERS = ("old", "control", "candidate")
+ADDED = ("control", "candidate")
+"""The servers that a run adds."""
 CONFIG = """
 global
     stats socket {directory}/admin.sock mode 600 level admin
@@ -38,16 +39,16 @@ frontend web
     default_backend web
 backend web
     balance roundrobin
-    server old 127.0.0.1:{old} weight 64
 """
 PLAN = """
 [balancer]
 socket = "{directory}/admin.sock"
 backend = "web"
 log = "127.0.0.1:{log}"
+lease = "{lease}"
 
 [old]
-servers = ["old"]
+servers = {olds}
 
 [candidate]
 name = "candidate"
@@ -61,8 +62,7 @@ health = "/"
 
 [rules]
 objective = "p99<100ms"
-dwell = "{dwell}"
-steps = {steps}
+{rules}
 """
 SERVICE = "--service=bimodal:2ms,200ms,1%"
 """One request in a hundred is late, at every server: an equal candidate is as late as its control."""
@@ -96,9 +96,16 @@ class Bed:
     directory: Path
     planted: dict[str, list[str]] = field(default_factory=dict)
     """Further options of a server."""
+    old_count: int = 1
+    service: str = SERVICE
+    """The service time of each server without an option of its own."""
+    is_watched: bool = True
+    """Whether the balancer is asked all the time."""
+    lease: str = "2s"
 
     def __post_init__(self) -> None:
-        self.ports = {name: processes.free_port() for name in (*SERVERS, "web", "log")}
+        self.olds = [f"old{number}" for number in range(1, self.old_count + 1)]
+        self.ports = {name: processes.free_port() for name in (*self.olds, *ADDED, "web", "log")}
         self.processes: dict[str, subprocess.Popen] = {}
         self.looks: list[Look] = []
         self._is_over = threading.Event()
@@ -119,24 +126,29 @@ class Bed:
             processes.stop(process)
 
     def _start(self) -> None:
-        for name in SERVERS:
-            options = self.planted.get(name, []) or []
-            argv = [str(self.showdown), "__known-server", "--port", str(self.ports[name]), SERVICE, *options]
+        for name in (*self.olds, *ADDED):
+            options = self.planted.get(name, [])
+            if not any(option.startswith("--service=") for option in options):
+                options = [self.service, *options]
+            argv = [str(self.showdown), "__known-server", "--port", str(self.ports[name]), *options]
             self._run(name, argv, self.ports[name])
         config = self.directory / "haproxy.cfg"
-        config.write_text(CONFIG.format(directory=self.directory, **self.ports))
+        lines = [f"    server {name} 127.0.0.1:{self.ports[name]} weight 64\n" for name in self.olds]
+        config.write_text(CONFIG.format(directory=self.directory, **self.ports) + "".join(lines))
         self._run("haproxy", ["haproxy", "-W", "-f", str(config)], self.ports["web"])
-        threading.Thread(target=self._watch, daemon=True).start()
+        if self.is_watched:
+            threading.Thread(target=self._watch, daemon=True).start()
 
     def _run(self, name: str, argv: list[str], port: int) -> None:
         log = self.directory / f"{name}.log"
         self.processes[name] = processes.start(argv, os.sched_getaffinity(0), log)
         processes.await_answer(name, self.processes[name], log, lambda: socket.create_connection(("127.0.0.1", port), 1).close())
 
-    def plan(self, dwell: str, steps: list[int]) -> Path:
-        """Writes the plan of a rollout."""
+    def plan(self, **rules: str | list[int]) -> Path:
+        """Writes the plan of a rollout with these rules."""
         path = self.directory / "plan.toml"
-        path.write_text(PLAN.format(directory=self.directory, dwell=dwell, steps=steps, **self.ports))
+        lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in rules.items())
+        path.write_text(PLAN.format(directory=self.directory, rules=lines, olds=json.dumps(self.olds), lease=self.lease, **self.ports))
         return path
 
     def users(self, rate: int, seconds: int) -> None:

@@ -9,24 +9,31 @@ import subprocess
 import time
 from pathlib import Path
 
-from .bed import PATIENCE_S, SERVERS, Bed, Look, require
-from .faults import FAULTS
+from .bed import ADDED, PATIENCE_S, Bed, Look, require
+from .faults import FAULTS, Fault
 
-COLUMNS = ["fault", "repeat", "at_s", "out_s", "after", "left", "exit", "message", "users", "failed", "candidate", "seconds"]
+COLUMNS = ["fault", "repeat", "step", "at_s", "out_s", "after", "left", "exit", "message", "users", "failed", "candidate", "seconds"]
 RATE = 800
 """Requests a second of the users."""
 USERS_S = 300
 STEPS = [16, 64]
 DWELL = "20s"
 LONGEST_MOMENT_S = 12.0
-"""A fault happens within this time of the candidate's first weight: in the first step."""
+"""A fault happens within this time of the beginning of its step."""
+STEP_S = 180.0
+"""How long the beginning of a step is awaited."""
 SETTLE_S = 20.0
 """After the end of a run, the process of its lease may wait for sessions before it removes the servers."""
 
 
 def moment_of(seed: int, fault: str, repeat: int) -> float:
-    """When the fault happens, in seconds after the candidate has its first weight: a random number that the seed determines."""
+    """When the fault happens, in seconds after the beginning of its step: a random number that the seed determines."""
     return random.Random(f"{seed} {fault} {repeat}").uniform(1.0, LONGEST_MOMENT_S)
+
+
+def step_of(fault: Fault, repeat: int) -> int:
+    """The step of a fault, by its weight: the first one, or each in turn."""
+    return STEPS[(repeat - 1) % len(STEPS)] if fault.in_each_step else STEPS[0]
 
 
 def run(fault_name: str, repeat: int, seed: int, showdown: Path, work: Path) -> dict[str, object]:
@@ -38,11 +45,12 @@ def run(fault_name: str, repeat: int, seed: int, showdown: Path, work: Path) -> 
     began = time.monotonic()
     with Bed(showdown, directory, {"candidate": fault.planted}) as bed:
         bed.users(RATE, USERS_S)
-        plan = bed.plan(DWELL, STEPS)
-        process = _start(showdown, plan, directory)
+        plan = bed.plan(dwell=DWELL, steps=STEPS)
+        process = start(showdown, plan, directory)
         bed.processes["run"] = process
-        first = bed.await_look(lambda look: look.takes, PATIENCE_S)
-        require(first, f"the candidate gets no weight: {(directory / 'run.log').read_text().strip()[-500:]}")
+        step = step_of(fault, repeat)
+        first = bed.await_look(lambda look: look.takes and look.weight >= step, STEP_S)
+        require(first, f"the candidate does not get weight {step}: {(directory / 'run.log').read_text().strip()[-500:]}")
         at_s = 0.0
         fault_at = first.at_s
         if fault.inject is not None:
@@ -58,18 +66,19 @@ def run(fault_name: str, repeat: int, seed: int, showdown: Path, work: Path) -> 
             code = process.wait(PATIENCE_S * 2)
         except subprocess.TimeoutExpired:
             code = 999
-        left = _left(bed)
+        left = servers_left(bed)
         operations, failed = bed.failed()
         looks = bed.looks
     row = {
         "fault": fault_name,
         "repeat": repeat,
+        "step": step,
         "at_s": f"{at_s:.1f}",
         "out_s": f"{out.at_s - fault_at:.2f}" if out else "",
         "after": requests_after(looks, out.at_s) if out else "",
         "left": left,
         "exit": code,
-        "message": _answer(directory),
+        "message": answer(directory).get("answer", ""),
         "users": operations,
         "failed": failed,
         "candidate": max((look.requests for look in looks), default=0),
@@ -86,13 +95,14 @@ def requests_after(looks: list[Look], out_s: float) -> int:
     return later[-1] - later[0] if later else 0
 
 
-def _start(showdown: Path, plan: Path, directory: Path) -> subprocess.Popen:
-    argv = [str(showdown), "shift", str(plan), "--yes", "--runs", str(directory / "runs")]
+def start(showdown: Path, plan: Path, directory: Path, *options: str) -> subprocess.Popen:
+    """Starts a run."""
+    argv = [str(showdown), "shift", str(plan), "--yes", "--runs", str(directory / "runs"), *options]
     with (directory / "run.log").open("w") as log:
         return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
 
 
-def _left(bed: Bed) -> str:
+def servers_left(bed: Bed) -> str:
     """The servers of the run that the balancer still has, with their state, after the lease had time to remove them."""
     end = time.monotonic() + SETTLE_S
     found: list[str] = []
@@ -101,15 +111,16 @@ def _left(bed: Bed) -> str:
             rows = [row.split(",") for row in bed.ask("show stat").splitlines()]
         except OSError:
             return ""
-        found = [f"{row[1]} {row[17]} {row[18]}" for row in rows if row[0] == "web" and row[1] in SERVERS[1:]]
+        found = [f"{row[1]} {row[17]} {row[18]}" for row in rows if row[0] == "web" and row[1] in ADDED]
         if not found:
             return ""
         time.sleep(1)
     return "; ".join(found)
 
 
-def _answer(directory: Path) -> str:
-    """The answer of the run in a sentence. Empty where the run was killed."""
+def answer(directory: Path) -> dict[str, object]:
+    """The answer of the run. Empty where the run was killed."""
     for path in directory.glob("runs/shift/*/answer.json"):
-        return " ".join(json.loads(path.read_text())["answer"].split())
-    return ""
+        found = json.loads(path.read_text())
+        return found | {"answer": " ".join(found["answer"].split())}
+    return {}

@@ -24,6 +24,8 @@ class Fault:
     """The candidate takes nothing after this time."""
     repair: Callable[[Bed, subprocess.Popen], object] | None = None
     """What is undone after it, so that everything can end."""
+    in_each_step: bool = False
+    """Whether it happens in each step in turn. Otherwise it happens in the first one."""
 
 
 def _signal(name: str, number: int) -> Callable[[Bed, subprocess.Popen], object]:
@@ -63,8 +65,8 @@ FAULTS = {
     "kill-lease": Fault("SIGKILL of the process of the lease", inject=_lease),
     "kill-both": Fault("SIGKILL of showdown and of the process of the lease", inject=_both(signal.SIGKILL)),
     "stop-both": Fault("SIGSTOP of showdown and of the process of the lease", inject=_both(signal.SIGSTOP), bar_s=6.0, repair=_run(signal.SIGCONT)),
-    "reload": Fault("reload of HAProxy (SIGUSR2)", inject=_signal("haproxy", signal.SIGUSR2)),
-    "kill-balancer": Fault("SIGKILL of HAProxy's worker, which ends HAProxy", inject=lambda bed, _run: os.kill(bed.worker(), signal.SIGKILL)),
+    "reload": Fault("reload of HAProxy (SIGUSR2)", inject=_signal("haproxy", signal.SIGUSR2), in_each_step=True),
+    "kill-balancer": Fault("SIGKILL of HAProxy's worker, which ends HAProxy", inject=lambda bed, _run: os.kill(bed.worker(), signal.SIGKILL), in_each_step=True),
     "foreign-weight": Fault("an operator gives the candidate weight 200", inject=lambda bed, _run: bed.ask("set server web/candidate weight 200")),
     "control-dies": Fault("SIGKILL of the control", inject=_signal("control", signal.SIGKILL)),
 }

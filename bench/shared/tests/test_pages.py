@@ -64,7 +64,7 @@ PAGES = {
     "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
     "harness": lambda: harness.PAGE.text(RESULTS),
-    "live-traffic": lambda: shift.PAGE.text(RESULTS),
+    "live-traffic": lambda: shift.text(RESULTS),
     "machines": lambda: machines.PAGE.text(RESULTS),
     "olio": lambda: olio.page.write(olio.page.ledgers(RESULTS)),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),

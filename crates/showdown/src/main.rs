@@ -197,7 +197,7 @@ fn main() -> ExitCode {
         Verb::Runner(runner) => verbs::engine::runner::run(&runner),
         Verb::KnownServer(args) => verbs::engine::known_server::run(&args),
     };
-    exit::code_of(result)
+    exit::code_of(verbs::results::shifts::name_shift(result))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Simulates many rollouts of equal servers with stalls, and of servers that are twice as late: how often the first are rolled back, and
-//! after how many seconds the second. `cargo run --release -p traffic --example rollouts -- 1000`.
+//! after how many seconds the second. `cargo run --release -p traffic --example rollouts -- 1000`. It prints CSV, which the bench reads.
 
 #[path = "../tests/rollouts/simulated.rs"]
 #[allow(dead_code, reason = "the tests use all of it")]
@@ -9,9 +9,12 @@ use simulated::{Backend, Behaviour, OBJECTIVE_MS, participants};
 use traffic::guard::HardLimits;
 use traffic::rollout::{Answer, Canary, CanaryRules, Phase, usual_steps};
 
-/// An hour at 50 requests a second for each of the two servers.
-fn rollout(others: Behaviour, candidate: Behaviour, seed: u64) -> Answer {
-    let mut backend = Backend::new(200.0, others, Box::new(move |_| candidate), seed);
+/// Two old servers, candidate and control have the same weight.
+const SERVERS: f64 = 4.0;
+
+/// An hour at a rate for each of the two servers.
+fn rollout(rate: f64, others: Behaviour, candidate: Behaviour, seed: u64) -> Answer {
+    let mut backend = Backend::new(SERVERS * rate, others, Box::new(move |_| candidate), seed);
     let rules = CanaryRules {
         steps: usual_steps(&[64], 1.25, 0.5, 2),
         dwell_s: 3600,
@@ -41,24 +44,30 @@ fn rollout(others: Behaviour, candidate: Behaviour, seed: u64) -> Answer {
 #[allow(clippy::print_stdout, reason = "an example for people")]
 fn main() {
     let rollouts: u64 = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1000);
-    println!("rolled back of {rollouts}; seconds to it: median, 90th percentile");
-    for (name, late, candidate_late, stalls) in [
-        ("equal, 1 % late", 0.01, 0.01, false),
-        ("equal, 1 % late, stalls", 0.01, 0.01, true),
-        ("2 % against 1 %", 0.01, 0.02, false),
-        ("2 % against 1 %, stalls", 0.01, 0.02, true),
-        ("1.5 % against 1 %", 0.01, 0.015, false),
+    println!("case,rollouts,rolled_back,median_s,p90_s");
+    for (name, rate, late, candidate_late, stalls) in [
+        ("equal, 1 % late", 50.0, 0.01, 0.01, false),
+        ("equal, 1 % late, stalls", 50.0, 0.01, 0.01, true),
+        ("2 % against 1 %", 50.0, 0.01, 0.02, false),
+        ("2 % against 1 %, stalls", 50.0, 0.01, 0.02, true),
+        ("1.5 % against 1 %", 50.0, 0.01, 0.015, false),
+        ("2 % against 1 %, 4 requests/s", 4.0, 0.01, 0.02, false),
     ] {
         let others = Behaviour { late, stalls, ..Behaviour::default() };
         let candidate = Behaviour { late: candidate_late, ..others };
         let mut seconds: Vec<u64> = (0..rollouts)
-            .filter_map(|seed| match rollout(others, candidate, seed) {
+            .filter_map(|seed| match rollout(rate, others, candidate, seed) {
                 Answer::RolledBack { second, .. } => Some(second),
                 _ => None,
             })
             .collect();
         seconds.sort_unstable();
-        let at = |share: f64| seconds.get((share * seconds.len() as f64) as usize).copied();
-        println!("{name:<26} {:>5} {:?} {:?}", seconds.len(), at(0.5), at(0.9));
+        println!("\"{name}\",{rollouts},{},{},{}", seconds.len(), at(&seconds, 0.5), at(&seconds, 0.9));
     }
+}
+
+/// A quantile of sorted numbers. Empty if there is none.
+fn at(sorted: &[u64], share: f64) -> String {
+    let place = (share * sorted.len() as f64) as usize;
+    sorted.get(place).map(u64::to_string).unwrap_or_default()
 }

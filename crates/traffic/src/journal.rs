@@ -146,7 +146,7 @@ impl JournalState {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Another process has it.
-    #[error("the journal {} is in use by {owner}: wait until it has ended, or stop it with `showdown shift --abort`", journal.display())]
+    #[error("the journal {} is in use by {owner}: wait until it has ended, or stop it with `showdown shift PLAN --abort`", journal.display())]
     Busy {
         /// The journal.
         journal: PathBuf,

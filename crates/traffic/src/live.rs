@@ -93,7 +93,7 @@ pub enum LiveError {
     },
     /// What an earlier run has left cannot be undone.
     #[error(
-        "an earlier run has left the balancer changed, and it cannot be undone: {0}: run `showdown shift --abort`"
+        "an earlier run has left the balancer changed, and it cannot be undone: {0}: run `showdown shift PLAN --abort`"
     )]
     Unfinished(String),
     /// A weight is to be raised after something went wrong.
@@ -126,6 +126,8 @@ pub struct LiveBalancer {
     added: Vec<Name>,
     /// Why no weight is raised any more.
     only_lowers: Option<String>,
+    /// The balancer's process has ended, and with it all weights that this run has set.
+    has_ended: bool,
     /// Alarms for the next window.
     alarms: Vec<Alarm>,
     _lock: BalancerLock,
@@ -179,6 +181,7 @@ impl LiveBalancer {
             weights,
             added: Vec::new(),
             only_lowers: None,
+            has_ended: false,
             alarms: Vec::new(),
             settings,
             _lock: lock,
@@ -285,6 +288,7 @@ impl LiveBalancer {
             }
         }
         alarms.append(&mut window.alarms);
+        self.has_ended |= alarms.iter().any(|alarm| matches!(alarm, Alarm::BalancerEnded { .. }));
         window.alarms = alarms;
         if let Some(alarm) = window.alarms.first() {
             self.only_lowers.get_or_insert_with(|| alarm.to_string());
@@ -328,6 +332,8 @@ impl LiveBalancer {
             Ok(()) => {}
             // The balancer was reloaded: a server that it does not know gets nothing.
             Err(BalancerError::NoServer { .. }) if weight == 0 => return Ok(()),
+            // It has ended: it sends nothing, and comes back with the weights of its configuration.
+            Err(BalancerError::Unreachable { .. }) if self.has_ended => return Ok(()),
             Err(error) => return Err(error.into()),
         }
         self.weights.insert(server.clone(), weight);

@@ -10,8 +10,11 @@ use std::time::Duration;
 use load::inputs::units::{parse_duration, parse_duration_or_zero};
 use serde::Deserialize;
 
-pub use values::PlanError;
-use values::{bad, from_toml, log, name, names, objective, read_text, share, time};
+use values::{
+    BadValue, address, alpha, bad, from_toml, log, name, names, objective, read_text, seconds, share, socket,
+    time,
+};
+pub use values::{NoPercentage, PlanError, parse_percentage};
 
 use crate::balancer::interface::HIGHEST_WEIGHT;
 use crate::balancer::log::receiver::LogAddress;
@@ -121,8 +124,11 @@ impl PlannedBackend {
         let text =
             read_text(file).map_err(|source| PlanError::Unreadable { file: file.to_owned(), source })?;
         let raw: RawBackendPlan = from_toml(&text, file)?;
-        let backend = name("[balancer] backend", raw.balancer.backend)?;
-        Ok(Self { socket: raw.balancer.socket, backend })
+        Self::of(raw.balancer.socket, raw.balancer.backend).map_err(|bad| bad.in_plan(&text, file))
+    }
+
+    fn of(path: PathBuf, backend: String) -> Result<Self, BadValue> {
+        Ok(Self { socket: socket(path)?, backend: name("[balancer] backend", backend)? })
     }
 }
 
@@ -172,6 +178,8 @@ pub struct PlannedBalancer {
 /// A checked plan.
 #[derive(Debug, Clone)]
 pub struct ShiftPlan {
+    /// The file that was read.
+    file: PathBuf,
     /// The text that was checked.
     pub text: String,
     /// Where the balancer is.
@@ -201,11 +209,15 @@ impl ShiftPlan {
     pub fn read(file: &Path, overrides: Overrides) -> Result<Self, PlanError> {
         let text =
             read_text(file).map_err(|source| PlanError::Unreadable { file: file.to_owned(), source })?;
-        Self::parse(text, file, overrides)
+        Self::parse(&text, file, overrides)
     }
 
-    fn parse(text: String, file: &Path, overrides: Overrides) -> Result<Self, PlanError> {
-        let raw: RawPlan = from_toml(&text, file)?;
+    fn parse(text: &str, file: &Path, overrides: Overrides) -> Result<Self, PlanError> {
+        let raw: RawPlan = from_toml(text, file)?;
+        Self::check(raw, text, file, overrides).map_err(|bad| bad.in_plan(text, file))
+    }
+
+    fn check(raw: RawPlan, text: &str, file: &Path, overrides: Overrides) -> Result<Self, BadValue> {
         let rules = raw.rules;
         let (quantile, objective_ms) = objective(&rules.objective)?;
         let dwell = time("[rules] dwell", rules.dwell.as_deref(), "5m", parse_duration_or_zero)?;
@@ -228,7 +240,7 @@ impl ShiftPlan {
         {
             return Err(bad("[rules] steps", "rising weights from 1 to 256, such as [1, 4, 16, 32, 64]"));
         }
-        let queued = time("[rules] hard_queued", rules.hard_queued.as_deref(), "10m", parse_duration)?;
+        let queued = seconds("[rules] hard_queued", rules.hard_queued.as_deref(), "10m")?;
         let mail_logs = mail::PlannedLogs {
             old: raw.old.mail_logs,
             candidate: (raw.candidate.name.clone(), raw.candidate.mail_log.clone()),
@@ -237,13 +249,10 @@ impl ShiftPlan {
         let max_share = share("[rules] max_share", rules.max_share.as_deref(), "50%")?;
         let plan = Self {
             balancer: PlannedBalancer {
-                place: PlannedBackend {
-                    socket: raw.balancer.socket,
-                    backend: name("[balancer] backend", raw.balancer.backend)?,
-                },
+                place: PlannedBackend::of(raw.balancer.socket, raw.balancer.backend)?,
                 log: log(&raw.balancer.log)?,
                 configuration: raw.balancer.configuration,
-                lease: time("[balancer] lease", raw.balancer.lease.as_deref(), "2s", parse_duration)?,
+                lease: seconds("[balancer] lease", raw.balancer.lease.as_deref(), "2s")?,
             },
             old: names("[old] servers", raw.old.servers)?,
             candidate: server(raw.candidate, &CANDIDATE_KEYS)?,
@@ -252,7 +261,7 @@ impl ShiftPlan {
             quantile,
             margin,
             negligible: share("[rules] negligible", rules.negligible.as_deref(), "0.2%")?,
-            alpha: share("[rules] alpha", rules.alpha.as_deref(), "1%")?,
+            alpha: alpha(rules.alpha.as_deref())?,
             steps,
             dwell_s,
             longest_s: longest.as_secs(),
@@ -264,27 +273,37 @@ impl ShiftPlan {
                 queued_s: queued.as_secs(),
                 objective_ms,
             },
-            text,
+            text: text.to_owned(),
+            file: file.to_owned(),
         };
-        plan.check_names()?;
+        plan.check_servers()?;
         Ok(plan)
     }
 
-    fn check_names(&self) -> Result<(), PlanError> {
+    fn check_servers(&self) -> Result<(), BadValue> {
         if self.old.is_empty() {
             return Err(bad("[old] servers", "name the servers that carry the traffic, such as [\"old1\"]"));
         }
-        let added = std::iter::once(&self.candidate).chain(&self.control).map(|joining| &joining.name);
+        let old = self.old.iter().map(|name| ("[old] servers", name));
+        let candidate = [(CANDIDATE_KEYS.name, &self.candidate.name)];
+        let control = self.control.iter().map(|control| (CONTROL_KEYS.name, &control.name));
         let mut names = BTreeSet::new();
-        for name in self.old.iter().chain(added) {
+        for (key, name) in old.chain(candidate).chain(control) {
             if !names.insert(name) {
-                return Err(bad(
-                    "[candidate], [control], [old]",
-                    format!("{name} is named twice: name each server once"),
-                ));
+                return Err(bad(key, format!("{name} is named twice: name each server once")));
             }
         }
+        let address = self.candidate.address;
+        if self.control.as_ref().is_some_and(|control| control.address == address) {
+            let reason = format!("{address} is the candidate's, too: start the old version at another one");
+            return Err(bad(CONTROL_KEYS.address, reason));
+        }
         Ok(())
+    }
+
+    /// The error of a key, with its line.
+    fn bad_value(&self, key: &'static str, reason: impl Into<String>) -> PlanError {
+        bad(key, reason).in_plan(&self.text, &self.file)
     }
 
     /// The servers of a run that join the backend.
@@ -301,7 +320,7 @@ impl ShiftPlan {
         let Some(control) = &self.control else {
             let reason =
                 "a canary compares with a fresh server of the old version: add [control], or pass --ramp";
-            return Err(bad("[control]", reason));
+            return Err(self.bad_value("[control]", reason));
         };
         let control = Some(control.name.clone());
         Ok(Participants { candidate: self.candidate.name.clone(), control, old: self.old.clone() })
@@ -316,7 +335,7 @@ impl ShiftPlan {
     pub fn canary_rules(&self) -> Result<CanaryRules, PlanError> {
         let steps = usual_steps(&self.steps, self.margin, self.max_share, self.old.len());
         if steps.is_empty() {
-            return Err(bad(
+            return Err(self.bad_value(
                 "[rules] max_share",
                 "no step has so small a share: give more, or add a smaller weight to steps",
             ));
@@ -338,7 +357,7 @@ impl ShiftPlan {
         let multiples = usual_multiples(self.max_share, self.old.len());
         if multiples.is_empty() {
             let reason = "the share of one old server is larger: give more";
-            return Err(bad("[rules] max_share", reason));
+            return Err(self.bad_value("[rules] max_share", reason));
         }
         Ok(RampRules {
             multiples,
@@ -363,8 +382,8 @@ const CANDIDATE_KEYS: ServerKeys =
 const CONTROL_KEYS: ServerKeys =
     ServerKeys { name: "[control] name", address: "[control] address", health: "[control] health" };
 
-fn server(raw: RawServer, keys: &ServerKeys) -> Result<Joining, PlanError> {
-    let RawServer { name: text, address, health, proxy_protocol, mail_log } = raw;
+fn server(raw: RawServer, keys: &ServerKeys) -> Result<Joining, BadValue> {
+    let RawServer { name: text, address: place, health, proxy_protocol, mail_log } = raw;
     let probe = match health {
         Some(_) if mail_log.is_some() => {
             return Err(bad(keys.health, "a mail server is asked by SMTP: remove it, or mail_log"));
@@ -376,12 +395,13 @@ fn server(raw: RawServer, keys: &ServerKeys) -> Result<Joining, PlanError> {
         Some(path) if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) => {
             Probe::Http { path, within_ms: PROBE_MS }
         }
-        Some(_) => return Err(bad(keys.health, "a path such as /health, without spaces")),
+        Some(path) => {
+            return Err(bad(keys.health, format!("{path:?} is not a path such as /health, without spaces")));
+        }
     };
-    let expected = "an address with a port, such as 127.0.0.1:8081";
     Ok(Joining {
         name: name(keys.name, text)?,
-        address: address.parse().map_err(|_| bad(keys.address, expected))?,
+        address: address(keys.address, &place)?,
         probe,
         sends_proxy_header: proxy_protocol,
         most_connections: None,

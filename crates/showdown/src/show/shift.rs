@@ -5,7 +5,6 @@ use std::path::Path;
 use bakeoff::event::Event;
 use traffic::control::Status;
 use traffic::name::Name;
-use traffic::observation::Window;
 use traffic::shift::{AnswerRecord, Question, Second};
 
 use super::progress::line_progress::LineProgress;
@@ -14,9 +13,7 @@ use super::progress::line_progress::LineProgress;
 pub const NO_RUN: &str = "no run at this balancer\n";
 
 /// Share × rate × time of each step.
-pub fn stake(question: &Question, window: &Window, seconds: u64) -> String {
-    let requests: u64 = window.servers.iter().map(|server| server.requests).sum();
-    let rate = requests as f64 / seconds as f64;
+pub fn stake(question: &Question, rate: f64) -> String {
     let (shares, dwell_s) = question.shares();
     let participants = question.participants();
     let mut text = format!(

@@ -28,7 +28,8 @@ fn anybody_who_may_ends_a_run_and_a_second_one_beside_it_is_refused() {
     let second = site.shift(&["--yes"]);
     let refused = text(&second.stderr);
     assert_eq!(second.status.code(), Some(2), "{refused}");
-    assert!(refused.contains("is in use by pid") && refused.contains("showdown shift --abort"), "{refused}");
+    assert!(refused.contains(&format!("is in use by pid {}", run.pid())), "{refused}");
+    assert!(refused.contains("showdown shift PLAN --abort"), "{refused}");
     // Nor with another directory of runs, which knows nothing of the first.
     let elsewhere = tempfile::tempdir().expect("a directory");
     let mut other = Command::new(PROGRAM);
@@ -36,6 +37,14 @@ fn anybody_who_may_ends_a_run_and_a_second_one_beside_it_is_refused() {
     let other = other.output().expect("it runs");
     assert_eq!(other.status.code(), Some(2), "{}", text(&other.stderr));
     assert!(text(&other.stderr).contains("is in use by pid"), "{}", text(&other.stderr));
+    for option in ["--status", "--abort"] {
+        let mut other = Command::new(PROGRAM);
+        other.arg("shift").arg(&site.plan).args([option, "--runs"]).arg(elsewhere.path());
+        let other = other.stdin(Stdio::null()).output().expect("it runs");
+        let refused = text(&other.stderr);
+        assert_eq!(other.status.code(), Some(2), "{option}: {}{refused}", text(&other.stdout));
+        assert!(refused.contains("has no such run: pass the directory of runs"), "{refused}");
+    }
     let weights = site.weights();
     assert!(weights.contains(&("candidate".to_owned(), "16".to_owned())), "the first goes on: {weights:?}");
 
@@ -91,6 +100,13 @@ fn ctrl_c_ends_a_run_and_keeps_its_record() {
     let refused = text(&export.stderr);
     assert_eq!(export.status.code(), Some(2), "{refused}");
     assert!(refused.contains("is a run on live traffic, and has no export: pack its folder"), "{refused}");
+    // A verb that knows nothing of such runs does not pretend that there is none.
+    for verb in ["explain", "resume", "confirm", "cost"] {
+        let other = site.command(&[verb, id]).output().expect("it runs");
+        let refused = text(&other.stderr);
+        assert_eq!(other.status.code(), Some(2), "{verb}: {refused}");
+        assert!(refused.contains(&format!("{id} is a run on live traffic")), "{verb}: {refused}");
+    }
     let missing = site.command(&["show", "nothing"]).output().expect("it runs");
     assert_eq!(missing.status.code(), Some(1), "{}", text(&missing.stderr));
     let removed = site.command(&["rm", id]).output().expect("it runs");

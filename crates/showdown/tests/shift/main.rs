@@ -7,6 +7,7 @@ mod site;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use site::{Site, answer};
 
@@ -89,7 +90,7 @@ fn mistakes_are_named_before_anything_is_changed() {
             &[][..],
             "live traffic is at stake: read the lines above, then pass --yes",
         ),
-        ("margin = 4", "margin = 0", &["--yes"], "[rules] margin: a ratio above 1"),
+        ("margin = 4", "margin = 0", &["--yes"], "plan.toml:16: [rules] margin: a ratio above 1"),
         ("backend = \"b\"", "backend = \"c\"", &["--yes"], "backend"),
         ("\"old2\"]", "\"old3\"]", &["--yes"], "old3 is not in the backend"),
         (
@@ -106,4 +107,27 @@ fn mistakes_are_named_before_anything_is_changed() {
         assert!(errors.contains(text), "{errors} lacks {text}");
         site.assert_as_before();
     }
+    fs::write(&site.plan, plan).expect("a file");
+    let plan = site.plan.display().to_string();
+    for verb in ["run", "submit"] {
+        let output = Command::new(site::PROGRAM).args([verb, &plan]).output().expect("it runs");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{verb}: {errors}");
+        assert!(errors.contains("`showdown shift PLAN`"), "{verb}: {errors}");
+    }
+}
+
+#[test]
+fn a_log_that_does_not_arrive_is_refused_before_anything_is_changed() {
+    let site = Site::start(200);
+    let plan = fs::read_to_string(&site.plan).expect("the plan");
+    let elsewhere = plan.replace("log = \"127.0.0.1:", "log = \"127.0.0.2:");
+    fs::write(&site.plan, elsewhere).expect("a file");
+    let users = site.users();
+    let output = site.shift(&["--yes"]);
+    drop(users);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("no line of the log about old1 has arrived"), "{errors}");
+    site.assert_as_before();
 }

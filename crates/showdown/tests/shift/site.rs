@@ -38,6 +38,10 @@ impl RunningShift {
         send_signal(self.child.id(), signal);
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The process of its lease.
     pub fn lease(&self) -> u32 {
         let own = self.child.id();

@@ -26,7 +26,7 @@ pub enum LockRole {
 pub enum BalancerLockError {
     /// Another run, or what cleans up after one, uses the balancer.
     #[error(
-        "the balancer at {} is in use by {owner}: wait until it has ended, or stop it with `showdown shift --abort`", socket.display()
+        "the balancer at {} is in use by {owner}: wait until it has ended, or stop it with `showdown shift PLAN --abort`", socket.display()
     )]
     Taken {
         /// The admin socket.
@@ -54,20 +54,29 @@ impl BalancerLock {
     /// Takes the lock of the balancer with this admin socket. A run is also refused while the lease of an earlier run cleans up.
     pub fn take(socket: &Path, role: LockRole) -> Result<Self, BalancerLockError> {
         let real = socket.canonicalize().map_err(|source| failed(socket, source))?;
+        // The run first: its process is the one that a person knows, and its lease is there, too.
+        let listener =
+            UnixListener::bind_addr(&address(&real, role).map_err(|source| failed(socket, source))?);
+        let lock = match listener {
+            Ok(listener) => Self { _listener: listener },
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                let owner = owner(&real, role).unwrap_or_else(|| "another process".to_owned());
+                return Err(BalancerLockError::Taken { socket: real, owner });
+            }
+            Err(error) => return Err(failed(socket, error)),
+        };
         if role == LockRole::Run
             && let Some(owner) = owner(&real, LockRole::Lease)
         {
             return Err(BalancerLockError::Taken { socket: real, owner });
         }
-        match UnixListener::bind_addr(&address(&real, role).map_err(|source| failed(socket, source))?) {
-            Ok(listener) => Ok(Self { _listener: listener }),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                let owner = owner(&real, role).unwrap_or_else(|| "another process".to_owned());
-                Err(BalancerLockError::Taken { socket: real, owner })
-            }
-            Err(error) => Err(failed(socket, error)),
-        }
+        Ok(lock)
     }
+}
+
+/// The process of the run at the balancer with this admin socket. None if there is no run.
+pub fn user_of(socket: &Path) -> Option<String> {
+    owner(&socket.canonicalize().ok()?, LockRole::Run)
 }
 
 fn failed(socket: &Path, source: io::Error) -> BalancerLockError {
@@ -118,7 +127,9 @@ mod tests {
         let refused = BalancerLock::take(&socket, LockRole::Run).unwrap_err().to_string();
         assert!(refused.contains(&this), "{refused}");
         drop(lease);
+        assert_eq!(user_of(&socket), None);
         let run = BalancerLock::take(&socket, LockRole::Run).unwrap();
+        assert!(user_of(&socket).is_some_and(|user| user.starts_with(&this)));
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&socket, &link).unwrap();
         let refused = BalancerLock::take(&link, LockRole::Run).unwrap_err().to_string();

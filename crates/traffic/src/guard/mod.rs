@@ -9,7 +9,7 @@ mod start;
 pub use limits::HardLimits;
 pub(crate) use reason::percent;
 pub use reason::{Breach, Reason, Stop};
-pub use start::{StartError, check_start};
+pub use start::{StartError, check_log, check_start};
 
 use crate::observation::{Alarm, ServerState, Window};
 use crate::weights::{Participants, Weights};

@@ -3,9 +3,13 @@
 
 use thiserror::Error;
 
+use crate::balancer::log::line::FORMAT;
 use crate::name::Name;
-use crate::observation::{ServerState, Window};
+use crate::observation::{Alarm, ServerState, ServerWindow, Window};
 use crate::weights::Participants;
+
+/// After so many requests without a line, the log does not arrive.
+const MOST_WITHOUT_LOG: u64 = 20;
 
 /// Why a run does not begin. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -24,6 +28,14 @@ pub enum StartError {
         /// Its state.
         state: ServerState,
     },
+    /// An old server takes no traffic, and a share of it would be given to it.
+    #[error(
+        "{0} has weight 0, so somebody has taken it out of the traffic: give it its weight back, or leave it out of [old] servers"
+    )]
+    TakenOut(Name),
+    /// Something is wrong already.
+    #[error("{0}")]
+    Alarm(Alarm),
     /// The old servers' parts cannot stay as they are.
     #[error("the old servers have different weights ({0}): give them the same weight first")]
     UnequalOld(String),
@@ -32,10 +44,13 @@ pub enum StartError {
     Unknown(String),
 }
 
-/// Checks a backend before anything is changed: candidate and control are not in it yet.
-pub fn check_start(participants: &Participants, window: &Window) -> Result<(), StartError> {
-    if window.identity.is_none() {
+/// Checks a backend before anything is changed: candidate and control are not in it yet. The windows are those of the seconds before.
+pub fn check_start(participants: &Participants, windows: &[Window]) -> Result<(), StartError> {
+    let Some(window) = windows.last().filter(|window| window.identity.is_some()) else {
         return Err(StartError::NoAnswer);
+    };
+    if let Some(alarm) = windows.iter().flat_map(|window| &window.alarms).next() {
+        return Err(StartError::Alarm(alarm.clone()));
     }
     let mut old_weights = Vec::new();
     for name in &participants.old {
@@ -45,6 +60,9 @@ pub fn check_start(participants: &Participants, window: &Window) -> Result<(), S
         };
         if state != ServerState::Up {
             return Err(StartError::NotUp { server: name.clone(), state });
+        }
+        if weight == 0 {
+            return Err(StartError::TakenOut(name.clone()));
         }
         old_weights.push(weight);
     }
@@ -59,4 +77,18 @@ pub fn check_start(participants: &Participants, window: &Window) -> Result<(), S
         }
     }
     Ok(())
+}
+
+/// Checks that the balancer logs requests to this run. Sessions of mail have their lines at their ends, so this is not for them.
+pub fn check_log(windows: &[Window]) -> Result<(), StartError> {
+    let servers: Vec<&ServerWindow> = windows.iter().flat_map(|window| &window.servers).collect();
+    let requests: u64 = servers.iter().map(|server| server.requests).sum();
+    let has_lines = servers.iter().any(|server| server.log_lines > 0);
+    match servers.iter().find(|server| server.requests > 0) {
+        Some(first) if !has_lines && requests >= MOST_WITHOUT_LOG => {
+            let server = first.server.clone();
+            Err(StartError::Alarm(Alarm::NoLog { server, requests, format: FORMAT }))
+        }
+        _ => Ok(()),
+    }
 }

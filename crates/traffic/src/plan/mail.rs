@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::values::{PlanError, bad};
+use super::values::{BadValue, bad};
 use crate::mail::logs::{MailLog, MailSettings};
 use crate::name::Name;
 
@@ -19,7 +19,7 @@ pub(super) struct PlannedLogs {
 
 impl PlannedLogs {
     /// The logs of a run with these servers. None if the plan is of no mail.
-    pub(super) fn settings(self, overdue_s: u64) -> Result<Option<MailSettings>, PlanError> {
+    pub(super) fn settings(self, overdue_s: u64) -> Result<Option<MailSettings>, BadValue> {
         let (candidate, log) = self.candidate;
         let (control, control_log) = self.control.unzip();
         let control_log = control_log.flatten();
@@ -55,15 +55,16 @@ fn of_server(name: String, file: PathBuf) -> MailLog {
 }
 
 /// A server is known by its file.
-fn check_files(logs: &[MailLog]) -> Result<(), PlanError> {
+fn check_files(logs: &[MailLog]) -> Result<(), BadValue> {
     let mut files: Vec<&Path> = Vec::new();
-    for MailLog { file, .. } in logs {
+    for MailLog { server, file } in logs {
         if files.contains(&file.as_path()) {
             let reason = format!(
                 "{} is named twice: give each server a log of its own (Postfix: `maillog_file`)",
                 file.display()
             );
-            return Err(bad("[candidate], [control], [old] mail_log", reason));
+            let key = if server.is_some() { "[control] mail_log" } else { "[old] mail_logs" };
+            return Err(bad(key, reason));
         }
         files.push(file);
     }

@@ -24,7 +24,7 @@ objective = "p99<200ms"
 "#;
 
 fn parse(text: &str) -> Result<ShiftPlan, PlanError> {
-    ShiftPlan::parse(text.to_owned(), Path::new("plan.toml"), Overrides::default())
+    ShiftPlan::parse(text, Path::new("plan.toml"), Overrides::default())
 }
 
 #[test]
@@ -45,29 +45,89 @@ fn a_short_plan_has_the_usual_numbers() {
 #[test]
 fn options_replace_keys() {
     let overrides = Overrides { dwell: Some(Duration::from_secs(7)), max_share: Some(0.01) };
-    let plan = ShiftPlan::parse(PLAN.to_owned(), Path::new("plan.toml"), overrides).unwrap();
+    let plan = ShiftPlan::parse(PLAN, Path::new("plan.toml"), overrides).unwrap();
     let rules = plan.canary_rules().unwrap();
     assert_eq!((rules.dwell_s, rules.steps.len()), (7, 1));
-    assert!(plan.ramp_rules().unwrap_err().to_string().starts_with("[rules] max_share: "));
+    assert!(plan.ramp_rules().unwrap_err().to_string().starts_with("plan.toml:18: [rules] max_share: "));
 }
 
 #[test]
 fn a_mistake_is_named_with_its_key_and_what_to_write() {
     for (from, to, text) in [
-        ("p99<200ms", "p99<200us", "[rules] objective: one percentile of the response time in whole ms"),
-        ("p99<200ms", "p99<200ms,p50<10ms", "[rules] objective: one percentile"),
-        ("p99<200ms\"", "p99<200ms\"\nmargin = 0.5", "[rules] margin: a ratio above 1"),
+        (
+            "p99<200ms",
+            "p99<200us",
+            "plan.toml:19: [rules] objective: \"p99<200us\" is not one percentile of the response time in whole ms",
+        ),
+        (
+            "p99<200ms",
+            "p99<200ms,p50<10ms",
+            "[rules] objective: \"p99<200ms,p50<10ms\" is not one percentile",
+        ),
+        ("p99<200ms\"", "p99<200ms\"\nmargin = 0.5", "plan.toml:20: [rules] margin: a ratio above 1"),
         ("p99<200ms\"", "p99<200ms\"\nsteps = [4, 1]", "[rules] steps: rising weights"),
         (
             "p99<200ms\"",
             "p99<200ms\"\ndwell = \"2h\"",
-            "[rules] longest: a step has no time beyond its dwell",
+            "plan.toml:18: [rules] longest: a step has no time beyond its dwell",
         ),
-        ("p99<200ms\"", "p99<200ms\"\nalpha = \"x\"", "[rules] alpha: "),
+        (
+            "p99<200ms\"",
+            "p99<200ms\"\nalpha = \"x\"",
+            "plan.toml:20: [rules] alpha: \"x\" is not a percentage",
+        ),
+        ("p99<200ms\"", "p99<200ms\"\nalpha = \"0.01\"", "with its sign: such as 2%"),
+        (
+            "p99<200ms\"",
+            "p99<200ms\"\nalpha = \"100%\"",
+            "[rules] alpha: every second alarm may be a false one",
+        ),
+        (
+            "p99<200ms\"",
+            "p99<200ms\"\nhard_late = \"120%\"",
+            "plan.toml:20: [rules] hard_late: \"120%\" is not",
+        ),
+        (
+            "p99<200ms\"",
+            "p99<200ms\"\nhard_queued = \"5ms\"",
+            "[rules] hard_queued: it is shorter than a second",
+        ),
+        (
+            "p99<200ms\"",
+            "p99<200ms\"\ndwell = 5",
+            "plan.toml:20: invalid type: integer `5`, expected a string",
+        ),
+        (
+            "backend = \"web\"",
+            "backend = \"web\"\nlease = \"100ms\"",
+            "plan.toml:5: [balancer] lease: it is shorter",
+        ),
+        ("/run/haproxy/admin.sock", "", "plan.toml:3: [balancer] socket: \"\" is not the path of a socket"),
+        (
+            "/run/haproxy/admin.sock",
+            "127.0.0.1:9999",
+            "[balancer] socket: \"127.0.0.1:9999\" is not the path",
+        ),
+        (
+            "127.0.0.1:8082",
+            "127.0.0.1:8081",
+            "plan.toml:16: [control] address: 127.0.0.1:8081 is the candidate's, too",
+        ),
+        (
+            "[\"old1\", \"old2\"]",
+            "\"old1\"",
+            "plan.toml:8: invalid type: string \"old1\", expected a sequence",
+        ),
         ("p99<200ms\"", "p99<200ms\"\nmargn = 2", "unknown key \"margn\" (did you mean \"margin\"?"),
-        ("127.0.0.1:8081", "8081", "[candidate] address: an address with a port"),
+        (
+            "127.0.0.1:8081",
+            "8081",
+            "plan.toml:12: [candidate] address: \"8081\" is not an IP address with a port",
+        ),
+        ("127.0.0.1:8081", "localhost:8081", "\"localhost:8081\" is not an IP address with a port"),
         ("\"old1\", \"old2\"", "", "[old] servers: name the servers"),
-        ("\"control\"", "\"old1\"", "old1 is named twice"),
+        ("\"control\"", "\"old1\"", "plan.toml:15: [control] name: old1 is named twice"),
+        ("\"old2\"", "\"old1\"", "plan.toml:8: [old] servers: old1 is named twice"),
         ("backend = \"web\"", "backend = \"a;b\"", "[balancer] backend: \"a;b\" is no name"),
         ("127.0.0.1:5140", "10.0.0.1:514", "[balancer] log: \"10.0.0.1:514\" is no address for a log"),
         ("\"candidate\"", "\"c d\"", "[candidate] name: \"c d\" is no name"),
@@ -75,7 +135,7 @@ fn a_mistake_is_named_with_its_key_and_what_to_write() {
         (
             "127.0.0.1:8081\"",
             "127.0.0.1:8081\"\nhealth = \"up\"",
-            "[candidate] health: a path such as /health",
+            "plan.toml:13: [candidate] health: \"up\" is not a path such as /health",
         ),
         ("backend = \"web\"", "", "missing field `backend`"),
         ("p99<200ms\"", "p99<200ms\"\nhard_queued = \"0s\"", "[rules] hard_queued: "),
@@ -116,7 +176,8 @@ fn a_plan_with_mail_logs_compares_more_and_asks_by_smtp() {
     assert_eq!(plan.candidate.probe, Probe::Smtp { sends_proxy_header: true, within_ms: GREETING_MS });
     assert!(plan.canary_rules().unwrap().is_mail);
     for (from, to, words) in [
-        ("/fresh", "/new", "/new is named twice: give each server a log of its own"),
+        ("/fresh", "/new", "[control] mail_log: /new is named twice: give each server a log of its own"),
+        ("/old\"", "/new\"", "[old] mail_logs: /new is named twice"),
         ("/new\"", "/new\"\nhealth = \"/\"", "[candidate] health: a mail server is asked by SMTP"),
     ] {
         let found = parse(&text.replacen(from, to, 1)).unwrap_err().to_string();
@@ -128,7 +189,11 @@ fn a_plan_with_mail_logs_compares_more_and_asks_by_smtp() {
 fn a_canary_needs_a_control_and_a_ramp_does_not() {
     let without = PLAN.replace("[control]\nname = \"control\"\naddress = \"127.0.0.1:8082\"\n", "");
     let plan = parse(&without).unwrap();
-    assert!(plan.canary_participants().unwrap_err().to_string().contains("pass --ramp"));
+    let refused = plan.canary_participants().unwrap_err().to_string();
+    assert!(
+        refused.starts_with("plan.toml:1: [control]: a canary") && refused.ends_with("pass --ramp"),
+        "{refused}"
+    );
     assert_eq!(plan.ramp_participants().control, None);
 }
 

@@ -210,5 +210,9 @@ fn a_balancer_that_dies_is_an_alarm_and_the_run_ends() {
     assert!(matches!(window.alarms[0], Alarm::BalancerEnded { .. }), "{:?}", window.alarms);
     assert!(window.servers.iter().all(|server| !server.counters_arrived && server.weight.is_none()));
     assert_eq!(window.server("cand").map(|server| server.state), Some(Some(ServerState::Absent)));
+    // What a run does then: there is nobody left who could send anything.
+    for (server, weight) in [("cand", 0), ("control", 0), ("old1", 64)] {
+        set(&mut live, server, weight).unwrap();
+    }
     live.apply(&Action::Done).unwrap();
 }

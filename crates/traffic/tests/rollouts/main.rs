@@ -8,7 +8,7 @@ mod runs;
 mod simulated;
 
 use simulated::{Backend, Behaviour, OBJECTIVE_MS, Planted, name, participants};
-use traffic::guard::{Breach, HardLimits, Reason, StartError, Stop, check_start};
+use traffic::guard::{Breach, HardLimits, Reason, StartError, Stop, check_log, check_start};
 use traffic::observation::{Action, Alarm, Change, ServerState, Window};
 use traffic::ramp::{Ramp, RampEnd, RampRules, usual_multiples};
 use traffic::rollout::{Answer, Bound, Canary, CanaryRules, Phase, WEIGHTS, usual_steps};
@@ -349,23 +349,47 @@ fn sessions_are_waited_for_after_a_rollback() {
 #[test]
 fn a_backend_that_is_not_fit_is_refused_before_anything_is_changed() {
     type ChangeOf = fn(&mut Window);
-    let changes: [(ChangeOf, StartError); 5] = [
+    let changes: [(ChangeOf, StartError); 7] = [
         (|window| window.identity = None, StartError::NoAnswer),
         (|window| window.servers[0].weight = Some(2), StartError::UnequalOld("2, 1".to_owned())),
+        (|window| window.servers[1].weight = Some(0), StartError::TakenOut(name("old2"))),
         (
             |window| window.servers[1].state = Some(ServerState::Maintenance),
             StartError::NotUp { server: name("old2"), state: ServerState::Maintenance },
         ),
         (|window| window.servers[2].weight = Some(1), StartError::Unknown("control".to_owned())),
         (|window| drop(window.servers.remove(1)), StartError::Missing(name("old2"))),
+        (
+            |window| window.alarms.push(Alarm::NotDone("no".to_owned())),
+            StartError::Alarm(Alarm::NotDone("no".to_owned())),
+        ),
     ];
     for (change, error) in changes {
         let mut backend = Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
         let mut window = backend.window();
-        assert_eq!(check_start(&participants(), &window), Ok(()));
+        assert_eq!(check_start(&participants(), std::slice::from_ref(&window)), Ok(()));
         change(&mut window);
-        assert_eq!(check_start(&participants(), &window), Err(error));
+        assert_eq!(check_start(&participants(), &[window]), Err(error));
     }
+}
+
+#[test]
+fn a_log_that_does_not_arrive_is_refused_before_anything_is_changed() {
+    let mut backend = Backend::new(9.0, Behaviour::default(), always(Behaviour::default()), 3);
+    let mut windows = vec![backend.window(), backend.window()];
+    assert_eq!(check_log(&windows), Ok(()));
+    for server in windows.iter_mut().flat_map(|window| &mut window.servers) {
+        server.log_lines = 0;
+    }
+    assert_eq!(check_log(&windows), Ok(()), "too few requests to tell");
+    let mut third = backend.window();
+    windows.push(third.clone());
+    assert_eq!(check_log(&windows), Ok(()), "there are lines");
+    third.servers[0].log_lines = 0;
+    third.servers[1].log_lines = 0;
+    windows[2] = third;
+    let refused = check_log(&windows).unwrap_err().to_string();
+    assert!(refused.starts_with("no line of the log about old1 has arrived"), "{refused}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::client::ServerArgs;
 use crate::args::plan_trust;
 use crate::exit::{CommandStatus, in_one_line, usage};
 use crate::print::{note, print};
+use crate::verbs::results::shifts::refuse_plan;
 use crate::verbs::runs::bakeoff::{PlanVerb, plan_of};
 
 /// Options of `showdown submit`.
@@ -70,6 +71,7 @@ fn text(what: &[String]) -> anyhow::Result<String> {
 /// `showdown submit`.
 pub fn run(args: &SubmitArgs) -> anyhow::Result<CommandStatus> {
     let text = text(&args.what)?;
+    refuse_plan(&text)?;
     let plan: Plan =
         text.parse().map_err(|error: PlanParseError| usage(format!("plan: {}", error.problem)))?;
     if plan.has_workload() {

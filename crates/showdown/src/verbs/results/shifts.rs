@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use archive::{Archive, ListedRun, NameRule, Query, RunId, RunState};
+use archive::{Archive, ArchiveError, ListedRun, NameRule, Query, RunId, RunState};
 use serde::Serialize;
 use traffic::shift::{AnswerRecord, StoredShift, StoredState, folders, is_record};
 
 use crate::args::options::AnswerFormat;
-use crate::exit::usage;
+use crate::exit::{CommandStatus, usage};
 use crate::print::{print, print_json};
 use crate::show::shift::answer_text;
 
@@ -63,6 +63,37 @@ pub fn refuse_export(name: &str, archive: &Archive) -> anyhow::Result<()> {
     Err(usage(format!(
         "{id} is a run on live traffic, and has no export: pack its folder {folder}; where it is unpacked, `showdown show FOLDER` reads it"
     )))
+}
+
+/// Refuses a plan of live traffic where another plan is expected.
+pub fn refuse_plan(text: &str) -> anyhow::Result<()> {
+    if text.lines().any(|line| line.trim() == "[balancer]") {
+        return Err(usage(
+            "this is a plan of live traffic, which is run where its balancer is: `showdown shift PLAN`",
+        ));
+    }
+    Ok(())
+}
+
+/// What a command has found that takes no run on live traffic: such a run is named as one, and not as missing.
+pub fn name_shift(result: anyhow::Result<CommandStatus>) -> anyhow::Result<CommandStatus> {
+    let error = match result {
+        Err(error) => error,
+        done => return done,
+    };
+    let missing = error.chain().find_map(|cause| match cause.downcast_ref() {
+        Some(ArchiveError::NoSuchRun { name, root }) => Some((name, root)),
+        _ => None,
+    });
+    if let Some((name, root)) = missing
+        && let Ok(Some(shift)) = find(name, &Archive::new(root))
+    {
+        let id = shift.id;
+        return Err(usage(format!(
+            "{id} is a run on live traffic, which this command does not take: `showdown show {id}` and `showdown report {id}` have its answer"
+        )));
+    }
+    Err(error)
 }
 
 /// All runs that match a query, the newest first: those of the archive, and those on live traffic.

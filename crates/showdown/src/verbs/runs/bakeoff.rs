@@ -19,6 +19,7 @@ use crate::args::plan_trust;
 use crate::exit::{CommandStatus, usage};
 use crate::interrupt;
 use crate::print::{note, print};
+use crate::verbs::results::shifts::refuse_plan;
 
 /// How a run is shown, and where it is kept.
 #[derive(clap::Args, Debug)]
@@ -275,6 +276,7 @@ fn read_plan(path: &Path) -> anyhow::Result<Plan> {
             path.display()
         ))
     })?;
+    refuse_plan(&text)?;
     let plan: Plan = text.parse().map_err(|error: PlanParseError| {
         let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
         usage(format!("{}{line}: {}", path.display(), error.problem))

@@ -8,12 +8,13 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use load::inputs::units::{parse_duration_or_zero, parse_share};
+use load::inputs::units::parse_duration_or_zero;
 use serde::Serialize;
+use traffic::balancer::lock::user_of;
 use traffic::control::{self, Status};
-use traffic::guard::check_start;
+use traffic::guard::{check_log, check_start};
 use traffic::live::{LiveBalancer, LiveError, LiveSettings};
-use traffic::plan::{Overrides, PlannedBackend, ShiftPlan};
+use traffic::plan::{Overrides, PlannedBackend, ShiftPlan, parse_percentage};
 use traffic::shift::{BeforeBreach, Question, Record, run as run_shift};
 
 use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
@@ -37,7 +38,8 @@ Examples:
   showdown shift plan.toml --abort          end it: the candidate has weight 0, also if the run was killed
 
 The plan says where HAProxy is, which servers take part, and what ends a step (docs/LIVE-TRAFFIC.md). Candidate and control run \
-already; the run adds them to the backend and removes them again. Before anything is changed, it prints what is at stake and asks.
+already; the run adds them to the backend and removes them again. Before anything is changed, it prints what is at stake and asks. \
+`--status` and `--abort` take the directory of runs (`--runs`) that the run has.
 
 Exit codes: 0 a bound or a multiple; 1 rolled back, the first multiple was not carried, or the balancer did not do what was asked; \
 2 the plan or the backend is not fit; 3 stopped or too little shown; 130 interrupted.")]
@@ -63,7 +65,7 @@ pub struct ShiftArgs {
     pub yes: bool,
 
     /// Give the candidate at most this share of all traffic, in place of the plan's
-    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", value_parser = parse_percentage)]
     pub max_share: Option<f64>,
 
     /// Maintain each step for this long at least, in place of the plan's
@@ -86,7 +88,7 @@ pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
     if args.status || args.abort {
         let place = PlannedBackend::read(&args.plan).map_err(usage)?;
         let state = state_directory(&args.runs.runs, &place);
-        return if args.abort { abort(args, &state) } else { status(args, &state) };
+        return if args.abort { abort(args, &place, &state) } else { status(args, &place, &state) };
     }
     let overrides = Overrides { dwell: args.dwell, max_share: args.max_share };
     let plan = ShiftPlan::read(&args.plan, overrides).map_err(usage)?;
@@ -108,7 +110,7 @@ pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
     for done in &live.recovered().done {
         note(&format!("an earlier run had not ended: {done}"));
     }
-    ask(args, &question, &mut live)?;
+    ask(args, &question, plan.mail.is_some(), &mut live)?;
     if interrupted.load(Ordering::Relaxed) {
         return Ok(CommandStatus::Interrupted);
     }
@@ -168,15 +170,22 @@ fn state_directory(runs: &Path, place: &PlannedBackend) -> PathBuf {
 }
 
 /// Prints what is at stake, and asks.
-fn ask(args: &ShiftArgs, question: &Question, live: &mut LiveBalancer) -> anyhow::Result<()> {
+fn ask(args: &ShiftArgs, question: &Question, is_mail: bool, live: &mut LiveBalancer) -> anyhow::Result<()> {
     for unseen in live.unseen() {
         note(&format!("this cannot be checked, so be sure of it: {}", unseen.0));
     }
     live.observe();
-    thread::sleep(Duration::from_secs(SECONDS_OF_RATE));
-    let window = live.observe();
-    check_start(question.participants(), &window).map_err(usage)?;
-    text_to_stderr(&stake(question, &window, SECONDS_OF_RATE));
+    let mut windows = Vec::new();
+    for _ in 0..SECONDS_OF_RATE {
+        thread::sleep(Duration::from_secs(1));
+        windows.push(live.observe());
+    }
+    check_start(question.participants(), &windows).map_err(usage)?;
+    if !is_mail {
+        check_log(&windows).map_err(usage)?;
+    }
+    let requests: u64 = windows.iter().flat_map(|window| &window.servers).map(|server| server.requests).sum();
+    text_to_stderr(&stake(question, requests as f64 / SECONDS_OF_RATE as f64));
     if args.yes {
         return Ok(());
     }
@@ -198,8 +207,22 @@ struct StatusOutput {
     run: Option<Status>,
 }
 
-fn status(args: &ShiftArgs, state: &Path) -> anyhow::Result<CommandStatus> {
+/// A run that another directory of runs knows must not be taken for none.
+fn check_elsewhere(args: &ShiftArgs, place: &PlannedBackend) -> anyhow::Result<()> {
+    let Some(user) = user_of(&place.socket) else { return Ok(()) };
+    Err(usage(format!(
+        "the balancer at {} is in use by {user}, and {} has no such run: pass the directory of runs that it has, with --runs",
+        place.socket.display(),
+        args.runs.runs.display()
+    )))
+}
+
+fn status(args: &ShiftArgs, place: &PlannedBackend, state: &Path) -> anyhow::Result<CommandStatus> {
     let output = StatusOutput { run: control::status(state)? };
+    // One that was killed is shown, whoever cleans up after it.
+    if output.run.as_ref().is_none_or(|run| run.since_s.is_none()) {
+        check_elsewhere(args, place)?;
+    }
     args.format.print(&output, || status_text(output.run.as_ref()))?;
     Ok(CommandStatus::Success)
 }
@@ -211,9 +234,12 @@ struct AbortOutput {
     left: Vec<String>,
 }
 
-fn abort(args: &ShiftArgs, state: &Path) -> anyhow::Result<CommandStatus> {
+fn abort(args: &ShiftArgs, place: &PlannedBackend, state: &Path) -> anyhow::Result<CommandStatus> {
     let recovered = control::abort(state)?;
     let is_complete = recovered.is_complete();
+    if recovered.done.is_empty() && recovered.left.is_empty() {
+        check_elsewhere(args, place)?;
+    }
     let output = AbortOutput { done: recovered.done, left: recovered.left };
     args.format.print(&output, || {
         let lines: Vec<&String> = output.done.iter().chain(&output.left).collect();
