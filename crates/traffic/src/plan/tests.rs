@@ -51,105 +51,76 @@ fn options_replace_keys() {
     assert!(plan.ramp_rules().unwrap_err().to_string().starts_with("plan.toml:18: [rules] max_share: "));
 }
 
+/// What is replaced in the plan, by what, and a part of what is said about it.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "p99<200ms",
+        "p99<200us",
+        "plan.toml:19: [rules] objective: \"p99<200us\" is not one percentile of the response time in whole ms",
+    ),
+    ("p99<200ms", "p99<200ms,p50<10ms", "[rules] objective: \"p99<200ms,p50<10ms\" is not one percentile"),
+    ("p99<200ms\"", "p99<200ms\"\nmargin = 0.5", "plan.toml:20: [rules] margin: a ratio above 1"),
+    ("p99<200ms\"", "p99<200ms\"\nsteps = [4, 1]", "[rules] steps: rising weights"),
+    (
+        "p99<200ms\"",
+        "p99<200ms\"\ndwell = \"2h\"",
+        "plan.toml:18: [rules] longest: a step has no time beyond its dwell",
+    ),
+    ("p99<200ms\"", "p99<200ms\"\nalpha = \"x\"", "plan.toml:20: [rules] alpha: \"x\" is not a percentage"),
+    ("p99<200ms\"", "p99<200ms\"\nalpha = \"0.01\"", "with its sign: such as 2%"),
+    ("p99<200ms\"", "p99<200ms\"\nalpha = \"100%\"", "[rules] alpha: every second alarm may be a false one"),
+    ("p99<200ms\"", "p99<200ms\"\nhard_late = \"120%\"", "plan.toml:20: [rules] hard_late: \"120%\" is not"),
+    ("p99<200ms\"", "p99<200ms\"\nhard_queued = \"5ms\"", "[rules] hard_queued: it is shorter than a second"),
+    ("p99<200ms\"", "p99<200ms\"\ndwell = 5", "plan.toml:20: invalid type: integer `5`, expected a string"),
+    (
+        "backend = \"web\"",
+        "backend = \"web\"\nlease = \"100ms\"",
+        "plan.toml:5: [balancer] lease: it is shorter",
+    ),
+    ("/run/haproxy/admin.sock", "", "plan.toml:3: [balancer] socket: \"\" is not the path of a socket"),
+    ("/run/haproxy/admin.sock", "127.0.0.1:9999", "[balancer] socket: \"127.0.0.1:9999\" is not the path"),
+    (
+        "127.0.0.1:8082",
+        "127.0.0.1:8081",
+        "plan.toml:16: [control] address: 127.0.0.1:8081 is the candidate's, too",
+    ),
+    ("[\"old1\", \"old2\"]", "\"old1\"", "plan.toml:8: invalid type: string \"old1\", expected a sequence"),
+    ("p99<200ms\"", "p99<200ms\"\nmargn = 2", "unknown key \"margn\" (did you mean \"margin\"?"),
+    (
+        "127.0.0.1:8081",
+        "8081",
+        "plan.toml:12: [candidate] address: \"8081\" is not an IP address with a port",
+    ),
+    ("127.0.0.1:8081", "localhost:8081", "\"localhost:8081\" is not an IP address with a port"),
+    ("\"old1\", \"old2\"", "", "[old] servers: name the servers"),
+    ("\"control\"", "\"old1\"", "plan.toml:15: [control] name: old1 is named twice"),
+    ("\"old2\"", "\"old1\"", "plan.toml:8: [old] servers: old1 is named twice"),
+    ("backend = \"web\"", "backend = \"a;b\"", "[balancer] backend: \"a;b\" is no name"),
+    ("127.0.0.1:5140", "10.0.0.1:514", "[balancer] log: \"10.0.0.1:514\" is no address for a log"),
+    ("\"candidate\"", "\"c d\"", "[candidate] name: \"c d\" is no name"),
+    ("\"old2\"", "\"old 2\"", "[old] servers: \"old 2\" is no name"),
+    (
+        "127.0.0.1:8081\"",
+        "127.0.0.1:8081\"\nhealth = \"up\"",
+        "plan.toml:13: [candidate] health: \"up\" is not a path such as /health",
+    ),
+    ("backend = \"web\"", "", "missing field `backend`"),
+    ("p99<200ms\"", "p99<200ms\"\nhard_queued = \"0s\"", "[rules] hard_queued: "),
+    (
+        "127.0.0.1:8081\"",
+        "127.0.0.1:8081\"\nmail_log = \"/new\"",
+        "[control] mail_log: both servers are compared",
+    ),
+    (
+        "127.0.0.1:8082\"",
+        "127.0.0.1:8082\"\nmail_log = \"/new\"",
+        "[candidate] mail_log: the log of the candidate is needed first",
+    ),
+];
+
 #[test]
 fn a_mistake_is_named_with_its_key_and_what_to_write() {
-    for (from, to, text) in [
-        (
-            "p99<200ms",
-            "p99<200us",
-            "plan.toml:19: [rules] objective: \"p99<200us\" is not one percentile of the response time in whole ms",
-        ),
-        (
-            "p99<200ms",
-            "p99<200ms,p50<10ms",
-            "[rules] objective: \"p99<200ms,p50<10ms\" is not one percentile",
-        ),
-        ("p99<200ms\"", "p99<200ms\"\nmargin = 0.5", "plan.toml:20: [rules] margin: a ratio above 1"),
-        ("p99<200ms\"", "p99<200ms\"\nsteps = [4, 1]", "[rules] steps: rising weights"),
-        (
-            "p99<200ms\"",
-            "p99<200ms\"\ndwell = \"2h\"",
-            "plan.toml:18: [rules] longest: a step has no time beyond its dwell",
-        ),
-        (
-            "p99<200ms\"",
-            "p99<200ms\"\nalpha = \"x\"",
-            "plan.toml:20: [rules] alpha: \"x\" is not a percentage",
-        ),
-        ("p99<200ms\"", "p99<200ms\"\nalpha = \"0.01\"", "with its sign: such as 2%"),
-        (
-            "p99<200ms\"",
-            "p99<200ms\"\nalpha = \"100%\"",
-            "[rules] alpha: every second alarm may be a false one",
-        ),
-        (
-            "p99<200ms\"",
-            "p99<200ms\"\nhard_late = \"120%\"",
-            "plan.toml:20: [rules] hard_late: \"120%\" is not",
-        ),
-        (
-            "p99<200ms\"",
-            "p99<200ms\"\nhard_queued = \"5ms\"",
-            "[rules] hard_queued: it is shorter than a second",
-        ),
-        (
-            "p99<200ms\"",
-            "p99<200ms\"\ndwell = 5",
-            "plan.toml:20: invalid type: integer `5`, expected a string",
-        ),
-        (
-            "backend = \"web\"",
-            "backend = \"web\"\nlease = \"100ms\"",
-            "plan.toml:5: [balancer] lease: it is shorter",
-        ),
-        ("/run/haproxy/admin.sock", "", "plan.toml:3: [balancer] socket: \"\" is not the path of a socket"),
-        (
-            "/run/haproxy/admin.sock",
-            "127.0.0.1:9999",
-            "[balancer] socket: \"127.0.0.1:9999\" is not the path",
-        ),
-        (
-            "127.0.0.1:8082",
-            "127.0.0.1:8081",
-            "plan.toml:16: [control] address: 127.0.0.1:8081 is the candidate's, too",
-        ),
-        (
-            "[\"old1\", \"old2\"]",
-            "\"old1\"",
-            "plan.toml:8: invalid type: string \"old1\", expected a sequence",
-        ),
-        ("p99<200ms\"", "p99<200ms\"\nmargn = 2", "unknown key \"margn\" (did you mean \"margin\"?"),
-        (
-            "127.0.0.1:8081",
-            "8081",
-            "plan.toml:12: [candidate] address: \"8081\" is not an IP address with a port",
-        ),
-        ("127.0.0.1:8081", "localhost:8081", "\"localhost:8081\" is not an IP address with a port"),
-        ("\"old1\", \"old2\"", "", "[old] servers: name the servers"),
-        ("\"control\"", "\"old1\"", "plan.toml:15: [control] name: old1 is named twice"),
-        ("\"old2\"", "\"old1\"", "plan.toml:8: [old] servers: old1 is named twice"),
-        ("backend = \"web\"", "backend = \"a;b\"", "[balancer] backend: \"a;b\" is no name"),
-        ("127.0.0.1:5140", "10.0.0.1:514", "[balancer] log: \"10.0.0.1:514\" is no address for a log"),
-        ("\"candidate\"", "\"c d\"", "[candidate] name: \"c d\" is no name"),
-        ("\"old2\"", "\"old 2\"", "[old] servers: \"old 2\" is no name"),
-        (
-            "127.0.0.1:8081\"",
-            "127.0.0.1:8081\"\nhealth = \"up\"",
-            "plan.toml:13: [candidate] health: \"up\" is not a path such as /health",
-        ),
-        ("backend = \"web\"", "", "missing field `backend`"),
-        ("p99<200ms\"", "p99<200ms\"\nhard_queued = \"0s\"", "[rules] hard_queued: "),
-        (
-            "127.0.0.1:8081\"",
-            "127.0.0.1:8081\"\nmail_log = \"/new\"",
-            "[control] mail_log: both servers are compared",
-        ),
-        (
-            "127.0.0.1:8082\"",
-            "127.0.0.1:8082\"\nmail_log = \"/new\"",
-            "[candidate] mail_log: the log of the candidate is needed first",
-        ),
-    ] {
+    for (from, to, text) in MISTAKES {
         let found = parse(&PLAN.replacen(from, to, 1)).unwrap_err().to_string();
         assert!(found.contains(text), "{found} lacks {text}");
         assert_eq!(found.lines().count(), 1, "{found}");

@@ -179,7 +179,8 @@ pub(super) fn socket(path: PathBuf) -> Result<PathBuf, BadValue> {
     let is_tcp = path.to_str().is_some_and(|text| text.parse::<SocketAddr>().is_ok());
     if is_tcp || path.as_os_str().is_empty() {
         let reason = format!(
-            "{path:?} is not the path of a socket, such as /run/haproxy/admin.sock: HAProxy's `stats socket` has it"
+            "\"{}\" is not the path of a socket, such as /run/haproxy/admin.sock: HAProxy's `stats socket` has it",
+            path.display()
         );
         return Err(bad("[balancer] socket", reason));
     }
