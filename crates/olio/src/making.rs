@@ -59,9 +59,13 @@ fn remove_left(cache: &Path) -> std::io::Result<()> {
 
 /// Whether nobody makes this directory any more. One that has just got its name is none.
 fn is_left(directory: &Path) -> bool {
-    let age = || fs::metadata(directory)?.modified()?.elapsed().map_err(std::io::Error::other);
-    let is_old = age().is_ok_and(|age| age > YOUNG);
+    let is_old = age_of(directory).is_ok_and(|age| age > YOUNG);
     is_old && File::open(directory).is_ok_and(|directory| directory.try_lock().is_ok())
+}
+
+fn age_of(directory: &Path) -> std::io::Result<Duration> {
+    let modified = fs::metadata(directory)?.modified()?;
+    modified.elapsed().map_err(std::io::Error::other)
 }
 
 #[cfg(test)]

@@ -111,14 +111,13 @@ mod tests {
     #[test]
     fn a_standstill_of_the_closed_loop_is_in_the_capacity() {
         let levels = [(18_000.0, 5.0), (20_000.0, 20.0), (22_000.0, 60.0)];
-        let standing = |spent: f64| {
+        let [without, with] = [0.0, 10_000.0].map(|spent| {
             let mut trial = trial(1, &levels);
             let bounds = vec![SpentBound { spent, budget: 2_500.0 }];
             trial.phases[0].spent = Some(SpentBudget { rate_per_s: 50_000.0, bounds, late_share: None });
             let found = PooledCapacity::of(&[&trial]).and_then(|capacity| capacity.rate_per_s());
             found.expect("a rate")
-        };
-        let (without, with) = (standing(0.0), standing(10_000.0));
+        });
         assert!(with < 0.8 * without, "{with} and {without}");
     }
 

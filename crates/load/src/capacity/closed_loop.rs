@@ -22,8 +22,10 @@ impl StartingLoop {
 
     /// What its standstills spent of each bound.
     pub(super) fn spendings(&self) -> Vec<Spending> {
-        let of = |spent: &BudgetUse| spent.spendings(self.per_s, Arrivals::Closed);
-        self.standstills.as_ref().map(of).unwrap_or_default()
+        match &self.standstills {
+            Some(spent) => spent.spendings(self.per_s, Arrivals::Closed),
+            None => Vec::new(),
+        }
     }
 }
 

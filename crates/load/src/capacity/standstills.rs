@@ -8,7 +8,7 @@
 use stats::describe::Sample;
 
 use super::budget::{BudgetUse, late_share_allowed};
-use crate::inputs::slo::{Bound, Slo};
+use crate::inputs::slo::Slo;
 use crate::outcome::{LoadOutcome, TimedInterval};
 
 /// A closed loop knows standstills where it answers each connection this many times within the limit. In a slower one, a reply takes
@@ -34,17 +34,17 @@ impl BudgetUse {
         }
         let per_s = operations / seconds;
         let usual_reply_us = connections / per_s * 1e6;
-        let of_bound = |bound: &Bound| -> (f64, f64) {
-            let share = late_share_allowed(bound);
-            match share.filter(|_| REPLIES_WITHIN_LIMIT * usual_reply_us <= bound.limit) {
-                Some(share) => {
+        let mut bounds: Vec<(f64, f64)> = Vec::new();
+        for bound in slo.bounds() {
+            let is_long_enough = REPLIES_WITHIN_LIMIT * usual_reply_us <= bound.limit;
+            bounds.push(match late_share_allowed(bound) {
+                Some(share) if is_long_enough => {
                     let standing_s = standstill_s(loop_after_opening, bound.limit, connections);
                     (standing_s * per_s, share * operations)
                 }
-                None => (0.0, 0.0),
-            }
-        };
-        let bounds: Vec<(f64, f64)> = slo.bounds().iter().map(of_bound).collect();
+                _ => (0.0, 0.0),
+            });
+        }
         let says_something = bounds.iter().any(|(_, budget)| *budget > 0.0);
         says_something.then(|| Self::from_bounds(bounds.into_iter(), operations))
     }
@@ -55,8 +55,12 @@ fn standstill_s(observations: &[&TimedInterval], limit_us: f64, connections: f64
     let late: Vec<Late> = observations.iter().map(|one| Late::of(one, limit_us)).collect();
     let counts: Vec<f64> = late.iter().map(|late| late.operations).collect();
     let usual = Sample::new(&counts).map_or(0.0, |sample| sample.median());
-    let is_standstill = |late: &&Late| late.operations - usual >= MOST_CONNECTIONS * connections;
-    let beyond_limit_us: f64 = late.iter().filter(is_standstill).map(|late| late.beyond_limit_us).sum();
+    let mut beyond_limit_us = 0.0;
+    for interval in late {
+        if interval.operations - usual >= MOST_CONNECTIONS * connections {
+            beyond_limit_us += interval.beyond_limit_us;
+        }
+    }
     beyond_limit_us / connections / 1e6
 }
 
@@ -102,18 +106,20 @@ mod tests {
     fn closed_loop(others: impl Fn(u32) -> Vec<(u64, u64)>) -> LoadOutcome {
         let like = example::outcome();
         let measured = INTERVAL * 100;
-        let interval = |index: u32| {
+        let mut intervals = Vec::new();
+        for index in 0..100 {
             let mut stats = Interval::new(1, 0);
             for (time_us, number) in others(index).into_iter().chain([(1_000, 200)]) {
                 let operation = &mut stats.operations[0];
                 operation.response_time.record_n(time_us, number).expect("a time");
                 operation.server_time.record_n(time_us, number).expect("a time");
             }
-            TimedInterval::new((i64::from(index), stats.compact()), INTERVAL, (measured, Duration::ZERO))
-        };
+            let times = (measured, Duration::ZERO);
+            intervals.push(TimedInterval::new((i64::from(index), stats.compact()), INTERVAL, times));
+        }
         let part = LoadPart { shape: Shape::closed(), interval: INTERVAL, ..like.spec.part.clone() };
         LoadOutcome {
-            intervals: (0..100).map(interval).collect(),
+            intervals,
             measured,
             opened: CONNECTIONS,
             spec: LoadSpec { connections: CONNECTIONS, part, ..like.spec },

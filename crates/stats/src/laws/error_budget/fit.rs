@@ -95,8 +95,7 @@ impl Fit {
                 amounts[part] *= seen[part] / said[part].max(f64::MIN_POSITIVE);
             }
         }
-        let open = || spendings.iter().filter(|s| s.arrivals == Arrivals::Open);
-        let rates = || open().map(|s| s.ln_rate);
+        let rates = || spendings.iter().filter(|s| s.arrivals == Arrivals::Open).map(|s| s.ln_rate);
         let likelihood = points.iter().map(|point| point.likelihood(&amounts)).sum();
         let tried = (rates().fold(f64::INFINITY, f64::min), rates().fold(f64::NEG_INFINITY, f64::max));
         let of_pauses = |point: &Point| {
@@ -231,11 +230,12 @@ mod tests {
     fn standstills_of_a_closed_loop_are_pauses_that_leave_a_queue_in_an_open_one() {
         let curve = BudgetCurve { saturation: 50_000.0 };
         // Levels in which no pause came, and a closed loop in which half of the budget was spent by pauses.
-        let level = |share: f64| {
-            let ln_rate = (share * 50_000.0_f64).ln();
-            Spending { ln_rate, spent: 0.1, budget: 500.0, arrivals: Arrivals::Open }
-        };
-        let levels = [0.1, 0.25, 0.45, 0.6].map(level);
+        let levels = [5_000.0_f64, 12_500.0, 22_500.0, 30_000.0].map(|rate| Spending {
+            ln_rate: rate.ln(),
+            spent: 0.1,
+            budget: 500.0,
+            arrivals: Arrivals::Open,
+        });
         let ln_rate = 45_000.0_f64.ln();
         let standing = Spending { ln_rate, spent: 5_000.0, budget: 10_000.0, arrivals: Arrivals::Closed };
         let found = Fit::of(curve, &[levels.as_slice(), &[standing]].concat()).expect("spent");
