@@ -60,8 +60,10 @@ pub fn warm_up(
         // Where operations take longer than the loop, the next loop begins them anew.
         let next = if checked.series.is_empty() { length * 2 } else { length };
         if checked.unsteady.is_none() || loads.interrupted || before + next > plan.warm_up.max {
-            let of_capacity = slo.filter(|_| is_of_capacities(plan));
-            let standstills = of_capacity.and_then(|slo| loads.count_standstills(slo, &run));
+            let standstills = match slo {
+                Some(slo) if is_of_capacities(plan) => loads.count_standstills(slo, &run),
+                _ => None,
+            };
             return Ok(WarmedUp {
                 standstills,
                 outcome: checked.outcome,
