@@ -13,6 +13,7 @@
 //! - Servers in turns need no long phases: a block spends most of its time in slices, whose length follows from the load.
 //!   Closed loops have more of it, because they need no search: as much as fits into a minute (decision 0009).
 //!   A server that is up alone searches its capacity for as long as ten steps.
+//! - Where a capacity is searched, the closed loop before it is a part of the measurement: it is as long in each block (decision 0061).
 //! - Users who wait between operations need a warm-up of two mean delays: all of them begin with the first operation, and before that
 //!   a measurement has too much of it. They are then measured for one mean delay at least.
 
