@@ -81,7 +81,7 @@ fn a_missing_program_or_server_is_named_with_the_remedy() {
     let program = crate::home::showdown();
     fs::hard_link(&program, &alone).or_else(|_| fs::copy(&program, &alone).map(drop)).expect("a copy");
     for (args, remedy) in
-        [(["serve"], "build it from source (docs/HARNESS.md)"), (["queue"], "run `showdown serve` there")]
+        [(["serve"], "copy it there from the package"), (["queue"], "run `showdown serve` there")]
     {
         let output =
             std::process::Command::new(&alone).args(args).current_dir(dir.path()).output().expect("it runs");
