@@ -98,7 +98,7 @@ class Mariadb(Database):
     name, scheme = "mariadb", "mysql"
 
     def _make(self) -> list[str]:
-        return ["mariadb-install-db", "--no-defaults", f"--datadir={self.directory}/data",
+        return ["mariadb-install-db", "--no-defaults", f"--datadir={self.directory}/data", f"--tmpdir={self.directory}",
                 "--auth-root-authentication-method=socket", "--auth-root-socket-user=root",
                 "--skip-test-db"]  # fmt: skip
 
@@ -108,7 +108,7 @@ class Mariadb(Database):
             f"CREATE DATABASE {DATABASE};\nCREATE USER '{USER}'@'127.0.0.1';\n"
             f"GRANT ALL ON {DATABASE}.* TO '{USER}'@'127.0.0.1';\n"
         )
-        return ["mariadbd", "--no-defaults", f"--datadir={self.directory}/data", f"--socket={self.directory}/socket",
+        return ["mariadbd", "--no-defaults", f"--datadir={self.directory}/data", f"--tmpdir={self.directory}", f"--socket={self.directory}/socket",
                 f"--port={self.port}", "--bind-address=127.0.0.1", "--skip-name-resolve", f"--init-file={account}",
                 f"--secure-file-priv={self.directory}", "--innodb-buffer-pool-size=512M"]  # fmt: skip
 

@@ -19,7 +19,7 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
     let files = tempfile::Builder::new().prefix("rows-").tempdir_in(beside)?;
     std::thread::scope(|scope| -> Result<()> {
         let rows = scope.spawn(|| rows::write(files.path(), scale, seed));
-        install(database)?;
+        install(database, files.path())?;
         rows.join().map_err(|_| anyhow!("the thread that writes the rows has panicked"))?
     })?;
     let statements = files.path().join("statements.sql");
@@ -38,6 +38,7 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
             "--innodb-fast-shutdown=0",
         ])
         .arg(datadir(database))
+        .arg(tmpdir(files.path()))
         .args(user())
         .stdin(std::fs::File::open(statements)?))?;
     // There is no secret in it: accounts get their password at each start. Other users make copies of it.
@@ -45,7 +46,7 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
 }
 
 /// Makes a database directory without tables of the site.
-fn install(database: &Path) -> Result<()> {
+fn install(database: &Path, temporary: &Path) -> Result<()> {
     run(Command::new("mariadb-install-db")
         .args([
             "--no-defaults",
@@ -54,6 +55,7 @@ fn install(database: &Path) -> Result<()> {
             "--auth-root-authentication-method=socket",
         ])
         .arg(datadir(database))
+        .arg(tmpdir(temporary))
         .args(user())
         .stdin(Stdio::null()))
 }
@@ -68,6 +70,12 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
 
 fn datadir(database: &Path) -> String {
     format!("--datadir={}", database.display())
+}
+
+/// A directory of its own for temporary tables: a MariaDB that starts removes those of all others in the same one, also of a
+/// `mariadb-install-db` that goes on.
+fn tmpdir(temporary: &Path) -> String {
+    format!("--tmpdir={}", temporary.display())
 }
 
 /// MariaDB refuses to run as root unless it is told so.

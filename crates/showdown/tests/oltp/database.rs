@@ -36,6 +36,7 @@ impl TestDatabase {
             &[
                 "--no-defaults",
                 &format!("--datadir={}", data.display()),
+                &format!("--tmpdir={}", path.display()),
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db",
             ],

@@ -109,8 +109,8 @@ name = "database"
 config = ["server.cnf", "account.sql"]
 prepare = [
     ["install", "-d", "-m", "700", "{{ dir }}/socket", "{{ dir }}/files"],
-    ["mariadb-install-db", "--no-defaults", "--datadir={{ dir }}/data", "--skip-test-db", "--skip-name-resolve",
-     "--auth-root-authentication-method=socket", "--auth-root-socket-user=root"],
+    ["mariadb-install-db", "--no-defaults", "--datadir={{ dir }}/data", "--tmpdir={{ dir }}", "--skip-test-db",
+     "--skip-name-resolve", "--auth-root-authentication-method=socket", "--auth-root-socket-user=root"],
 ]
 start = ["mariadbd", "--defaults-file={{ dir }}/server.cnf"]
 unprivileged = true
