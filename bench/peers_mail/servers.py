@@ -11,36 +11,15 @@ import subprocess
 import time
 from pathlib import Path
 
-from shared import processes
+from shared import postfix, processes
 from shared.errors import ServerError
 
 DOMAIN = "mx.example"
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads/mail"
 
-MAIN_CF = """
-compatibility_level = 3.6
-queue_directory = {directory}/queue
-data_directory = {directory}/data
-mail_owner = postfix
-setgid_group = postdrop
-maillog_file = {directory}/maillog
-maillog_file_prefixes = {directory}
-myhostname = mx.example
-mydestination =
-mynetworks =
-inet_interfaces = 127.0.0.1
-inet_protocols = ipv4
-local_recipient_maps =
-alias_maps =
-alias_database =
-virtual_mailbox_domains = mx.example
+DISCARD = """\
 virtual_mailbox_maps = static:all
 virtual_transport = discard:
-in_flow_delay = 0
-smtpd_peername_lookup = no
-smtpd_relay_restrictions = reject_unauth_destination
-smtpd_tls_security_level = none
-smtpd_client_connection_count_limit = 0
 """
 
 
@@ -89,7 +68,7 @@ class Postfix(MailServer):
 
     def _start(self) -> list[str]:
         self.directory.chmod(0o711)
-        (self.directory / "main.cf").write_text(MAIN_CF.format(directory=self.directory))
+        (self.directory / "main.cf").write_text((postfix.MAIN_CF + DISCARD).format(directory=self.directory))
         services = (WORKLOAD / "master.cf").read_text().replace("{{ host }}:{{ port }}", f"127.0.0.1:{self.port}")
         (self.directory / "master.cf").write_text(services)
         for name, owner in (("queue", "root"), ("data", "postfix")):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from email.parser import BytesHeaderParser
 from pathlib import Path
 
-from shared import processes
+from shared import postfix, processes
 
 from .bed import ADDED, LOOK_S
 
@@ -67,35 +67,14 @@ objective = "p99<1m"
 steps = [16]
 dwell = "10m"
 """
-MAIN = """
-compatibility_level = 3.6
-queue_directory = {folder}/queue
-data_directory = {folder}/data
-mail_owner = postfix
-setgid_group = postdrop
-maillog_file = {folder}/maillog
-maillog_file_prefixes = {folder}
-myhostname = mx.example
-mydestination =
-mynetworks =
-inet_interfaces = 127.0.0.1
-inet_protocols = ipv4
-local_recipient_maps =
-alias_maps =
-alias_database =
-virtual_mailbox_domains = mx.example
-virtual_mailbox_base = {folder}/mail
+DELIVERY = """\
+virtual_mailbox_base = {directory}/mail
 virtual_mailbox_maps = static:all/
 virtual_uid_maps = static:65534
 virtual_gid_maps = static:65534
 virtual_transport = virtual
-smtpd_peername_lookup = no
 smtpd_upstream_proxy_protocol = haproxy
-smtpd_relay_restrictions = reject_unauth_destination
-smtpd_recipient_restrictions = check_recipient_access texthash:{folder}/access
-smtpd_tls_security_level = none
-smtpd_client_connection_count_limit = 0
-in_flow_delay = 0
+smtpd_recipient_restrictions = check_recipient_access texthash:{directory}/access
 """
 MASTER = """
 127.0.0.1:{port} inet n - n - - smtpd
@@ -169,7 +148,7 @@ class MailBed:
             folder = self.directory / name
             for below, owner in [("", 0), ("queue", 0), ("data", "postfix"), ("mail", 65534)]:
                 subprocess.run(["install", "-d", "-m", "755", "-o", str(owner), str(folder / below)], check=True)
-            (folder / "main.cf").write_text(MAIN.format(folder=folder))
+            (folder / "main.cf").write_text((postfix.MAIN_CF + DELIVERY).format(directory=folder))
             (folder / "master.cf").write_text(MASTER.format(port=self.ports[name]).lstrip())
             (folder / "access").write_text(ACCESS if name == "candidate" else "")
             self._run(name, ["postfix", "-c", str(folder), "start-fg"], self.ports[name])

@@ -1,5 +1,5 @@
-//! Fills a directory with made-up runs of one series until there are so many: `many DIR COUNT`. A run needs a plan and a verdict to be
-//! listed, so the files of the first ones are copied.
+//! Fills a directory with made-up runs of one series, up to a number of runs: `many DIR COUNT`. A list needs the plan and the verdict of a
+//! run, so the files of the first runs are copied.
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use archive::{RunId, example, layout};
 
-/// Runs with files of their own; each further one has the files of one of them.
+/// Runs with files of their own; each further run has copies of the files of one of these runs.
 const OWN: u32 = 100;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

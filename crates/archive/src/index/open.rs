@@ -42,7 +42,7 @@ pub struct OpenArchive {
 /// The index, and what was seen of the archive.
 struct OpenIndex {
     index: Index,
-    /// The modification time of the folder; none where it may change again unseen.
+    /// The modification time of the folder; none where the folder may change again without another modification time.
     folder: Option<SystemTime>,
     unsettled: Instant,
 }

@@ -102,15 +102,15 @@ const SELECT: &str =
 /// A filter that fewer runs match leads to them by its index. With more, a list is read in its order until it is full.
 const FEW: u32 = 1000;
 
-/// Up to so many runs, the names of variants and tags are looked up for each. With more, they are read in one pass over a range, which is
-/// four times as fast for a list of all runs.
+/// A list of at most this many runs looks the names of variants and tags up for each run. A longer list reads the names in one pass over a
+/// range, which is four times as fast for a list of all runs.
 const LOOKED_UP: usize = 500;
 
 /// A condition for a value, and the condition that an index answers.
 struct Condition {
     /// For runs that are read in the order of the list. `?` is the value.
     checked: &'static str,
-    /// The ids of the runs that match; none where no index has them.
+    /// The ids of the runs that match; none where no index has such ids.
     ids: Option<&'static str>,
     value: Box<dyn ToSql>,
 }

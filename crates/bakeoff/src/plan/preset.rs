@@ -130,8 +130,8 @@ impl Preset {
         Self { turns: self.turns.mul_f64(CLOSED_LOOP_TURNS), ..self }
     }
 
-    /// The same for capacities. Each closed loop before a search is as long as that of a first block: the standstills in it are a part of
-    /// what is measured.
+    /// The same for capacities. The closed loop before a search is as long in each block as in the first one: the standstills of the loop are
+    /// a part of what is measured.
     #[must_use]
     pub fn of_capacities(self) -> Self {
         Self { warm_up: WarmUpLimits { min: self.phases.closed_loop, ..self.warm_up }, ..self }

@@ -35,7 +35,7 @@ pub struct TrialMeasurement {
     pub unsteady: Option<String>,
     /// Throughput of the warm-up's closed loop, operations a second.
     pub closed_loop_per_s: f64,
-    /// What its standstills spent of the objective's budget; none where that is not known.
+    /// What the standstills of that closed loop spent of the objective's budget; none where that is not known.
     pub standstills: Option<BudgetUse>,
     /// What failed in it, where nothing succeeded: there is no capacity to search.
     pub nothing_succeeds: Option<NothingSucceeds>,

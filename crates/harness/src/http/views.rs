@@ -78,10 +78,9 @@ const MOST_IN_FILE: u32 = 100_000;
 pub async fn csv(State(site): State<Shared>, Query(fields): Query<Fields>) -> Page {
     let search = shown(&site, ArchiveSearch::from_fields(&fields))?;
     let runs = shown(&site, site.harness.runs(search.query(MOST_IN_FILE)).await)?;
-    let mut text =
-        "id,started_unix_ms,state,kind,workload,variants,answer,valid,invalid,tags,series\n".to_owned();
+    let mut rows = Vec::new();
     for run in runs {
-        let cells = [
+        rows.push([
             run.id.to_string(),
             run.started_unix_ms.to_string(),
             run.state.name().to_owned(),
@@ -93,22 +92,30 @@ pub async fn csv(State(site): State<Shared>, Query(fields): Query<Fields>) -> Pa
             run.invalid.to_string(),
             run.tags.join(" "),
             run.series.unwrap_or_default(),
-        ];
-        text.push_str(&cells.map(|text| cell(&text)).join(","));
-        text.push('\n');
+        ]);
     }
+    let text = lines(&rows).expect("memory takes all bytes");
+    let heading = "id,started_unix_ms,state,kind,workload,variants,answer,valid,invalid,tags,series";
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"runs.csv\""),
     ];
-    Ok((headers, text).into_response())
+    Ok((headers, format!("{heading}\n{text}")).into_response())
 }
 
-/// A cell of a CSV file. A spreadsheet would take a text of somebody else that begins like a formula for one.
-fn cell(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let quote = if is_formula { "'" } else { "" };
-    format!("\"{quote}{}\"", text.replace('"', "\"\""))
+/// Lines of a CSV file, each cell in quotes. A spreadsheet would take a text of somebody else that begins like a formula for one.
+fn lines<const CELLS: usize>(rows: &[[String; CELLS]]) -> csv::Result<String> {
+    let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(Vec::new());
+    for row in rows {
+        for text in row {
+            let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            let quote = if is_formula { "'" } else { "" };
+            writer.write_field(format!("{quote}{text}"))?;
+        }
+        writer.write_record(None::<&[u8]>)?;
+    }
+    let bytes = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
+    Ok(String::from_utf8(bytes).expect("cells are texts"))
 }
 
 /// The archive as a view shows it. Its address has the whole search, so it can be given to others.
@@ -300,8 +307,7 @@ mod tests {
 
     #[test]
     fn a_cell_is_one_text_and_no_formula() {
-        assert_eq!(cell("a, \"b\"\nc"), "\"a, \"\"b\"\"\nc\"");
-        assert_eq!(cell("=HYPERLINK(1)"), "\"'=HYPERLINK(1)\"");
-        assert_eq!(cell(""), "\"\"");
+        let rows = ["a, \"b\"\nc", "=HYPERLINK(1)", ""].map(|text| [text.to_owned()]);
+        assert_eq!(lines(&rows).unwrap(), "\"a, \"\"b\"\"\nc\"\n\"'=HYPERLINK(1)\"\n\"\"\n");
     }
 }

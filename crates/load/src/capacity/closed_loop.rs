@@ -10,7 +10,7 @@ use crate::outcome::LoadOutcome;
 pub struct StartingLoop {
     /// Operations a second that succeeded in it. 0 where none did.
     pub per_s: f64,
-    /// What its standstills spent of the objective's budget ([`BudgetUse::of_standstills`]); none where that is not known.
+    /// What the standstills of the loop spent of the objective's budget ([`BudgetUse::of_standstills`]); none where that is not known.
     pub standstills: Option<BudgetUse>,
 }
 
