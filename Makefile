@@ -58,11 +58,12 @@ install: ## Install the three programs, completions and manual pages (PREFIX=/us
 uninstall: ## Remove what `make install` has installed, with the same PREFIX and DESTDIR
 	scripts/install-showdown --remove $(PREFIX) $(DESTDIR)
 
-check: ## Check formatting, lints and unit tests: what a change needs before it is committed, without a server
+check: ## Check formatting, lints, unit tests and built pages: what a change needs before it is committed, without a server
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --lib --locked --no-run --message-format=json-render-diagnostics > $(target)/test-programs.json
 	$(checks) test-rust
+	cd web && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm run --silent check-built
 
 test: ## Run every check of the continuous integration
 	$(checks)
