@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 GUIDES = {
     "Begin": ["README.md", "docs/START.md"],
-    "Reference": ["docs/COMMANDS.md", "docs/WORKLOAD.md", "docs/SCENARIOS.md", "docs/BYOD.md", "docs/FORMATS.md", "docs/FIGURES.md", "docs/GLOSSARY.md", "docs/LIMITS.md", "docs/HARNESS.md", "docs/SCALE.md"],
+    "Reference": ["docs/COMMANDS.md", "docs/WORKLOAD.md", "docs/SCENARIOS.md", "docs/BYOD.md", "docs/FORMATS.md", "docs/FIGURES.md", "docs/GLOSSARY.md", "docs/LIMITS.md", "docs/HARNESS.md", "docs/LIVE-TRAFFIC.md", "docs/SCALE.md"],
     "Explanation": ["docs/METHODOLOGY.md", "docs/BIAS.md", "docs/COST.md", "docs/SECURITY.md"],
     "If it fails": ["docs/TROUBLESHOOTING.md"],
     "Develop": ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"],

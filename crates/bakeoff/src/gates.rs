@@ -10,7 +10,7 @@
 //! | client | the engine's own rules ([`load::validity`]) | a saturated client measures itself |
 //! | users | the engine's rules of users | another walk or pacing than the declared one is another load |
 //! | steady | [`stats::steady`] | a mean that includes the warm-up mixes two states |
-//! | errors | 1 % of operations | latencies are those of the operations that succeeded |
+//! | errors | 1 % of operations | most failed operations have no response time |
 //! | background | the client's rules for achieved load and errors, applied to the background load | the server had less work than planned |
 //! | counts | 0.5 % between the server's count and the client's | one of the two is wrong |
 //! | verify | the workload's own check | a server that answers wrongly does another work |

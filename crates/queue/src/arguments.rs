@@ -17,7 +17,7 @@ Examples:
   showdown serve --database postgres://showdown@db/showdown --listen 10.0.0.5:8443 --tls cert.pem,key.pem
 
 It prints a link that works once. Run it again for another one. Without --tls it listens on this machine alone; from elsewhere, reach \
-it with `ssh -L 7437:127.0.0.1:7437 HOST`. Ctrl-C stops it, and interrupts a run that goes on. See docs/HARNESS.md.")]
+it with `ssh -L 7437:127.0.0.1:7437 HOST`. Ctrl-C stops it, and interrupts a run in progress. See docs/HARNESS.md.")]
 pub struct ServeArgs {
     /// Where the queue is kept.
     #[command(flatten)]

@@ -24,7 +24,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[command(after_help = "\
 Examples:
   showdown doctor                             check this host first
-  showdown compare nginx apache --quick       compare two web servers in one to five minutes
+  showdown compare nginx apache --quick       compare two web servers in one to six minutes
   showdown load http://127.0.0.1:8080/ -r 5k  load a server that is already running
   showdown compare --help                     print the options of a verb, with examples")]
 struct Cli {

@@ -47,7 +47,7 @@ fn grounds() -> Vec<Ground> {
         Ground::new(
             ERRORS,
             format!("more than {} of the operations fail", limit_percent(MAX_ERROR_SHARE)),
-            "latencies are those of the operations that succeeded",
+            "most failed operations have no response time",
         ),
         Ground::new(
             super::BACKGROUND,

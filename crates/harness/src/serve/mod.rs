@@ -140,7 +140,7 @@ async fn serve_until_signal(
 }
 
 /// What the person who has started a server may do next.
-const FIRST_STEPS: &str = "Queue runs:  showdown submit compare nginx apache --quick\nWatch them:  showdown queue    showdown watch ENTRY\n\nCtrl-C stops the server, and interrupts a run that goes on.";
+const FIRST_STEPS: &str = "Queue runs:  showdown submit compare nginx apache --quick\nWatch them:  showdown queue    showdown watch ENTRY\n\nCtrl-C stops the server, and interrupts a run in progress.";
 
 async fn bound(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| {

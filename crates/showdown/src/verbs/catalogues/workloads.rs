@@ -98,7 +98,7 @@ pub fn run(args: &WorkloadsArgs) -> anyhow::Result<CommandStatus> {
             if !scenario && let Some(slo) = found.slo() {
                 let _ = writeln!(
                     out,
-                    "      in one to five minutes: throughput, which does not use the objective\n  {command}\n      \
+                    "      in one to six minutes: throughput, which does not use the objective\n  {command}\n      \
                      in some minutes: the capacity at the objective of the file, {slo}"
                 );
             }

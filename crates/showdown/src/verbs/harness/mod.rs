@@ -32,7 +32,7 @@ fn missing(path: &Path, verb: &str) -> String {
     let remedy = if is_built_here {
         "cargo build -p harness"
     } else {
-        "copy it there from the package that had `showdown`, or install the package again (docs/COMMANDS.md, Install)"
+        "copy it there from the package of `showdown`, or install the package again (docs/COMMANDS.md, Install)"
     };
     format!("{} is missing, which `showdown {verb}` starts: {remedy}", path.display())
 }
@@ -46,7 +46,7 @@ mod tests {
         let packaged = missing(Path::new("/usr/bin/showdown-harness"), "serve");
         assert_eq!(
             packaged,
-            "/usr/bin/showdown-harness is missing, which `showdown serve` starts: copy it there from the package that had `showdown`, \
+            "/usr/bin/showdown-harness is missing, which `showdown serve` starts: copy it there from the package of `showdown`, \
              or install the package again (docs/COMMANDS.md, Install)"
         );
         let target = tempfile::tempdir().expect("a folder");

@@ -25,7 +25,7 @@ A hosts file has a table for each host:
 
   [host.old]
   ssh     = \"ops@old.example\"   user@host, or a Host of ~/.ssh/config; no options; without it, this machine
-  address = \"10.1.0.5\"          where its servers listen, and its clients send from
+  address = \"10.1.0.5\"          a private address: its servers listen there, and its clients send from it
   kind    = \"T2000\"             what kind of machine it is; optional
   cpus    = \"2-31\"              the CPUs to use; optional, default: all
   become  = \"sudo -n\"           runs its agent as root; optional

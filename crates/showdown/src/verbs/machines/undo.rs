@@ -23,7 +23,7 @@ without it. Run it as the user of the run. A journal that another user owns, or 
 
 Exit codes: 0 nothing is left, 1 a setting could not be restored or a run is under way, 2 usage error.")]
 pub struct UndoArgs {
-    /// Read the journal of yours in this directory [default: that of this user's runs]
+    /// Read your journal in this directory [default: that of this user's runs]
     #[arg(long, value_name = "DIR")]
     pub journal: Option<PathBuf>,
 

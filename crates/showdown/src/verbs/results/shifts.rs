@@ -61,7 +61,7 @@ pub fn refuse_export(name: &str, archive: &Archive) -> anyhow::Result<()> {
     let StoredShift { id, directory, .. } = shift;
     let folder = directory.display();
     Err(usage(format!(
-        "{id} is a run on live traffic, and has no export: pack its folder {folder}; where it is unpacked, `showdown show FOLDER` reads it"
+        "{id} is a run on live traffic, and has no export: pack its folder {folder}; after unpacking, `showdown show FOLDER` reads it"
     )))
 }
 
@@ -69,7 +69,7 @@ pub fn refuse_export(name: &str, archive: &Archive) -> anyhow::Result<()> {
 pub fn refuse_plan(text: &str) -> anyhow::Result<()> {
     if text.lines().any(|line| line.trim() == "[balancer]") {
         return Err(usage(
-            "this is a plan of live traffic, which is run where its balancer is: `showdown shift PLAN`",
+            "this is a plan of live traffic, run it on the machine of its balancer: `showdown shift PLAN`",
         ));
     }
     Ok(())

@@ -33,7 +33,7 @@ pub struct ComparisonArgs {
     #[arg(long, short)]
     pub workload: Option<String>,
 
-    /// Run the variants that name no host on this one, which is in the hosts file
+    /// Run variants that name no host on this host of the hosts file
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
 
@@ -45,7 +45,7 @@ pub struct ComparisonArgs {
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
 
-    /// Stop where the versions of one server's packages differ between hosts
+    /// Stop if the versions of one server's packages differ between hosts
     #[arg(long)]
     pub like_with_like: bool,
 
@@ -76,7 +76,7 @@ pub struct ComparisonArgs {
     #[arg(long, value_name = "OPERATION")]
     pub on_op: Option<String>,
 
-    /// Open this number of client connections; where the workload has users, one for each [default: the workload's]
+    /// Open this number of client connections; if the workload has users, one for each [default: the workload's]
     #[arg(short, long, visible_alias = "users", value_parser = parse_connections)]
     pub connections: Option<u32>,
 
@@ -84,7 +84,7 @@ pub struct ComparisonArgs {
     #[arg(long, value_parser = parse_background, value_name = "RATE/s,connections=N")]
     pub background: Option<PlannedBackground>,
 
-    /// Run few short trials: one to five minutes for two variants, the longer beside other programs
+    /// Run few short trials: one to six minutes for two variants, longer if other programs are busy
     #[arg(long, conflicts_with = "thorough")]
     pub quick: bool,
 

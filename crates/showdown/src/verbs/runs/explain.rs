@@ -55,7 +55,7 @@ pub struct ExplainArgs {
     #[arg(short, long, value_parser = parse_connections)]
     pub connections: Option<u32>,
 
-    /// Show slow requests step by step beside median ones: in the network, waiting for a CPU, on it, blocked on what
+    /// Show slow requests step by step, beside median ones: in the network, waiting for a CPU, on a CPU, blocked and on what
     #[arg(long)]
     pub slow_request: bool,
 

@@ -45,7 +45,7 @@ const COMPARISON: [Parameter; 8] = [
     VARIANTS,
     Parameter {
         name: "quick",
-        about: "a closed loop in one to five minutes, instead of the capacity in some more",
+        about: "a closed loop in one to six minutes, instead of the capacity in some more",
         kind: ParameterKind::Flag,
     },
     Parameter {
