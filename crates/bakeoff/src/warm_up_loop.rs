@@ -1,8 +1,49 @@
-//! How long one closed loop of a warm-up is. A warm-up repeats its loop until the server is ready (`trial::warm_up`).
+//! How long the closed loops of a warm-up are. A warm-up repeats its loop until the server is ready (`trial::warm_up`).
 
 use std::time::Duration;
 
 use archive::model::{PhaseKind, Plan, Trial, TrialTurns};
+
+use crate::verdict::sustained::is_of_capacities;
+
+/// One block in this many has the lasting loop, the first one among them.
+const LASTING_EACH: u32 = 3;
+/// Length of the lasting loop, in loops of the plan, and at least. A server is started anew in each block, so it pauses only for what it
+/// does in one block: a pause at each 200,000th reply of a server of 30,000/s needs 7 s.
+const LASTING_LOOPS: u32 = 3;
+const SHORTEST_LASTING: Duration = Duration::from_secs(8);
+
+fn lasting_loop(closed_loop: Duration) -> Duration {
+    (closed_loop * LASTING_LOOPS).max(SHORTEST_LASTING)
+}
+
+/// Time of lasting loops that a block has on average, with closed loops of this length.
+pub fn lasting_in_each_block(closed_loop: Duration) -> Duration {
+    lasting_loop(closed_loop) / LASTING_EACH
+}
+
+/// The closed loops of a warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarmUpLoops {
+    /// Length of the loop that is repeated.
+    pub each: Duration,
+    /// Length of a loop after that, in which standstills of the server are looked for; none where no capacity is searched, and in
+    /// other blocks.
+    pub lasting: Option<Duration>,
+}
+
+impl WarmUpLoops {
+    /// The loops in a block, counted from 1.
+    pub fn in_block(plan: &Plan, block: u32, each: Duration) -> Self {
+        let is_asked = is_of_capacities(plan) && block % LASTING_EACH == 1;
+        Self { each, lasting: is_asked.then(|| lasting_loop(plan.phases.closed_loop)) }
+    }
+
+    /// Nothing but the loop that is repeated.
+    pub fn only(each: Duration) -> Self {
+        Self { each, lasting: None }
+    }
+}
 
 /// The loop that a plan asks for.
 pub fn planned_loop(plan: &Plan) -> Duration {
@@ -28,7 +69,7 @@ fn was_ready_at_once(trial: &Trial) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{MeasuredValue, TrialStatus};
+    use archive::model::{Measure, MeasuredValue, TrialStatus};
 
     use super::*;
     use crate::plan::trial_order::ScheduledTrial;
@@ -42,6 +83,19 @@ mod tests {
         let mut plan: Plan = PLAN.parse().expect("a plan");
         (plan.phases.closed_loop, plan.warm_up.min) = (Duration::from_secs(2), shortest);
         plan
+    }
+
+    #[test]
+    fn a_third_of_the_blocks_of_capacities_have_a_lasting_loop() {
+        let of_throughput = plan(Duration::ZERO);
+        let capacity = Measure::Capacity { slo: "p99<5ms".to_owned() };
+        let of_capacities = Plan { measure: capacity, ..of_throughput.clone() };
+        let each = Duration::from_secs(2);
+        let lasting = |plan: &Plan, block| WarmUpLoops::in_block(plan, block, each).lasting;
+        let blocks = (1..=7).filter(|block| lasting(&of_capacities, *block).is_some());
+        assert_eq!(blocks.collect::<Vec<_>>(), [1, 4, 7]);
+        assert_eq!(lasting(&of_capacities, 1), Some(SHORTEST_LASTING));
+        assert_eq!(lasting(&of_throughput, 1), None);
     }
 
     /// A valid trial in turns after this many loops.

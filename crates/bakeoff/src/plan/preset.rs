@@ -13,7 +13,8 @@
 //! - Servers in turns need no long phases: a block spends most of its time in slices, whose length follows from the load.
 //!   Closed loops have more of it, because they need no search: as much as fits into a minute (decision 0009).
 //!   A server that is up alone searches its capacity for as long as ten steps.
-//! - Where a capacity is searched, the closed loop before it is a part of the measurement: it is as long in each block (decision 0061).
+//! - Where a capacity is searched, the closed loop before it is a part of the measurement: it is as long in each block (decision 0061), and
+//!   each third block has a lasting one (decision 0062).
 //! - Users who wait between operations need a warm-up of two mean delays: all of them begin with the first operation, and before that
 //!   a measurement has too much of it. They are then measured for one mean delay at least.
 
@@ -22,6 +23,7 @@ use std::time::Duration;
 use archive::model::{PhaseLengths, PlannedPower, PlannedStudy, RunLength, WarmUpLimits};
 
 use crate::limits::MOST_BLOCKS;
+use crate::warm_up_loop::lasting_in_each_block;
 
 /// The numbers of a preset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub struct Preset {
     pub goes_on: bool,
     /// Limits of the warm-up.
     pub warm_up: WarmUpLimits,
+    /// Time of lasting loops that a block has on average; 0 where no capacity is searched.
+    pub lasting: Duration,
     /// Length of each phase.
     pub phases: PhaseLengths,
     /// Time under load of each server in a block, where servers are loaded in turns.
@@ -118,6 +122,7 @@ impl Preset {
             blocks,
             goes_on: length == RunLength::Quick,
             warm_up: WarmUpLimits { min: closed_loop / SHORTEST_WARM_UP, max: ms(most) },
+            lasting: Duration::ZERO,
             phases: PhaseLengths { closed_loop, search_step, measure, curve_step },
             turns: ms(turns),
             operations,
@@ -134,7 +139,8 @@ impl Preset {
     /// a part of what is measured.
     #[must_use]
     pub fn of_capacities(self) -> Self {
-        Self { warm_up: WarmUpLimits { min: self.phases.closed_loop, ..self.warm_up }, ..self }
+        let lasting = lasting_in_each_block(self.phases.closed_loop);
+        Self { warm_up: WarmUpLimits { min: self.phases.closed_loop, ..self.warm_up }, lasting, ..self }
     }
 
     /// The number of blocks, and the time under load of each server in a block, for a run of about this long with this many
@@ -177,7 +183,7 @@ impl Preset {
 
     /// About how long these servers take before they are loaded in turns.
     fn before_turns(&self, servers: u32) -> Duration {
-        START + self.warm_up.min * servers
+        START + (self.warm_up.min + self.lasting) * servers
     }
 
     /// The preset of a sweep.

@@ -35,7 +35,7 @@ use crate::run::lab::Lab;
 use crate::run::of_plan::{RunPermissions, on_its_machines};
 use crate::study::slice::{SingledSlice, StudySlice};
 use crate::trial::{LoadPhases, TrialError, WATCH, WarmUpGoal, warm_up, with_connections};
-use crate::warm_up_loop::planned_loop;
+use crate::warm_up_loop::{WarmUpLoops, planned_loop};
 
 /// The time at the beginning of a slice that is not measured, as a share of it.
 const SETTLE_SHARE: f64 = 0.05;
@@ -265,8 +265,8 @@ impl<'a> StudyServer<'a> {
         self.begin_turn()?;
         let prepared = self.sut.prepare();
         self.checked(prepared)?;
-        let (length, loads) = (planned_loop(plan), &mut self.loads);
-        let warmed = warm_up(plan, (&self.name, None), WarmUpGoal::Steady, length, loads, observe);
+        let (loops, loads) = (WarmUpLoops::only(planned_loop(plan)), &mut self.loads);
+        let warmed = warm_up(plan, (&self.name, None), WarmUpGoal::Steady, loops, loads, observe);
         let usual = self.checked(warmed)?.pace().median;
         // A slice ends with its last operation. One that the server never begins would prolong each slice by the whole wait.
         // A program that makes its own load ends its operations itself, and may report late.

@@ -17,14 +17,14 @@ use super::warm_up::warm_up;
 use crate::event::{Event, Observer};
 use crate::plan::measure_names::wording;
 use crate::search_start::SearchStart;
-use crate::warm_up_loop::planned_loop;
+use crate::warm_up_loop::WarmUpLoops;
 
 const HOUR_US: f64 = 3.6e9;
 
 /// Runs the load of a trial whose server is up alone. `search_start` is what earlier trials say of it.
 pub fn measure_alone(
     setup: &TrialSetup<'_>,
-    name: &str,
+    (name, loops): (&str, WarmUpLoops),
     rate: Option<f64>,
     search_start: Option<SearchStart>,
     rng: &mut Pcg64Mcg,
@@ -37,7 +37,7 @@ pub fn measure_alone(
     }
     let is_measurement = rate.is_none() && plan.measure.is_closed_loop();
     let goal = if is_measurement { WarmUpGoal::Steady } else { WarmUpGoal::NoDrift };
-    let warm = warm_up(plan, (name, setup.objective()), goal, planned_loop(plan), loads, observe)?;
+    let warm = warm_up(plan, (name, setup.objective()), goal, loops, loads, observe)?;
     let mut result = TrialMeasurement::after(&warm);
     if loads.interrupted {
         return Ok(result);

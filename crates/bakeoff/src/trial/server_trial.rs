@@ -31,6 +31,7 @@ use crate::event::{Event, Observer};
 use crate::machines::power::RunPower;
 use crate::plan::variant_point::VariantPoint;
 use crate::search_start::SearchStart;
+use crate::warm_up_loop::{WarmUpLoops, planned_loop};
 
 /// A server that has been started for a trial.
 pub struct ServerTrial<'a> {
@@ -182,9 +183,10 @@ impl<'a> ServerTrial<'a> {
         let (name, rate, search_start) =
             (self.variant_point.name(plan), self.rate_per_s(), self.search_start);
         let rng = &mut self.setup.block_rng(self.trial.block);
+        let loops = WarmUpLoops::in_block(plan, self.trial.block, planned_loop(plan));
         let mut measured = match plan.measure {
             Measure::BreakingPoint => self.measure_break(&mut loads, observe),
-            _ => measure_alone(self.setup, &name, rate, search_start, rng, &mut loads, observe),
+            _ => measure_alone(self.setup, (&name, loops), rate, search_start, rng, &mut loads, observe),
         };
         if let Ok(result) = &measured
             && let Err(error) = self.measure_more(result, &mut loads, observe)
@@ -297,9 +299,9 @@ impl<'a> ServerTrial<'a> {
         self.search_start
     }
 
-    /// Length of a loop of its warm-up.
-    pub fn warm_up_loop(&self) -> Duration {
-        self.warm_up_loop
+    /// The loops of its warm-up.
+    pub fn warm_up_loops(&self) -> WarmUpLoops {
+        WarmUpLoops::in_block(self.setup.plan, self.trial.block, self.warm_up_loop)
     }
 
     /// Number of the trial.

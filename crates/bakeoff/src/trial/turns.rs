@@ -279,9 +279,9 @@ impl<'a> Turn<'a> {
         let TurnState::Loaded(load) = &mut self.state else { return None };
         let (loads, result) = load.as_mut();
         let settings = self.member.kernel_turn().begin();
-        let (measured, length) = ((self.name.as_str(), setup.objective()), self.member.warm_up_loop());
+        let (measured, loops) = ((self.name.as_str(), setup.objective()), self.member.warm_up_loops());
         let warm = settings
-            .and_then(|()| Ok(warm_up(setup.plan, measured, WarmUpGoal::NoDrift, length, loads, observe)?));
+            .and_then(|()| Ok(warm_up(setup.plan, measured, WarmUpGoal::NoDrift, loops, loads, observe)?));
         match warm {
             Ok(warm) => {
                 *result = TrialMeasurement::after(&warm);

@@ -14,6 +14,7 @@ use super::steadiness::{SteadyQuantity, WarmUpGoal, check_loop};
 use crate::event::{Event, Observer};
 use crate::plan::preset::interval_of;
 use crate::verdict::sustained::is_of_capacities;
+use crate::warm_up_loop::WarmUpLoops;
 
 /// The result of a warm-up.
 pub struct WarmedUp {
@@ -27,8 +28,8 @@ pub struct WarmedUp {
     pub measured: Interval,
     /// Length of that.
     pub length: Duration,
-    /// What the standstills of the last loop spent of the plan's objective; none where that is not known, or where no capacity is
-    /// searched.
+    /// What the standstills of the last loop, and of the lasting one, spent of the plan's objective; none where that is not known, or
+    /// where no capacity is searched.
     pub standstills: Option<BudgetUse>,
 }
 
@@ -39,19 +40,20 @@ impl WarmedUp {
     }
 }
 
-/// Runs closed loops of this length on the server of this name until throughput and p99 are steady, or until the limit of the plan.
-/// Where a capacity is searched under an objective, the last loop has what its standstills spent of it.
+/// Runs closed loops on the server of this name until throughput and p99 are steady, or until the limit of the plan. Then the lasting
+/// loop follows, if there is one. Where a capacity is searched under an objective, the last loop and the lasting one have what their
+/// standstills spent of it.
 pub fn warm_up(
     plan: &Plan,
     (name, slo): (&str, Option<&Slo>),
     goal: WarmUpGoal,
-    mut length: Duration,
+    loops: WarmUpLoops,
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<WarmedUp, RunError> {
     let quantity =
         if plan.measure == Measure::MaxBytes { SteadyQuantity::Bytes } else { SteadyQuantity::Operations };
-    let (mut before, mut earlier) = (Duration::ZERO, None);
+    let (mut before, mut earlier, mut length) = (Duration::ZERO, None, loops.each);
     loop {
         observe(Event::Doing { what: format!("warming up {name} in a closed loop") });
         let run = loads.closed_loop(length, interval_of(length), observe)?.outcome;
@@ -61,7 +63,14 @@ pub fn warm_up(
         let next = if checked.series.is_empty() { length * 2 } else { length };
         if checked.unsteady.is_none() || loads.interrupted || before + next > plan.warm_up.max {
             let standstills = match slo {
-                Some(slo) if is_of_capacities(plan) => loads.count_standstills(slo, &run),
+                Some(slo) if is_of_capacities(plan) => {
+                    let in_last = loads.count_standstills(slo, &run);
+                    let in_lasting = match loops.lasting.filter(|_| !loads.interrupted) {
+                        Some(lasting) => standstills_of(slo, (lasting, interval_of(length)), loads, observe)?,
+                        None => None,
+                    };
+                    together(in_last, in_lasting)
+                }
                 _ => None,
             };
             return Ok(WarmedUp {
@@ -75,5 +84,27 @@ pub fn warm_up(
         }
         length = next;
         earlier = Some(checked.series);
+    }
+}
+
+/// What the standstills of another loop, of this length and with intervals of this length, spend of an objective.
+fn standstills_of(
+    slo: &Slo,
+    (length, interval): (Duration, Duration),
+    loads: &mut LoadPhases<'_>,
+    observe: &mut Observer<'_>,
+) -> Result<Option<BudgetUse>, RunError> {
+    observe(Event::Doing { what: "looking for pauses in a closed loop".to_owned() });
+    let run = loads.closed_loop(length, interval, observe)?.outcome;
+    Ok(loads.count_standstills(slo, &run))
+}
+
+fn together(one: Option<BudgetUse>, other: Option<BudgetUse>) -> Option<BudgetUse> {
+    match (one, other) {
+        (Some(mut sum), Some(other)) => {
+            sum.add(&other);
+            Some(sum)
+        }
+        (one, other) => one.or(other),
     }
 }

@@ -1,5 +1,6 @@
-//! The capacity of a server that is already running: `showdown load --find-capacity`. A closed loop gives the first guess and
-//! the length of slices; then the search of [`search`](super::search) runs with one server.
+//! The capacity of a server that is already running: `showdown load --find-capacity`. A closed loop gives the first guess, the length of
+//! slices, and the server's standstills; then the search of [`search`](super::search) runs with one server, and ends with a load at
+//! the capacity, without a break.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use stats::confidence::ConfidenceInterval;
 use super::budget::BudgetUse;
 use super::closed_loop::{NothingSucceeds, StartingLoop};
 use super::evaluate::{StepEvaluation, evaluate};
-use super::levels::{LevelPlan, NextSlice, SustainedCapacity};
+use super::levels::{Hold, LevelPlan, NextSlice, SustainedCapacity};
 use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
 use crate::inputs::slo::Slo;
 use crate::outcome::spans::Spans;
@@ -19,11 +20,17 @@ use crate::outcome::{LoadEvent, LoadOutcome, RunContext, RunError};
 use crate::session::slices::{LoadedServer, LoopPace, MergedSlices, Slice, SliceLength};
 use crate::spec::{Arrivals, LoadPart, LoadSpec, Shape};
 
-/// Longest closed loop at the beginning, and the longest slice that does not follow from the objective.
-const CLOSED_LOOP: Duration = Duration::from_secs(2);
-/// Intervals of it, and how long they are: enough for the scatter of slices.
-const INTERVALS: u32 = 100;
+/// The closed loop at the beginning, as a part of the time of the search: it has more operations a second than the search, so more of
+/// the pauses by work come in it.
+const CLOSED_LOOP_PART: u32 = 2;
+/// Intervals of the loop, in which the scatter of slices and standstills are looked for.
+const INTERVALS: u32 = 500;
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
+/// The longest slice that does not follow from the objective.
+const LONGEST_SLICE: Duration = Duration::from_secs(2);
+/// A hold, as a part of the time of the search, and how many there may be.
+const HOLD_PART: u32 = 2;
+const MOST_HOLDS: u32 = 4;
 /// Fewest slices of a point of the curve, and its time as a share of the time of the search.
 const FEWEST_CURVE_ROUNDS: u32 = 2;
 const CURVE_SHARE: u32 = 10;
@@ -53,7 +60,7 @@ pub struct Capacity {
     /// The objective.
     pub slo: Slo,
     /// The highest rate that is sustained within the objective, operations a second; none if no rate meets it, or if that is
-    /// not known.
+    /// not known. If the last hold was not held, no more than its rate.
     pub capacity_per_s: Option<f64>,
     /// The 95 % interval of it over the cycles of this search; none where there are too few, or the client was the limit.
     pub interval: Option<ConfidenceInterval>,
@@ -61,6 +68,9 @@ pub struct Capacity {
     pub valid: bool,
     /// Why not.
     pub reasons: Vec<String>,
+    /// The last load at the capacity as it was then known, without a break; none where no capacity was found, or the client was the
+    /// limit.
+    pub hold: Option<Hold>,
     /// How it was searched, in a sentence.
     pub method: String,
     /// Throughput of a closed loop of the same connections before, operations a second.
@@ -137,8 +147,8 @@ pub fn find(
         Shape::Open { arrivals, .. } => arrivals,
         Shape::Closed { .. } => Arrivals::default(),
     };
-    let plan = LevelPlan::new(load, slo);
-    let length = SliceLength::for_servers([pace], CLOSED_LOOP).in_own_time();
+    let plan = LevelPlan::new(load, slo).with_holds(load / HOLD_PART, MOST_HOLDS);
+    let length = SliceLength::for_servers([pace], LONGEST_SLICE).in_own_time();
     let mut run = SearchRun {
         slo,
         plan,
@@ -150,7 +160,10 @@ pub fn find(
     };
     let standstills = BudgetUse::of_standstills(slo, &closed);
     let found = run.search(StartingLoop { per_s: closed_loop_per_s, standstills }, observe)?;
-    let capacity_per_s = found.capacity.rate_per_s();
+    let capacity_per_s = found.capacity.rate_per_s().map(|rate| match &found.hold {
+        Some(hold) if !hold.is_held() => rate.min(hold.rate_per_s),
+        _ => rate,
+    });
     let mut steps: Vec<CapacityStep> =
         found.at_capacity.into_iter().chain(found.others).map(CapacityStep::of).collect();
     let is_interrupted = || context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
@@ -164,13 +177,20 @@ pub fn find(
     Ok(Capacity {
         slo: slo.clone(),
         capacity_per_s,
-        interval: found.interval,
+        interval: found.interval.map(|found| lowered_to(found, capacity_per_s)),
+        hold: found.hold,
         valid: reasons.is_empty(),
         reasons,
         method: run.method(),
         closed_loop_per_s,
         curve: steps,
     })
+}
+
+/// An interval that contains a capacity.
+fn lowered_to(interval: ConfidenceInterval, capacity_per_s: Option<f64>) -> ConfidenceInterval {
+    let low = capacity_per_s.map_or(interval.low, |capacity| interval.low.min(capacity));
+    ConfidenceInterval { low, ..interval }
 }
 
 /// Why a result is not valid. That no rate meets the objective is a valid answer.
@@ -196,7 +216,7 @@ fn closed_loop(
     load: Duration,
     observe: &mut CapacityObserver<'_>,
 ) -> Result<LoadOutcome, RunError> {
-    let length = CLOSED_LOOP.min(load);
+    let length = load / CLOSED_LOOP_PART;
     let part = LoadPart {
         shape: Shape::closed(),
         duration: Some(length),
@@ -250,7 +270,7 @@ impl SearchRun<'_> {
             let Some(slice) = self.slice(next)? else { break };
             let (evaluation, summary) = search.add(0, next, slice);
             let progress = search.progress();
-            let left = self.plan.load.mul_f64(1.0 - progress) + curve;
+            let left = (self.plan.load + self.plan.hold).mul_f64(1.0 - progress) + curve;
             let (rate_per_s, summary, progress) = (next.rate_per_s, Box::new(summary), Some(progress));
             observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, progress, left });
         }

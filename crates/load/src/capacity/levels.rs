@@ -24,13 +24,13 @@ use stats::error_budget::{Arrivals, BudgetCurve, Spending, by_bound};
 
 use super::budget::BudgetUse;
 use super::closed_loop::StartingLoop;
-pub use super::sustained::SustainedCapacity;
-use crate::inputs::slo::Slo;
-use crate::session::slices::SliceLength;
+use super::plan::LEVELS_OF_CYCLE;
+pub use super::plan::LevelPlan;
+pub use super::sustained::{Hold, SustainedCapacity};
 
 /// The rates of a cycle, as shares of the closed loop's throughput. The knee of a server lies at 0.7 to 1.1 of it: there they are
 /// denser. Servers that pause spend their budget below.
-const LEVELS: [f64; 9] = [0.1, 0.25, 0.45, 0.6, 0.7, 0.78, 0.86, 0.94, 1.02];
+const LEVELS: [f64; LEVELS_OF_CYCLE as usize] = [0.1, 0.25, 0.45, 0.6, 0.7, 0.78, 0.86, 0.94, 1.02];
 /// Where even the lowest level spends more than the budget, the next cycle begins at this share of it.
 const LOWER: f64 = 0.4;
 /// A capacity may lie this far below the lowest rate that was tried.
@@ -41,47 +41,9 @@ const LOWEST_SHARE: f64 = 1e-3;
 const FALLING_BEHIND: u32 = 3;
 /// Slices in which a server may catch up at the end of a level.
 const MOST_CLOSING: u32 = 20;
-/// Least own time of a level, also in multiples of the time limit: a queue must have time to grow beyond it.
-const SHORTEST_LEVEL: Duration = Duration::from_millis(150);
-const LEVEL_OVER_LIMIT: u32 = 12;
-/// Slices of a level of a server that is loaded without others.
-const SLICES_OF_LEVEL_ALONE: u32 = 5;
-/// Cycles of a search that has time for them. Their scatter is that of its capacity.
-const CYCLES: u32 = 6;
-
-/// How long a search is, in the server's own time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LevelPlan {
-    /// Own time in all. A search has one cycle at least.
-    pub load: Duration,
-    /// The time limit of the objective.
-    pub limit: Duration,
-}
-
-impl LevelPlan {
-    /// A search of this length for an objective.
-    pub fn new(load: Duration, slo: &Slo) -> Self {
-        let limit_us = slo.latency_limit_us().unwrap_or_default();
-        Self { load, limit: Duration::from_secs_f64(limit_us / 1e6) }
-    }
-
-    /// Own time of a level.
-    pub fn level(&self) -> Duration {
-        let least = SHORTEST_LEVEL.max(self.limit * LEVEL_OVER_LIMIT);
-        (self.load / (LEVELS.len() as u32 * CYCLES)).max(least)
-    }
-
-    /// The slices of a server that is loaded without others: its load is continuous, and slices only say when it has caught up, and in
-    /// which of them the client was the limit.
-    pub fn slices_alone(&self, slices: SliceLength) -> SliceLength {
-        SliceLength { measured: slices.measured.max(self.level() / SLICES_OF_LEVEL_ALONE), ..slices }
-    }
-
-    /// A server that drains for longer than this has not caught up: what falls due meanwhile may be late for it.
-    fn caught_up(&self) -> Duration {
-        self.limit / 2
-    }
-}
+/// After a hold at a rate that was not held, another one follows at the capacity that is found with it, and at this share of its rate at
+/// most.
+const LOWER_HOLD: f64 = 0.8;
 
 /// The next slice of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,6 +82,17 @@ pub struct Level {
     pub slices: u32,
     /// In how many of them the client was the limit.
     pub client_limited: u32,
+    /// Whether it is a hold.
+    pub is_hold: bool,
+}
+
+/// What a search does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    /// The level at this place in the order of its cycle.
+    Level { place: usize },
+    /// A load at the capacity that was found, operations a second: the hold of this number, from 0.
+    Hold { rate_per_s: f64, number: u32 },
 }
 
 /// A search under way.
@@ -134,8 +107,8 @@ pub struct LevelSearch {
     rng: Pcg64Mcg,
     /// The order of the levels in this cycle.
     order: [usize; LEVELS.len()],
-    /// The level under way: its place in the order; none once the search is over.
-    place: Option<usize>,
+    /// What is under way; none once the search is over.
+    stage: Option<Stage>,
     /// Share of the list's rates at which the cycle runs: less than 1 where the lowest rates were too high.
     lowered: f64,
     /// For how long the last slice drained.
@@ -161,7 +134,7 @@ impl LevelSearch {
             rng,
             closed_loop_per_s,
             curve: BudgetCurve::of_closed_loop(closed_loop_per_s),
-            place: (closed_loop_per_s > 0.0).then_some(0),
+            stage: (closed_loop_per_s > 0.0).then_some(Stage::Level { place: 0 }),
             lowered: 1.0,
             carried: Duration::ZERO,
             behind: 0,
@@ -174,51 +147,59 @@ impl LevelSearch {
 
     /// The next slice; none if the search is over.
     pub fn next(&self) -> Option<NextSlice> {
-        let rate_per_s = self.rate_at(self.place?);
-        Some(NextSlice { rate_per_s, due_before: self.carried })
+        Some(NextSlice { rate_per_s: self.rate_of(self.stage?), due_before: self.carried })
     }
 
-    fn rate_at(&self, place: usize) -> f64 {
-        LEVELS[self.order[place]] * self.lowered * self.closed_loop_per_s
+    fn rate_of(&self, stage: Stage) -> f64 {
+        match stage {
+            Stage::Level { place } => LEVELS[self.order[place]] * self.lowered * self.closed_loop_per_s,
+            Stage::Hold { rate_per_s, .. } => rate_per_s,
+        }
     }
 
     /// How much of the search is done, 0 to 1.
     pub fn progress(&self) -> f64 {
-        match self.place {
+        let planned = self.plan.load.max(self.cycle_time()) + self.plan.hold;
+        match self.stage {
             None => 1.0,
-            Some(_) => self.own_time.div_duration_f64(self.plan.load.max(self.cycle_time())).min(0.99),
+            Some(_) => self.own_time.div_duration_f64(planned).min(0.99),
         }
     }
 
     /// Adds the slice of [`LevelSearch::next`].
     pub fn add(&mut self, slice: &SliceSpending) {
-        let Some(place) = self.place else { return };
-        let rate_per_s = self.rate_at(place);
+        let Some(stage) = self.stage else { return };
+        let rate_per_s = self.rate_of(stage);
         self.own_time += slice.own_time;
         if self.levels.last().is_none_or(|level| (level.rate_per_s, level.cycle) != (rate_per_s, self.cycle))
         {
-            self.levels.push(Level::at(rate_per_s, self.cycle));
+            let is_hold = matches!(stage, Stage::Hold { .. });
+            self.levels.push(Level::at(rate_per_s, self.cycle, is_hold));
         }
+        let length = match stage {
+            Stage::Level { .. } => self.plan.level(),
+            Stage::Hold { .. } => self.plan.hold,
+        };
         let Some(level) = self.levels.last_mut() else { return };
         level.add(slice);
         self.behind = if slice.drain > self.carried { self.behind + 1 } else { 0 };
-        let is_long_enough = level.own_time >= self.plan.level();
+        let is_long_enough = level.own_time >= length;
         let has_caught_up = slice.drain <= self.plan.caught_up() || self.closing == MOST_CLOSING;
         let falls_behind = self.behind >= FALLING_BEHIND && slice.drain > self.plan.limit;
         if falls_behind || (is_long_enough && has_caught_up) {
-            self.end_level(place);
+            (self.carried, self.behind, self.closing) = (Duration::ZERO, 0, 0);
+            self.stage = match stage {
+                Stage::Level { place } if place + 1 < LEVELS.len() => Some(Stage::Level { place: place + 1 }),
+                Stage::Level { .. } => self.end_cycle(),
+                Stage::Hold { number, .. } => self.end_hold(number),
+            };
         } else {
             self.closing = if is_long_enough { self.closing + 1 } else { 0 };
             self.carried = slice.drain;
         }
     }
 
-    fn end_level(&mut self, place: usize) {
-        (self.carried, self.behind, self.closing) = (Duration::ZERO, 0, 0);
-        if place + 1 < LEVELS.len() {
-            self.place = Some(place + 1);
-            return;
-        }
+    fn end_cycle(&mut self) -> Option<Stage> {
         self.cycle += 1;
         self.order = in_random_order(&mut self.rng);
         let lowest = self.levels.iter().map(|level| level.rate_per_s).fold(f64::INFINITY, f64::min);
@@ -229,7 +210,31 @@ impl LevelSearch {
         let has_time = self.own_time + self.cycle_time() / 2 <= self.plan.load;
         let is_lowest = self.lowered * LEVELS[0] < LOWEST_SHARE;
         // Lower rates have a cycle at least.
-        self.place = ((has_time || is_too_high) && !is_lowest).then_some(0);
+        if (has_time || is_too_high) && !is_lowest {
+            return Some(Stage::Level { place: 0 });
+        }
+        self.first_hold()
+    }
+
+    /// The first hold; none if the plan has none, or no capacity was found.
+    fn first_hold(&self) -> Option<Stage> {
+        let SustainedCapacity::Found(rate_per_s) = self.capacity() else { return None };
+        (self.plan.most_holds > 0).then_some(Stage::Hold { rate_per_s, number: 0 })
+    }
+
+    /// Ends a hold, which is a cycle of its own. Another one follows at a lower rate if the rate was not held.
+    fn end_hold(&mut self, number: u32) -> Option<Stage> {
+        self.cycle += 1;
+        let last = self.held().filter(|last| !last.is_held())?;
+        let SustainedCapacity::Found(found) = self.capacity() else { return None };
+        let rate_per_s = found.min(LOWER_HOLD * last.rate_per_s);
+        (number + 1 < self.plan.most_holds).then_some(Stage::Hold { rate_per_s, number: number + 1 })
+    }
+
+    /// The last hold; none where there was none, or the client was its limit.
+    pub fn held(&self) -> Option<Hold> {
+        let last = self.levels.last().filter(|level| level.is_hold && !level.is_client_limited())?;
+        Some(Hold { rate_per_s: last.rate_per_s, own_time: last.own_time, spent: last.spent.clone() })
     }
 
     /// About how long a cycle is: levels that the server cannot carry end early.
@@ -297,9 +302,9 @@ impl LevelSearch {
 }
 
 impl Level {
-    fn at(rate_per_s: f64, cycle: u32) -> Self {
+    fn at(rate_per_s: f64, cycle: u32, is_hold: bool) -> Self {
         let (spent, own_time) = (BudgetUse::default(), Duration::ZERO);
-        Self { rate_per_s, cycle, spent, own_time, slices: 0, client_limited: 0 }
+        Self { rate_per_s, cycle, spent, own_time, slices: 0, client_limited: 0, is_hold }
     }
 
     fn add(&mut self, slice: &SliceSpending) {
@@ -327,9 +332,15 @@ fn in_random_order(rng: &mut Pcg64Mcg) -> [usize; LEVELS.len()] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inputs::slo::Slo;
     use crate::record::Micros;
 
-    const PLAN: LevelPlan = LevelPlan { load: Duration::from_secs(8), limit: Duration::from_millis(5) };
+    const PLAN: LevelPlan = LevelPlan {
+        load: Duration::from_secs(8),
+        limit: Duration::from_millis(5),
+        hold: Duration::ZERO,
+        most_holds: 0,
+    };
     const MS: Duration = Duration::from_millis(1);
     const CLOSED_LOOP: f64 = 40_000.0;
 
@@ -346,10 +357,16 @@ mod tests {
 
     /// Searches a server of which this share is late at a rate, as long as it takes.
     fn search(late: impl Fn(f64) -> f64) -> LevelSearch {
-        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), PLAN, 1);
+        search_by(PLAN, |rate, _| late(rate))
+    }
+
+    /// The same by another plan, where the share also depends on whether the slice is one of a hold.
+    fn search_by(plan: LevelPlan, late: impl Fn(f64, bool) -> f64) -> LevelSearch {
+        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), plan, 1);
         for _ in 0..10_000 {
             let Some(next) = search.next() else { return search };
-            search.add(&slice(late(next.rate_per_s), MS));
+            let is_hold = matches!(search.stage, Some(Stage::Hold { .. }));
+            search.add(&slice(late(next.rate_per_s, is_hold), MS));
         }
         panic!("a search ends");
     }
@@ -409,6 +426,21 @@ mod tests {
             let interval = found.interval().expect("an interval");
             assert!(interval.low <= rate && rate <= interval.high, "{interval:?}");
         }
+    }
+
+    #[test]
+    fn a_capacity_is_held_and_one_that_is_not_held_is_searched_below() {
+        let plan = PLAN.with_holds(Duration::from_secs(4), 3);
+        let steep = |rate: f64| 0.01 * (rate / 30_000.0).powi(8);
+        let held = search_by(plan, |rate, _| steep(rate)).held().expect("a hold");
+        assert!(held.is_held() && held.own_time >= plan.hold, "{held:?}");
+        assert!((held.rate_per_s / 30_000.0 - 1.0).abs() < 0.05, "{held:?}");
+        // Pauses that come after seconds only.
+        let pausing = |rate: f64, is_hold| if is_hold { 0.01 * rate / 6_000.0 } else { steep(rate) };
+        let found = search_by(plan, pausing);
+        let last = found.held().expect("a hold");
+        assert!(!last.is_held() && last.rate_per_s < 0.7 * 30_000.0, "{last:?}");
+        assert_eq!(search_by(PLAN, pausing).held(), None);
     }
 
     #[test]

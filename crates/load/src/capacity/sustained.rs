@@ -1,8 +1,32 @@
 //! What a search for a capacity says in the end: a rate, a bound, or why there is none. How it searches is left to
 //! [`levels`](super::levels).
 
+use std::time::Duration;
+
+use super::budget::BudgetUse;
 use crate::inputs::slo::Slo;
 use crate::outcome::validity::BUSY;
+
+/// A rate at which a hold spends more than this many budgets is not held.
+const HELD: f64 = 1.5;
+
+/// A load at a capacity that was found, without a break.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hold {
+    /// Operations a second.
+    pub rate_per_s: f64,
+    /// How long it was, in the server's own time.
+    pub own_time: Duration,
+    /// What it spent of the budget.
+    pub spent: BudgetUse,
+}
+
+impl Hold {
+    /// Whether it spent about the budget, or less.
+    pub fn is_held(&self) -> bool {
+        self.spent.burn_rate().is_some_and(|burn| burn <= HELD)
+    }
+}
 
 /// What the slices of a server say.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::LoadOutput;
-use crate::capacity::{Capacity, CapacityStep};
+use crate::capacity::{Capacity, CapacityStep, Hold};
 use crate::inputs::slo::Slo;
 
 /// A search for the capacity.
@@ -16,6 +16,7 @@ pub struct CapacityOutput<'a> {
     reasons: &'a [String],
     method: &'a str,
     closed_loop_per_s: f64,
+    hold: Option<HoldOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other_measurement: Option<&'a str>,
     curve: Vec<StepOutput<'a>>,
@@ -26,6 +27,16 @@ pub struct CapacityOutput<'a> {
 struct IntervalOutput {
     low: f64,
     high: f64,
+}
+
+/// A load at the capacity, without a break.
+#[derive(Debug, Serialize)]
+struct HoldOutput {
+    rate_per_s: f64,
+    seconds: f64,
+    burn_rate: Option<f64>,
+    late_share: Option<f64>,
+    is_held: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,6 +62,7 @@ impl<'a> From<&'a Capacity> for CapacityOutput<'a> {
             reasons: &capacity.reasons,
             method: &capacity.method,
             closed_loop_per_s: capacity.closed_loop_per_s,
+            hold: capacity.hold.as_ref().map(|hold| HoldOutput::of(&capacity.slo, hold)),
             other_measurement: None,
             curve: capacity.curve.iter().map(|step| StepOutput::of(&capacity.slo, step)).collect(),
         }
@@ -62,6 +74,18 @@ impl<'a> CapacityOutput<'a> {
     #[must_use]
     pub fn with_other_measurement(self, other: Option<&'a str>) -> Self {
         Self { other_measurement: other, ..self }
+    }
+}
+
+impl HoldOutput {
+    fn of(slo: &Slo, hold: &Hold) -> Self {
+        Self {
+            rate_per_s: hold.rate_per_s,
+            seconds: hold.own_time.as_secs_f64(),
+            burn_rate: hold.spent.burn_rate(),
+            late_share: hold.spent.late_share(slo),
+            is_held: hold.is_held(),
+        }
     }
 }
 

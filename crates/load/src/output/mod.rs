@@ -242,13 +242,14 @@ impl<'a> LoadOutput<'a> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::time::Duration;
 
     use serde_json::Value;
     use stats::confidence::ConfidenceInterval;
 
     use super::*;
     use crate::capacity::population::{Population, PopulationCapacity, PopulationStep};
-    use crate::capacity::{BudgetUse, Capacity, CapacityStep};
+    use crate::capacity::{BudgetUse, Capacity, CapacityStep, Hold};
     use crate::outcome::example;
     use crate::outcome::validity::{self, BrokenRule};
     use crate::record::ErrorKind;
@@ -407,6 +408,7 @@ mod tests {
             reasons: Vec::new(),
             method: String::new(),
             closed_loop_per_s: 1_200.0,
+            hold: Some(Hold { rate_per_s: 990.0, own_time: Duration::from_secs(10), spent: spent.clone() }),
             curve: vec![CapacityStep {
                 rate_per_s: 1_000.0,
                 slices: 10,
@@ -422,7 +424,8 @@ mod tests {
         let (_, search) = page.split_once("With `--find-capacity`").expect("the part on searches");
         let documented = names(search);
         let interval = keys(&object["interval_per_s"]);
-        for key in keys(&object).union(&keys(&object["curve"][0])).chain(&interval) {
+        let hold = keys(&object["hold"]);
+        for key in keys(&object).union(&keys(&object["curve"][0])).chain(&interval).chain(&hold) {
             assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of a search");
         }
     }

@@ -6,9 +6,10 @@ mod users;
 use std::fmt::Write;
 use std::time::Duration;
 
-use load::capacity::Capacity;
+use load::capacity::{Capacity, Hold};
 use load::drivers::http::status_of;
 use load::engine::LoadOutcome;
+use load::inputs::slo::Slo;
 use load::record::Micros;
 use load::spans::Spans;
 use load::spec::Shape;
@@ -126,12 +127,31 @@ pub fn capacity(title: &str, found: &Capacity, searched: Duration) -> String {
     out.push_str(&table(&rows));
     let _ =
         writeln!(out, "\n  a closed loop reached {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
-    let longer = found.uncertain().map(|_| {
-        let longer = humantime::format_duration(searched * 4);
-        format!("late operations came in few bunches, so the capacity is not known better: search for longer, such as -d {longer}")
-    });
-    out.push_str(&validity(found.valid, &found.reasons, longer.as_slice()));
+    if let Some(hold) = &found.hold {
+        out.push_str(&held(hold, &found.slo));
+    }
+    let longer = humantime::format_duration(searched * 4);
+    let mut notes = Vec::new();
+    if found.uncertain().is_some() {
+        notes.push(format!(
+            "late operations came in few bunches, so the capacity is not known better: search for longer, such as -d {longer}"
+        ));
+    }
+    if found.hold.as_ref().is_some_and(|hold| !hold.is_held()) {
+        notes.push(format!(
+            "the capacity is lower than this: it was not held without a break: search for longer, such as -d {longer}"
+        ));
+    }
+    out.push_str(&validity(found.valid, &found.reasons, &notes));
     out
+}
+
+/// What came of the load at the capacity.
+fn held(hold: &Hold, slo: &Slo) -> String {
+    let seconds = hold.own_time.as_secs_f64();
+    let late = late(hold.spent.late_share(slo));
+    let answer = if hold.is_held() { "held" } else { "not held" };
+    format!("  {}/s for {seconds:.0} s without a break: {late} late, {answer}\n\n", rate(hold.rate_per_s))
 }
 
 /// The share of operations that were late, per cent.
@@ -455,6 +475,7 @@ mod tests {
             reasons: Vec::new(),
             method: "in one minute".to_owned(),
             closed_loop_per_s: 36_000.0,
+            hold: None,
             curve: Vec::new(),
         };
         let searched = Duration::from_secs(20);
