@@ -1,5 +1,7 @@
 //! The script that starts an agent on a host, and the lines that it prints: pure text.
 
+use std::path::{Path, PathBuf};
+
 use crate::program::{Program, Programs};
 
 /// The script; its first lines are comments.
@@ -17,6 +19,26 @@ pub(super) fn command(nonce: &str, programs: &Programs, become_root: &[String]) 
     let script = script.replace("@NONCE@", nonce).replace("@PROGRAMS@", &arms.join(" "));
     let script = script.replace("@BECOME@", &become_root.join(" "));
     format!("exec /bin/sh -c '{script}'")
+}
+
+/// Where the script keeps the programs that other machines send to this user; none if the user has no home directory.
+pub fn copied_programs() -> Option<PathBuf> {
+    if let Some(cache) = absolute("XDG_CACHE_HOME") {
+        return Some(in_cache(&cache));
+    }
+    Some(in_cache(&absolute("HOME")?.join(CACHE)))
+}
+
+/// The absolute path that a variable names.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Below a home directory.
+const CACHE: &str = ".cache";
+
+fn in_cache(cache: &Path) -> PathBuf {
+    cache.join("showdown/programs")
 }
 
 /// A line of the script, without its marker.
@@ -155,7 +177,7 @@ mod tests {
             );
             let again = run(shell, &programs, home.path(), b"");
             assert_eq!(again.iter().collect::<Vec<_>>(), [host, run_line, started], "{shell}");
-            let folder = home.path().join(".cache/showdown/programs");
+            let folder = in_cache(&home.path().join(CACHE));
             let mut kept: Vec<_> = walk(&folder)
                 .iter()
                 .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
