@@ -121,7 +121,7 @@ mod tests {
     }
 
     /// What the login shell prints that runs the script with this standard input.
-    fn run(shell: &str, programs: &Programs, home: &std::path::Path, input: &[u8]) -> Vec<String> {
+    fn run(shell: &str, programs: &Programs, home: &Path, input: &[u8]) -> Vec<String> {
         run_as(shell, programs, "", home, input)
     }
 
@@ -129,13 +129,7 @@ mod tests {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn run_as(
-        shell: &str,
-        programs: &Programs,
-        become_root: &str,
-        home: &std::path::Path,
-        input: &[u8],
-    ) -> Vec<String> {
+    fn run_as(shell: &str, programs: &Programs, become_root: &str, home: &Path, input: &[u8]) -> Vec<String> {
         let mut child = Command::new(shell)
             .args(["-c", &command("n0", programs, &words(become_root))])
             .env("HOME", home)
@@ -217,7 +211,7 @@ mod tests {
         Ok(())
     }
 
-    fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    fn walk(folder: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
         entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
     }
@@ -244,7 +238,7 @@ mod tests {
             panic!("a file is no directory")
         };
         assert!(why.contains("Not a directory") || why.contains("File exists"), "{why}");
-        let no_home = run("sh", &programs, std::path::Path::new(""), b"");
+        let no_home = run("sh", &programs, Path::new(""), b"");
         assert_eq!(no_home[1], "showdown-n0 failed home");
         let other =
             Programs::of([("pdp11".to_owned(), programs.get(ARCHITECTURE).expect("a program").clone())]);
