@@ -29,6 +29,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 const WORKERS: u32 = 8;
 /// Processes of puma: as in the workload there are several, which are copies of one that has loaded the application.
 const PUMA_PROCESSES: u32 = 2;
+/// Connections that the database takes.
+const MOST_CONNECTIONS: u32 = 500;
 /// Java's heap.
 const HEAP_MB: u32 = 256;
 
@@ -130,6 +132,7 @@ impl Stack {
             "mariadbd",
             Command::new("mariadbd")
                 .arg(format!("--defaults-file={}", configuration.display()))
+                .arg(format!("--max-connections={MOST_CONNECTIONS}"))
                 .args(as_root("--user=root")),
         )?;
         self.spawn(
@@ -215,8 +218,7 @@ impl Stack {
             };
             let values = context! {
                 host => "127.0.0.1", port, dir, user, companion,
-                // Those of the implementation with the most processes.
-                application_workers => WORKERS, processes => PUMA_PROCESSES, worker_processes => 1, buffer_pool => 256, flush_at_commit => "0",
+                application_workers => WORKERS, worker_processes => 1, buffer_pool => 256, flush_at_commit => "0",
                 password => self.password.clone(), sessions => sessions.name(),
             };
             fs::write(self.path(name), environment.render_str(&template, values)?)?;
@@ -324,33 +326,4 @@ fn php_fpm() -> Result<PathBuf> {
         "PHP 8.2 is missing: on Debian 12, install php8.2-fpm php8.2-mysql php8.2-gd php8.2-mbstring php-memcached; Debian 13 has another PHP"
     );
     Ok(program.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use minijinja::Value;
-
-    use super::*;
-
-    /// The connections that the database takes with these knobs.
-    fn connections(knobs: Value) -> u32 {
-        let template = include_str!("../../../workloads/olio/mariadb.cnf");
-        let values = context! {
-            host => "127.0.0.1", port => 3306, dir => "/tmp/a", buffer_pool => 512, flush_at_commit => "1", ..knobs
-        };
-        let mut environment = Environment::new();
-        environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-        let text = environment.render_str(template, values).expect("a template");
-        let line = text.lines().find_map(|line| line.strip_prefix("max-connections = "));
-        line.and_then(|number| number.parse::<u32>().ok()).expect("a number")
-    }
-
-    #[test]
-    fn the_database_has_a_connection_for_each_that_the_knobs_allow() {
-        assert_eq!(connections(context! { application_workers => 16 }), 500);
-        assert_eq!(connections(context! { application_workers => 1024 }), 1074);
-        assert_eq!(connections(context! { application_workers => 8, processes => 0 }), 500);
-        assert_eq!(connections(context! { application_workers => 8, processes => 64 }), 562);
-        assert_eq!(connections(context! { application_workers => 16, pool => 600 }), 650);
-    }
 }
