@@ -191,7 +191,7 @@ mod tests {
         let unmarked = parent.path().join("showdown-unmarked");
         fs::create_dir(&unmarked)?;
         std::os::unix::fs::symlink(running.path(), parent.path().join("showdown-link"))?;
-        assert_eq!(left_in(parent.path()), [killed.clone()]);
+        assert_eq!(left_in(parent.path()), std::slice::from_ref(&killed));
 
         let next = ScratchDirectory::create_in(parent.path())?;
         assert!(!killed.exists(), "it is swept");
