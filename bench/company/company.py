@@ -1,11 +1,13 @@
-"""The other programs: each kind of company as processes of this bench, which end with the `with` block."""
+"""The other programs: each kind of company as processes of this bench, which end with the `with` block, with all that they have started."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,16 +88,40 @@ KINDS = [
 
 @contextmanager
 def beside(kind: Kind) -> Iterator[None]:
-    """Runs the other programs."""
+    """Runs the other programs. A program that ends before the block does is an error: what was measured had less company."""
     with tempfile.TemporaryDirectory(prefix="showdown-company-") as scratch:
         processes = [_start(kind, number, Path(scratch)) for number in range(kind.processes)]
         try:
             yield
+            for process in processes:
+                if process.poll() is not None:
+                    raise RuntimeError(f"a program of the company {kind.name} has ended early, with status {process.returncode}")
         finally:
             for process in processes:
-                # A compiler that it has started ends by itself within seconds.
-                process.kill()
-                process.wait()
+                _end(process)
+
+
+def _end(process: subprocess.Popen) -> None:
+    """Ends a program with all that it has started, such as a compiler: what lives on would be beside the next comparison."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    while _has_members(process.pid):
+        time.sleep(0.01)
+
+
+def _has_members(group: int) -> bool:
+    """Whether a process of the group runs. Those that have ended and were not waited for do not."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] not in "ZX" and int(fields[2]) == group:
+            return True
+    return False
 
 
 def _start(kind: Kind, number: int, scratch: Path) -> subprocess.Popen:
@@ -105,4 +131,4 @@ def _start(kind: Kind, number: int, scratch: Path) -> subprocess.Popen:
         argument.write_text(SOURCE.format(job=number))
     cpus = {number % (os.cpu_count() or 1)} if kind.pinned else os.sched_getaffinity(0)
     argv = [sys.executable, "-c", kind.program, str(argument)]
-    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=lambda: os.sched_setaffinity(0, cpus))

@@ -1,5 +1,7 @@
 """Tests of the page by rows that are made up, and of the other programs' end."""
 
+import os
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -49,3 +51,21 @@ class Programs(unittest.TestCase):
             children = Path(f"/proc/{here}/task/{here}/children").read_text().split()
             self.assertGreaterEqual(len(children), kind.processes)
         self.assertEqual(set(children) & set(Path(f"/proc/{here}/task/{here}/children").read_text().split()), set())
+
+    def test_what_they_have_started_ends_with_them(self):
+        starts = "import subprocess, sys\nchild = subprocess.Popen(['sleep', '600'])\nopen(sys.argv[1] + '/pid', 'w').write(str(child.pid))\nchild.wait()"
+        with tempfile.TemporaryDirectory() as folder:
+            starts = starts.replace("sys.argv[1]", repr(folder))
+            with company.beside(company.Kind("starts", starts, 1, "a program that starts another one")):
+                child = Path(folder, "pid")
+                while not child.exists() or not child.read_text():
+                    time.sleep(0.01)
+                status = Path("/proc", child.read_text(), "stat")
+            # Whoever waits for it may not have done so: then it is a zombie.
+            self.assertIn(status.read_text().split()[2] if status.exists() else "gone", ("Z", "X", "gone"))
+
+    def test_one_that_ends_before_its_block_is_an_error(self):
+        ends = company.Kind("ends", "raise SystemExit(3)", 1, "a program that ends")
+        with self.assertRaisesRegex(RuntimeError, "company ends has ended early, with status 3"), company.beside(ends):
+            time.sleep(0.01)
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)

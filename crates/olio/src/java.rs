@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +10,7 @@ use anyhow::{Context, Error, Result, bail};
 use clap::Args;
 use sha2::{Digest, Sha256};
 
-use crate::data::{WorkloadFolder, hexadecimal, in_cache, readable_by_servers, this_user};
+use crate::data::{WorkloadFolder, hexadecimal, in_cache, readable_by_servers};
 use crate::making::Making;
 
 /// Debian's package with `java` and `javac`.
@@ -132,12 +131,7 @@ fn compile(directory: &Path, cache: &Path) -> Result<()> {
     // Maven's own message about a missing compiler does not name a package.
     let javac = Command::new("javac").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     javac.map_err(|error| not_started("javac", JDK, error))?;
-    let mut maven = Command::new("mvn");
-    maven.args(["--quiet", "--batch-mode", "process-classes"]).current_dir(directory).stdin(Stdio::null());
-    if !has_home() {
-        maven.arg(format!("-Dmaven.repo.local={}", cache.join("maven").display()));
-    }
-    let output = maven.output().map_err(|error| not_started("mvn", "maven", error))?;
+    let output = maven(directory, cache).output().map_err(|error| not_started("mvn", "maven", error))?;
     if output.status.success() {
         return Ok(());
     }
@@ -146,10 +140,12 @@ fn compile(directory: &Path, cache: &Path) -> Result<()> {
     bail!("mvn cannot build {} (it needs Maven Central): {first}", directory.display())
 }
 
-/// Whether this process may write to a home directory, in which Maven keeps what it has fetched. The user of a service has none.
-fn has_home() -> bool {
-    let Some(home) = std::env::var_os("HOME") else { return false };
-    fs::metadata(home).is_ok_and(|home| home.is_dir() && home.uid() == this_user())
+/// Maven keeps what it has fetched in the cache: the user of a service has no home directory, and whoever removes the cache leaves nothing.
+fn maven(directory: &Path, cache: &Path) -> Command {
+    let mut maven = Command::new("mvn");
+    maven.args(["--quiet", "--batch-mode", "process-classes"]).current_dir(directory).stdin(Stdio::null());
+    maven.arg(format!("-Dmaven.repo.local={}", cache.join("maven").display()));
+    maven
 }
 
 fn not_started(program: &str, package: &str, error: std::io::Error) -> Error {
@@ -167,6 +163,12 @@ mod tests {
     fn a_missing_program_is_an_error_with_its_package() {
         let error = not_started("mvn", "maven", ErrorKind::NotFound.into());
         assert_eq!(error.to_string(), "there is no program mvn: apt install maven");
+    }
+
+    #[test]
+    fn what_maven_fetches_is_in_the_cache_also_where_there_is_a_home() {
+        let maven = maven(Path::new("/nowhere"), Path::new("/var/tmp/olio-7"));
+        assert!(maven.get_args().any(|argument| argument == "-Dmaven.repo.local=/var/tmp/olio-7/maven"));
     }
 
     #[test]

@@ -27,6 +27,10 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Requests that an application answers at the same time.
 const WORKERS: u32 = 8;
+/// Processes of puma: as in the workload there are several, which are copies of one that has loaded the application.
+const PUMA_PROCESSES: u32 = 2;
+/// Connections that the database takes.
+const MOST_CONNECTIONS: u32 = 500;
 /// Java's heap.
 const HEAP_MB: u32 = 256;
 
@@ -128,6 +132,7 @@ impl Stack {
             "mariadbd",
             Command::new("mariadbd")
                 .arg(format!("--defaults-file={}", configuration.display()))
+                .arg(format!("--max-connections={MOST_CONNECTIONS}"))
                 .args(as_root("--user=root")),
         )?;
         self.spawn(
@@ -163,6 +168,7 @@ impl Stack {
                 let mut command = Command::new("puma");
                 command.arg("--config").arg(rails.join("config/puma.rb")).arg(rails.join("config.ru"));
                 command.env("OLIO_SOCKET", &socket).env("OLIO_WORKERS", WORKERS.to_string());
+                command.env("OLIO_PROCESSES", PUMA_PROCESSES.to_string());
                 command
             }
             Implementation::Java => java::command(&java::JavaRequest {
@@ -317,7 +323,7 @@ fn php_fpm() -> Result<PathBuf> {
     let program = Path::new("/usr/sbin/php-fpm8.2");
     ensure!(
         program.is_file(),
-        "PHP is missing: install php8.2-fpm php8.2-mysql php8.2-gd php8.2-mbstring php-memcached"
+        "PHP 8.2 is missing: on Debian 12, install php8.2-fpm php8.2-mysql php8.2-gd php8.2-mbstring php-memcached; Debian 13 has another PHP"
     );
     Ok(program.to_owned())
 }

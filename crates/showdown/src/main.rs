@@ -53,6 +53,8 @@ enum Verb {
     Tunings(verbs::catalogues::tunings::TuningsArgs),
     /// Restore the kernel settings that a killed run has left
     Undo(verbs::machines::undo::UndoArgs),
+    /// List what Showdown has left on this machine, or remove it
+    Clean(verbs::machines::clean::CleanArgs),
     /// Find how many downloads a server has in progress at once before it breaks, and how long it takes to recover
     Concurrency(Box<verbs::runs::concurrency::ConcurrencyArgs>),
     /// Shift live traffic behind a load balancer to a candidate, step by step, and back at the first breach
@@ -158,6 +160,7 @@ fn main() -> ExitCode {
         Verb::Tune(args) => verbs::runs::tune::run(&args),
         Verb::Tunings(args) => verbs::catalogues::tunings::run(&args),
         Verb::Undo(args) => verbs::machines::undo::run(&args),
+        Verb::Clean(args) => verbs::machines::clean::run(&args),
         Verb::Concurrency(args) => verbs::runs::concurrency::run(&args),
         Verb::Shift(args) => verbs::runs::shift::run(&args),
         Verb::Run(args) => verbs::runs::bakeoff::run(&args),

@@ -67,7 +67,7 @@ mod started_server;
 mod variant;
 
 pub use catalogue::{Catalogue, DIRECTORY, LookupError};
-pub use definition::{BINARY, Knob, ServerDefinition, TypedValue, Workload};
+pub use definition::{BINARY, BUILD_KNOBS, Knob, ServerDefinition, TypedValue, Workload};
 pub use digests::hex;
 pub use folder::{DEFINITION, Folder};
 pub use instance::{

@@ -2,7 +2,7 @@
 //! heading is the caveat's id.
 
 use archive::model::{Caveat, DelayedAck, Facts, Measure, Plan, Variant};
-use workload::{BINARY, is_kernel_setting};
+use workload::is_kernel_setting;
 
 use crate::machines::shared_cpus::client_and_server_share_cpus;
 use crate::machines::shared_kernel::{self, are_on_different_machines, is_on_this_machine};
@@ -10,6 +10,7 @@ use crate::machines::text::fewest_server_cpus;
 use crate::plan::cpus::RunCpus;
 use crate::plan::kind_assignment;
 use crate::verdict::company::{self, stolen_time};
+use crate::verdict::fairness::build_knobs;
 use crate::verdict::input::FinishedTrials;
 
 /// A caveat and the condition under which it applies.
@@ -42,13 +43,14 @@ fn has_servers_here(plan: &Plan, facts: &Facts) -> bool {
 /// With fewer server CPUs, contention between them hardly shows.
 const MANY_CPUS: usize = 8;
 
-/// Whether two variants are the same server from different binaries.
-fn has_builds_of_one_program(plan: &Plan) -> bool {
-    plan.variants.iter().any(|a| plan.variants.iter().any(|b| are_other_builds(a, b)))
+/// Whether two variants are the same server in different builds.
+fn has_builds_of_one_program(plan: &Plan, facts: &Facts) -> bool {
+    let builds = build_knobs(&plan.variants, facts);
+    plan.variants.iter().any(|a| plan.variants.iter().any(|b| are_other_builds(a, b, &builds)))
 }
 
-fn are_other_builds(a: &Variant, b: &Variant) -> bool {
-    a.server == b.server && a.knobs.get(BINARY) != b.knobs.get(BINARY)
+fn are_other_builds(a: &Variant, b: &Variant, builds: &[&str]) -> bool {
+    a.server == b.server && builds.iter().any(|knob| a.knobs.get(*knob) != b.knobs.get(*knob))
 }
 
 const RULES: &[CaveatRule] = &[
@@ -143,7 +145,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "builds",
         text: "The variants are one program in two builds. Where a linker places functions can change the speed by some percent, and restarts do not change that: a small difference may be of the builds and not of the change between them.",
-        applies: |plan, _, _| has_builds_of_one_program(plan),
+        applies: |plan, facts, _| has_builds_of_one_program(plan, facts),
     },
     CaveatRule {
         id: "others",
@@ -199,13 +201,14 @@ pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Cavea
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{KnobValue, SweepPoint, Trial};
+    use archive::model::{KnobValue, SweepPoint, Trial, VariantFacts};
 
     use super::*;
     use crate::plan::trial_order::ScheduledTrial;
     use crate::plan::variant_point::VariantPoint;
     use crate::run::first_block::tests::closed_loop;
     use crate::trial::blank;
+    use workload::BINARY;
 
     #[test]
     fn every_caveat_has_a_heading_in_the_bias_page() {
@@ -229,6 +232,14 @@ mod tests {
         builds.variants[1].server = "nginx".to_owned();
         builds.variants[1].knobs.insert(BINARY.to_owned(), KnobValue::Text("/opt/nginx".to_owned()));
         assert!(ids(&builds).contains(&"builds".to_owned()));
+        let mut images = builds.clone();
+        images.variants[1].knobs = [("image".to_owned(), KnobValue::Text("api:2".to_owned()))].into();
+        assert!(!ids(&images).contains(&"builds".to_owned()));
+        let listed = [("build_knobs".to_owned(), "image".to_owned())].into();
+        let of_image = VariantFacts { name: "nginx".to_owned(), facts: listed, ..VariantFacts::default() };
+        let facts = Facts { variants: vec![of_image], ..Facts::default() };
+        let found = caveats(&images, &facts, &FinishedTrials::default());
+        assert!(found.iter().any(|caveat| caveat.id == "builds"));
         let mut many = plan;
         many.cpus.server = "0-7".to_owned();
         assert!(!ids(&many).contains(&"few-cpus".to_owned()));

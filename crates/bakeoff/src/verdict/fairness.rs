@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use archive::model::{COMPANION_FACTS, Difference, DifferenceClass, Facts, OneSidedTuning, Plan, Variant};
-use workload::definition::BINARY;
+use workload::{BINARY, BUILD_KNOBS};
 
 use crate::machines::differences::machine_differences;
 use crate::machines::shared_kernel::are_on_different_machines;
@@ -35,6 +35,9 @@ const EXPECTED_OF_OTHER_SERVERS: &[&str] =
 /// Facts that follow from the program of a server.
 const OF_BINARY: &[&str] = &["version", "build", "executable", "binary", "package"];
 
+/// The path of the program that runs.
+const EXECUTABLE: &str = "executable";
+
 /// Facts that differ at every start and do not matter.
 const INCIDENTAL: &[&str] = &["pid", "started", "port", "dir", "cwd"];
 
@@ -48,8 +51,8 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
     let on_machines = are_on_different_machines(plan, facts);
     let keys: BTreeSet<&String> = sides.iter().flat_map(|(_, facts)| facts.keys()).collect();
     let servers: BTreeSet<&str> = plan.variants.iter().map(|variant| variant.server.as_str()).collect();
-    let varied: BTreeSet<&str> =
-        plan.variants.iter().flat_map(|variant| variant.knobs.keys()).map(String::as_str).collect();
+    let varied = varied_knobs(&plan.variants);
+    let builds = build_knobs(&plan.variants, facts);
     let mut differences: Vec<Difference> = keys
         .into_iter()
         .filter(|key| !(on_machines && OF_CPUS.contains(&fact_of(key))))
@@ -69,7 +72,7 @@ pub fn differences(plan: &Plan, facts: &Facts) -> Vec<Difference> {
                     None => (key.as_str(), servers.len() > 1),
                     Some((companion, fact)) => (fact, are_other_programs(companion, &sides)),
                 };
-                classify(fact, are_other_programs, &varied)
+                classify(fact, are_other_programs, &varied, builds.first().copied())
             };
             differs.then(|| Difference { key: key.clone(), values, class, remark })
         })
@@ -140,13 +143,51 @@ fn knob_that_explains<'a>(values: &BTreeMap<String, String>, variants: &'a [Vari
     knobs.filter(|_| variants.len() > 1).find(names_it).map(String::as_str)
 }
 
-fn classify(key: &str, other_servers: bool, varied: &BTreeSet<&str>) -> (DifferenceClass, String) {
+/// The knobs that variants set.
+fn varied_knobs(variants: &[Variant]) -> BTreeSet<&str> {
+    variants.iter().flat_map(|variant| variant.knobs.keys()).map(String::as_str).collect()
+}
+
+/// The knobs that variants set and whose values are builds of one program: `binary`, those that the workload has for programs and images,
+/// and those whose value is the executable of each variant.
+pub(super) fn build_knobs<'p>(variants: &'p [Variant], facts: &Facts) -> Vec<&'p str> {
+    let mut builds = Vec::new();
+    for knob in varied_knobs(variants) {
+        let (mut is_listed, mut are_executables) = (false, true);
+        for variant in variants {
+            let listed = fact_of_variant(facts, variant, BUILD_KNOBS).unwrap_or_default();
+            is_listed |= listed.split(", ").any(|listed| listed == knob);
+            let value = variant.knobs.get(knob).map(ToString::to_string);
+            are_executables &=
+                value.is_some() && value.as_deref() == fact_of_variant(facts, variant, EXECUTABLE);
+        }
+        if knob == BINARY || is_listed || are_executables {
+            builds.push(knob);
+        }
+    }
+    builds
+}
+
+fn fact_of_variant<'f>(facts: &'f Facts, variant: &Variant, key: &str) -> Option<&'f str> {
+    let of_variant = facts.variants.iter().find(|facts| facts.name == variant.name)?;
+    of_variant.facts.get(key).map(String::as_str)
+}
+
+/// What a difference of this fact means. `build` is the knob by which the variants are other builds of one program, if there is one.
+fn classify(
+    key: &str,
+    other_servers: bool,
+    varied: &BTreeSet<&str>,
+    build: Option<&str>,
+) -> (DifferenceClass, String) {
     let knob = key.strip_prefix("knobs.");
     if knob.is_some_and(|knob| varied.contains(knob)) {
         return (DifferenceClass::TheVariantItself, "this is what the comparison is about".to_owned());
     }
-    if varied.contains(BINARY) && OF_BINARY.iter().any(|start| key.starts_with(start)) {
-        return (DifferenceClass::TheVariantItself, format!("it follows from {BINARY}"));
+    if let Some(build) = build
+        && OF_BINARY.iter().any(|start| key.starts_with(start))
+    {
+        return (DifferenceClass::TheVariantItself, format!("it follows from {build}"));
     }
     let apples_to_oranges = APPLES_TO_ORANGES
         .iter()
@@ -177,16 +218,56 @@ mod tests {
 
     #[test]
     fn differences_are_classified_by_what_they_mean() {
-        let class = |key, other| classify(key, other, &BTreeSet::from(["mpm"])).0;
+        let class = |key, other| classify(key, other, &BTreeSet::from(["mpm"]), None).0;
         assert_eq!(class("knobs.mpm", false), DifferenceClass::TheVariantItself);
         assert_eq!(class("allocator", true), DifferenceClass::ApplesToOranges);
         assert_eq!(class("version", true), DifferenceClass::Expected);
         assert_eq!(class("version", false), DifferenceClass::Unexplained);
-        let of_builds = |key| classify(key, false, &BTreeSet::from(["binary"])).0;
+        let of_builds = |key| classify(key, false, &BTreeSet::from(["binary"]), Some("binary")).0;
         for key in ["knobs.binary", "version", "build_id", "binary.sha256"] {
             assert_eq!(of_builds(key), DifferenceClass::TheVariantItself, "{key}");
         }
         assert_eq!(of_builds("allocator"), DifferenceClass::ApplesToOranges);
+    }
+
+    /// Two variants of `shop` that differ in one knob, and facts of other builds.
+    fn of_builds(knob: &str, values: [&str; 2], executables: [&str; 2], listed: &str) -> (Plan, Facts) {
+        let mut plan: Plan = PLAN.parse().expect("a plan");
+        let mut facts = Facts::default();
+        for (variant, (value, executable)) in
+            plan.variants.iter_mut().zip(values.into_iter().zip(executables))
+        {
+            variant.server = "shop".to_owned();
+            variant.knobs.insert(knob.to_owned(), value.into());
+            let seen = [(EXECUTABLE, executable), ("build_id", value), (BUILD_KNOBS, listed)];
+            facts.variants.push(self::variant(&variant.name, &seen));
+        }
+        (plan, facts)
+    }
+
+    #[test]
+    fn what_follows_from_a_program_or_an_image_of_the_workloads_own_is_explained() {
+        let (old, new) = ("/srv/shop-old", "/srv/shop-new");
+        let images = ["registry.example/api:1", "registry.example/api:2"];
+        for (knob, values, executables, listed) in [
+            ("program", [old, new], [old, new], ""),
+            ("program", [old, new], ["/usr/bin/java", "/opt/bin/java"], "binary, program"),
+            ("image", images, ["/app/api", "/api"], "image"),
+        ] {
+            let (plan, facts) = of_builds(knob, values, executables, listed);
+            let found = differences(&plan, &facts);
+            for key in [EXECUTABLE, "build_id"] {
+                let one = found.iter().find(|difference| difference.key == key).expect("it differs");
+                assert_eq!(
+                    (one.class, one.remark.as_str()),
+                    (DifferenceClass::TheVariantItself, &*format!("it follows from {knob}"))
+                );
+            }
+        }
+        let (plan, facts) = of_builds("threads", ["4", "8"], ["/app/api", "/api"], "image");
+        let found = differences(&plan, &facts);
+        let one = found.iter().find(|difference| difference.key == "build_id").expect("it differs");
+        assert_eq!(one.class, DifferenceClass::Unexplained, "another knob explains no other build");
     }
 
     #[test]

@@ -67,21 +67,58 @@ fn sweep(parent: &Path) {
 }
 
 fn sweep_one(directory: &Path) -> io::Result<()> {
+    match lock_of_killed(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => sweep_unmarked(directory),
+        Err(error) => Err(error),
+        Ok(None) => Ok(()),
+        Ok(Some(_marker)) => remove_marked(directory),
+    }
+}
+
+/// The marker of a directory of this user whose process was killed, locked; none if it is another directory. An error of the kind "not
+/// found" if it has no marker.
+fn lock_of_killed(directory: &Path) -> io::Result<Option<File>> {
     if !is_own_directory(directory)? {
-        return Ok(());
+        return Ok(None);
     }
-    let marker_path = directory.join(MARKER);
     let no_follow = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened =
-        OpenOptions::new().read(true).custom_flags(no_follow.bits().cast_signed()).open(&marker_path);
-    let marker = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return sweep_unmarked(directory),
-        opened => opened?,
-    };
+    let mut options = OpenOptions::new();
+    let marker =
+        options.read(true).custom_flags(no_follow.bits().cast_signed()).open(directory.join(MARKER))?;
     let metadata = marker.metadata()?;
-    if !metadata.is_file() || metadata.uid() != geteuid().as_raw() || marker.try_lock().is_err() {
-        return Ok(());
+    let is_free = metadata.is_file() && metadata.uid() == geteuid().as_raw() && marker.try_lock().is_ok();
+    Ok(is_free.then_some(marker))
+}
+
+/// The directories that killed processes of this user have left, until the next run removes them.
+pub fn left_by_killed() -> Vec<PathBuf> {
+    left_in(&std::env::temp_dir())
+}
+
+fn left_in(parent: &Path) -> Vec<PathBuf> {
+    let mut left = Vec::new();
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if is_named && matches!(lock_of_killed(&entry.path()), Ok(Some(_))) {
+            left.push(entry.path());
+        }
     }
+    left.sort();
+    left
+}
+
+/// Removes one of these.
+pub fn remove_left(directory: &Path) -> io::Result<()> {
+    sweep_one(directory)
+}
+
+/// Where a program keeps large files of a user that can be made anew: servers that run as another user can read them, and they survive a
+/// restart of the machine.
+pub fn kept_for_servers(program: &str, user: u32) -> PathBuf {
+    PathBuf::from(format!("/var/tmp/{program}-{user}"))
+}
+
+fn remove_marked(directory: &Path) -> io::Result<()> {
     // The marker goes last: what fails here is tried again at the next start.
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -154,6 +191,7 @@ mod tests {
         let unmarked = parent.path().join("showdown-unmarked");
         fs::create_dir(&unmarked)?;
         std::os::unix::fs::symlink(running.path(), parent.path().join("showdown-link"))?;
+        assert_eq!(left_in(parent.path()), std::slice::from_ref(&killed));
 
         let next = ScratchDirectory::create_in(parent.path())?;
         assert!(!killed.exists(), "it is swept");

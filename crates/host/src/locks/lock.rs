@@ -111,7 +111,8 @@ fn measuring(paths: &[PathBuf], own: Option<LockOwner>) -> Option<String> {
     })
 }
 
-fn files() -> Vec<PathBuf> {
+/// The lock files of this machine: those that there may be.
+pub fn files() -> Vec<PathBuf> {
     std::env::var_os(LOCK_VARIABLE).map_or_else(|| FILES.map(PathBuf::from).into(), |path| vec![path.into()])
 }
 

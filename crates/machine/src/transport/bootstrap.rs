@@ -1,5 +1,7 @@
 //! The script that starts an agent on a host, and the lines that it prints: pure text.
 
+use std::path::{Path, PathBuf};
+
 use crate::program::{Program, Programs};
 
 /// The script; its first lines are comments.
@@ -17,6 +19,26 @@ pub(super) fn command(nonce: &str, programs: &Programs, become_root: &[String]) 
     let script = script.replace("@NONCE@", nonce).replace("@PROGRAMS@", &arms.join(" "));
     let script = script.replace("@BECOME@", &become_root.join(" "));
     format!("exec /bin/sh -c '{script}'")
+}
+
+/// Where the script keeps the programs that other machines send to this user; none if the user has no home directory.
+pub fn copied_programs() -> Option<PathBuf> {
+    if let Some(cache) = absolute("XDG_CACHE_HOME") {
+        return Some(in_cache(&cache));
+    }
+    Some(in_cache(&absolute("HOME")?.join(CACHE)))
+}
+
+/// The absolute path that a variable names.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Below a home directory.
+const CACHE: &str = ".cache";
+
+fn in_cache(cache: &Path) -> PathBuf {
+    cache.join("showdown/programs")
 }
 
 /// A line of the script, without its marker.
@@ -99,7 +121,7 @@ mod tests {
     }
 
     /// What the login shell prints that runs the script with this standard input.
-    fn run(shell: &str, programs: &Programs, home: &std::path::Path, input: &[u8]) -> Vec<String> {
+    fn run(shell: &str, programs: &Programs, home: &Path, input: &[u8]) -> Vec<String> {
         run_as(shell, programs, "", home, input)
     }
 
@@ -107,13 +129,7 @@ mod tests {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn run_as(
-        shell: &str,
-        programs: &Programs,
-        become_root: &str,
-        home: &std::path::Path,
-        input: &[u8],
-    ) -> Vec<String> {
+    fn run_as(shell: &str, programs: &Programs, become_root: &str, home: &Path, input: &[u8]) -> Vec<String> {
         let mut child = Command::new(shell)
             .args(["-c", &command("n0", programs, &words(become_root))])
             .env("HOME", home)
@@ -155,7 +171,7 @@ mod tests {
             );
             let again = run(shell, &programs, home.path(), b"");
             assert_eq!(again.iter().collect::<Vec<_>>(), [host, run_line, started], "{shell}");
-            let folder = home.path().join(".cache/showdown/programs");
+            let folder = in_cache(&home.path().join(CACHE));
             let mut kept: Vec<_> = walk(&folder)
                 .iter()
                 .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
@@ -195,7 +211,7 @@ mod tests {
         Ok(())
     }
 
-    fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    fn walk(folder: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
         entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
     }
@@ -222,7 +238,7 @@ mod tests {
             panic!("a file is no directory")
         };
         assert!(why.contains("Not a directory") || why.contains("File exists"), "{why}");
-        let no_home = run("sh", &programs, std::path::Path::new(""), b"");
+        let no_home = run("sh", &programs, Path::new(""), b"");
         assert_eq!(no_home[1], "showdown-n0 failed home");
         let other =
             Programs::of([("pdp11".to_owned(), programs.get(ARCHITECTURE).expect("a program").clone())]);

@@ -13,6 +13,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+pub use bootstrap::copied_programs;
 pub use error::OpenError;
 pub(crate) use link::POLL_INTERVAL;
 pub use link::{Link, LinkError, LinkPipes, LinkProcess};

@@ -213,7 +213,7 @@ pub fn in_cache(given: Option<&Path>, name: &str) -> Result<PathBuf> {
 
 /// Where a user's data are kept.
 fn cache_of(user: u32) -> PathBuf {
-    PathBuf::from(format!("/var/tmp/olio-{user}"))
+    host::scratch::kept_for_servers("olio", user)
 }
 
 /// Everybody may make directories beside it: it must be that of the user, who alone writes to it.

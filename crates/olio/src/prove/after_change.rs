@@ -18,6 +18,8 @@ pub struct Sites {
 /// What is changed: an event, by a person.
 pub struct Change {
     pub event: u32,
+    /// It is on the home page.
+    pub is_popular: bool,
     pub person: u32,
     /// Decides what the person does: comments and attendances take turns.
     pub number: u32,
@@ -57,6 +59,9 @@ impl Sites {
             for page in &pages {
                 visitor.found.send(page)?;
             }
+            if change.is_popular {
+                visitor.found.send(&home())?;
+            }
         }
         let order = change.order(tables)?;
         let reply = visitors[1].found.send(&order.ask)?;
@@ -69,8 +74,13 @@ impl Sites {
         }
         tables.execute(&format!("SET @title = (SELECT title FROM event WHERE id = {event})"))?;
         tables.execute(&format!("UPDATE event SET title = '{}' WHERE id = {event}", change.text))?;
-        let difference = compare(&mut visitors, &pages)?;
+        let mut difference = compare(&mut visitors, &pages)?;
+        if difference.is_none() && change.is_popular {
+            difference = compare_home(&mut visitors, tables)?;
+        }
         tables.execute(&format!("UPDATE event SET title = @title WHERE id = {event}"))?;
+        // The next home page has the old title again.
+        end_time_of_home(tables)?;
         Ok(difference
             .map(|difference| format!("{difference}, after {name} and a new title of event {event}")))
     }
@@ -128,6 +138,37 @@ fn pages_of(tables: &mut Tables, event: u32) -> Result<Vec<Ask>> {
         pages.push(Ask::get(format!("/tags/{tag}")));
     }
     Ok(pages)
+}
+
+fn home() -> Ask {
+    Ask::get("/")
+}
+
+/// The next request for the home page makes it.
+fn end_time_of_home(tables: &Tables) -> Result<()> {
+    // Nobody makes it now: an interrupted request has left the lock.
+    for key in ["home:lock", "home:fresh"] {
+        tables.ask_cache(&format!("delete {key}"))?;
+    }
+    Ok(())
+}
+
+/// The first difference of the home page, which each side must make now. The reference has the cache of the site, and would put its own
+/// page there: it is asked when the site has answered all.
+fn compare_home(visitors: &mut [Visitor], tables: &Tables) -> Result<Option<String>> {
+    let mut found = Vec::new();
+    for visitor in &mut *visitors {
+        end_time_of_home(tables)?;
+        found.push(visitor.found.send(&home())?);
+    }
+    for (visitor, found) in visitors.iter_mut().zip(found) {
+        end_time_of_home(tables)?;
+        if let Some(difference) = difference(&visitor.expected.send(&home())?, &found) {
+            let name = home().name();
+            return Ok(Some(format!("{name} for {}, although its time is over: {difference}", visitor.name)));
+        }
+    }
+    Ok(None)
 }
 
 /// The first page that differs.

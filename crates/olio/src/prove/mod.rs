@@ -105,6 +105,7 @@ fn finder(cheat: Cheat) -> (Prove, &'static str) {
         Cheat::MissingWrite => (state::prove_sequence, "table comment"),
         Cheat::UnderLoad(LoadCheat::KeptReplies) => (verify::prove_after_load, "GET /events/"),
         Cheat::UnderLoad(LoadCheat::StaleLists) => (verify::prove_after_load, "after POST"),
+        Cheat::UnderLoad(LoadCheat::KeptHome) => (verify::prove_after_load, "GET / for"),
         Cheat::UnderLoad(LoadCheat::LostWrites) => (verify::prove_after_load, "the table does not"),
     }
 }

@@ -1,5 +1,6 @@
 //! Compares a site that has been under load with the reference on the same tables: `showdown` does so after each trial. First pages, then
-//! changes and the pages that they are on (`after_change.rs`). The home page without parameters is left out: it may be 300 s old.
+//! changes and the pages that they are on (`after_change.rs`). The home page without parameters may be 300 s old: it is compared after
+//! changes only, when its time is over.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -137,8 +138,10 @@ fn load(site: &mut Site) -> Result<()> {
         for mut choice in choices {
             threads.push(scope.spawn(move || -> Result<()> {
                 let mut client = Client::of(address);
-                for _ in 0..PAGES_OF_LOADING_VISITOR {
-                    client.send(&choice.page())?;
+                for number in 0..PAGES_OF_LOADING_VISITOR {
+                    // A quarter of the requests of the load are for the home page.
+                    let ask = if number % 4 == 0 { Ask::get("/") } else { choice.page() };
+                    client.send(&ask)?;
                 }
                 Ok(())
             }));
@@ -184,9 +187,10 @@ impl Check {
         let sites = Sites { reference, site: self.site };
         for number in 0..self.changes {
             // Every other change is on an event that many have looked at.
-            let event = if number % 2 == 0 { choice.popular_event() } else { choice.event() };
+            let is_popular = number % 2 == 0;
+            let event = if is_popular { choice.popular_event() } else { choice.event() };
             let text = format!("Change {number} of {}", self.seed);
-            let change = Change { event, person: choice.member(), number, text };
+            let change = Change { event, is_popular, person: choice.member(), number, text };
             let difference = sites.difference_after(tables, &change)?;
             if difference.is_some() {
                 return Ok(difference);

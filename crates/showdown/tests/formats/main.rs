@@ -75,6 +75,18 @@ fn the_facts_of_this_host_are_documented() {
 }
 
 #[test]
+fn what_runs_have_left_is_documented() {
+    let left = tempfile::tempdir().expect("a temporary directory");
+    let killed = left.path().join("showdown-killed");
+    std::fs::create_dir(&killed).expect("a directory");
+    std::fs::write(killed.join(".showdown-scratch"), "").expect("its marker");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_showdown"));
+    let output = command.args(["clean", "--format", "json"]).env("TMPDIR", left.path()).output();
+    let answer: Value = serde_json::from_slice(&output.expect("showdown runs").stdout).expect("JSON");
+    Page::read().assert_documents("`showdown clean --format json`", &[answer]);
+}
+
+#[test]
 fn the_events_of_a_run_are_documented() {
     let mut written: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for event in documents::events() {

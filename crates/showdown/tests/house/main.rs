@@ -33,7 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cost", &["power", "archive", "stats", "notation"]),
     ("report", &["archive", "cost", "stats"]),
     ("runners", &[]),
-    ("olio", &["load", "workload"]),
+    ("olio", &["host", "load", "workload"]),
     ("queue", &[]),
     ("harness", &["queue", "report", "archive", "host", "notation"]),
     (

@@ -125,3 +125,13 @@ fn a_user_s_own_knobs_are_tunings() {
     assert_eq!(of("knob-worker_processes"), ["1", "4"]);
     assert!(tunings.iter().all(|tuning| tuning.id != "knob-allocator"));
 }
+
+/// A worker of the other applications is a worker of the machine. One of Rails is a thread of each process, of which there are as many as CPUs.
+#[test]
+fn threads_of_each_process_do_not_grow_with_the_cpus() {
+    assert!(!built_in("olio-application-workers").servers.contains(&"olio-rails".to_owned()));
+    let threads = built_in("olio-rails-threads");
+    let values: Vec<&str> =
+        threads.levels.iter().map(|level| level.set["application_workers"].as_str()).collect();
+    assert_eq!((threads.servers, values), (vec!["olio-rails".to_owned()], vec!["2", "4"]));
+}

@@ -32,8 +32,8 @@ use ::load::inputs::slo::Slo;
 pub use self::account::DatabaseAccount;
 pub use self::external::{PidSource, StopMethod};
 pub use self::knobs::allocator::{ALLOCATOR, MALLOC_ARENAS, PreloadedAllocator};
-pub use self::knobs::binary::BINARY;
-pub(crate) use self::knobs::binary::{named_program, own_build, with_binary};
+pub use self::knobs::binary::{BINARY, BUILD_KNOBS};
+pub(crate) use self::knobs::binary::{build_knobs, named_program, own_build, with_binary};
 pub use self::knobs::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
 pub use self::knobs::knob::{
     CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::render::TemplateVariables;
 
 /// A service of the user's own, in one file.
 const MY_API: &str = r#"title = "My API"
@@ -334,6 +335,31 @@ fn olio_asks_for_the_persons_and_tags_that_were_loaded() -> Result<(), Box<dyn s
             let numbers = &workload.for_variant(&variant, users)?.load.numbers;
             assert_eq!((numbers["persons"], numbers["tags"]), (persons, tags), "{scale} {users}");
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_database_of_olio_has_a_connection_for_each_that_the_knobs_allow()
+-> Result<(), Box<dyn std::error::Error>> {
+    let folder = Folder::built_in("olio").ok_or("it is built in")?;
+    let workload = Workload::read(&folder, "workload.toml")?;
+    for (server, knobs, connections) in [
+        ("olio-rust", [("application_workers", 16), ("dir", 0)], 500),
+        ("olio-rust", [("application_workers", 1024), ("dir", 0)], 1_074),
+        ("olio-php", [("application_workers", 1024), ("dir", 0)], 1_074),
+        ("olio-rails", [("application_workers", 8), ("processes", 64)], 562),
+        ("olio-rails", [("application_workers", 600), ("processes", 0)], 650),
+        ("olio-java", [("application_workers", 1024), ("pool", 600)], 650),
+    ] {
+        let mut variables = TemplateVariables::default();
+        variables.set("dir", "/run/olio");
+        for (knob, value) in knobs {
+            variables.set(knob, value);
+        }
+        let database = &workload.server(server)?.companions[0].process;
+        let argv = variables.render_argv(&database.start)?;
+        assert_eq!(argv.last(), Some(&format!("--max-connections={connections}")), "{server} {knobs:?}");
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::running::Instance;
-use crate::definition::{own_build, with_binary};
+use crate::definition::{BUILD_KNOBS, build_knobs, own_build, with_binary};
 use crate::digests;
 
 /// Facts of a server, for the fairness audit. Those of its process (libraries, allocator, limits) are in
@@ -14,7 +14,8 @@ pub struct ServerFacts {
     pub version: String,
     /// How it was built, as it prints it; empty if unknown.
     pub build: String,
-    /// Further facts by name: `package`, `protocol`, and of a build that a variant names `binary.sha256` instead of its package.
+    /// Further facts by name: `package`, `protocol`, [`BUILD_KNOBS`], and of a build that a variant names `binary.sha256` instead of its
+    /// package.
     pub further: BTreeMap<String, String>,
 }
 
@@ -23,6 +24,10 @@ impl Instance {
     pub fn facts(&self) -> ServerFacts {
         let protocol = format!("{:?}", self.server.protocol).to_lowercase();
         let mut further = BTreeMap::from([("protocol".to_owned(), protocol)]);
+        let build_knobs = build_knobs(&self.server.start, &self.server.knobs);
+        if !build_knobs.is_empty() {
+            further.insert(BUILD_KNOBS.to_owned(), build_knobs.join(", "));
+        }
         let installed = self.server.packages.values().find_map(|package| {
             self.options.host.package_version(package).map(|version| format!("{package} {version}"))
         });

@@ -1,4 +1,4 @@
-# One process; each thread has a connection to the database.
+# Each thread of each process has a connection to the database.
 workers Integer(ENV.fetch("OLIO_PROCESSES", "0"))
 threads Integer(ENV.fetch("OLIO_WORKERS")), Integer(ENV.fetch("OLIO_WORKERS"))
 bind "unix://#{ENV.fetch('OLIO_SOCKET')}?umask=0000"

@@ -22,6 +22,9 @@ use crate::show::progress::bar;
 /// How long the host is sampled.
 const SAMPLED: Duration = Duration::from_secs(1);
 
+/// What this host can still be asked, without `--precision`.
+const PRECISION: &str = "\n`showdown doctor --precision` measures how precise a comparison is on this host now, in half a minute.\n";
+
 /// Options of `showdown doctor`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
@@ -68,7 +71,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<CommandStatus> {
         let now = precision(args.blocks, args.progress)?;
         findings.push(DoctorFinding { finding: show::precision::finding(&now), precision: Some(now) });
     }
-    args.format.print(&findings, || text(&findings))?;
+    args.format.print(&findings, || text(&findings) + if args.precision { "" } else { PRECISION })?;
     Ok(CommandStatus::Success)
 }
 

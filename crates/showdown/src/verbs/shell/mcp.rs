@@ -35,24 +35,68 @@ const NO_JSON: i32 = -32_700;
 const NO_METHOD: i32 = -32_601;
 const BAD_PARAMETERS: i32 = -32_602;
 
-/// The processes of running tools, by the text of their request's id.
-type Running = Arc<Mutex<BTreeMap<String, Pid>>>;
+/// The running tools, by the text of their request's id.
+type Running = Arc<Mutex<BTreeMap<String, ToolCall>>>;
+
+/// A tool that was called and has not answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ToolCall {
+    /// Its process does not run yet.
+    Starting,
+    /// It was cancelled before its process ran.
+    Cancelled,
+    /// Its process.
+    Runs(Pid),
+}
+
+impl ToolCall {
+    /// Ends the process, now or as soon as it runs.
+    fn cancel(&mut self) {
+        match self {
+            Self::Starting | Self::Cancelled => *self = Self::Cancelled,
+            Self::Runs(pid) => {
+                let _ = kill_process(*pid, Signal::INT);
+            }
+        }
+    }
+
+    /// Its process runs.
+    fn has_started(&mut self, pid: Pid) {
+        let is_cancelled = *self == Self::Cancelled;
+        *self = Self::Runs(pid);
+        if is_cancelled {
+            self.cancel();
+        }
+    }
+}
 
 /// Runs the verb: it ends with its input, and the tools that still run end with it.
 pub fn run(_: &McpArgs) -> anyhow::Result<CommandStatus> {
     let running = Running::default();
     let mut calls: Vec<JoinHandle<()>> = Vec::new();
-    let mut input = BufReader::new(std::io::stdin());
+    let input_end = answer_lines(&mut BufReader::new(std::io::stdin()), &running, &mut calls);
+    for call in locked(&running).values_mut() {
+        call.cancel();
+    }
+    for call in calls {
+        let _ = call.join();
+    }
+    input_end.context("cannot read the standard input")?;
+    Ok(CommandStatus::Success)
+}
+
+/// Answers each line until the input ends. The threads of tools that may still run are added to `calls`.
+fn answer_lines(
+    input: &mut impl BufRead,
+    running: &Running,
+    calls: &mut Vec<JoinHandle<()>>,
+) -> std::io::Result<()> {
     loop {
-        let mut line = String::new();
-        let read = (&mut input)
-            .take(MOST_LINE_BYTES)
-            .read_line(&mut line)
-            .context("cannot read the standard input")?;
-        if read == 0 {
-            break;
+        let mut line = Vec::new();
+        if input.by_ref().take(MOST_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
         }
-        let message: Value = match serde_json::from_str(&line) {
+        let message: Value = match serde_json::from_slice(&line) {
             Ok(message) => message,
             Err(error) => {
                 reply(
@@ -61,18 +105,11 @@ pub fn run(_: &McpArgs) -> anyhow::Result<CommandStatus> {
                 continue;
             }
         };
-        if let Some(call) = handle(&message, &running) {
+        if let Some(call) = handle(&message, running) {
             calls.push(call);
         }
         calls.retain(|call| !call.is_finished());
     }
-    for pid in locked(&running).values() {
-        let _ = kill_process(*pid, Signal::INT);
-    }
-    for call in calls {
-        let _ = call.join();
-    }
-    Ok(CommandStatus::Success)
 }
 
 /// Answers a message at once, or starts a tool whose thread answers later.
@@ -96,14 +133,16 @@ fn handle(message: &Value, running: &Running) -> Option<JoinHandle<()>> {
                 }
             };
             let (running, token) = (Arc::clone(running), parameters["_meta"]["progressToken"].clone());
+            locked(&running).insert(id.to_string(), ToolCall::Starting);
             return Some(thread::spawn(move || {
                 let result = called(&arguments, &id, &token, &running);
+                locked(&running).remove(&id.to_string());
                 reply(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
             }));
         }
         "notifications/cancelled" => {
-            if let Some(pid) = locked(running).get(&parameters["requestId"].to_string()) {
-                let _ = kill_process(*pid, Signal::INT);
+            if let Some(call) = locked(running).get_mut(&parameters["requestId"].to_string()) {
+                call.cancel();
             }
             return None;
         }
@@ -158,7 +197,9 @@ fn output(
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child: Child = command.spawn().context("cannot start this program")?;
-    locked(running).insert(id.to_string(), Pid::from_child(&child));
+    if let Some(call) = locked(running).get_mut(&id.to_string()) {
+        call.has_started(Pid::from_child(&child));
+    }
     let errors = child.stderr.take().map(|errors| {
         let token = token.clone();
         thread::spawn(move || without_progress(BufReader::new(errors), &token))
@@ -168,9 +209,8 @@ fn output(
         from.read_to_string(&mut stdout).context("cannot read the answer")?;
     }
     let stderr = errors.map(|errors| errors.join().unwrap_or_default()).unwrap_or_default();
-    let status = child.wait().context("cannot wait for the answer");
-    locked(running).remove(&id.to_string());
-    Ok((status?.code().unwrap_or(-1), stdout, stderr))
+    let status = child.wait().context("cannot wait for the answer")?;
+    Ok((status.code().unwrap_or(-1), stdout, stderr))
 }
 
 /// Passes lines of progress on, and returns the others.
@@ -198,4 +238,21 @@ fn reply(message: &Value) {
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_cancelled_before_its_process_runs_ends_at_once() {
+        let running = Running::default();
+        locked(&running).insert("7".to_owned(), ToolCall::Starting);
+        handle(&json!({ "method": "notifications/cancelled", "params": { "requestId": 7 } }), &running);
+        let mut child = Command::new("sleep").arg("600").spawn().expect("a process");
+        locked(&running).get_mut("7").expect("the call").has_started(Pid::from_child(&child));
+        assert_eq!(child.wait().expect("its end").signal(), Some(Signal::INT.as_raw()));
+    }
 }

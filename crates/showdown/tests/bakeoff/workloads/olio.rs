@@ -63,7 +63,7 @@ fn with_cheats(home: &TestHome) {
          prepare = [[\"olio\", \"data\", \"--rows\", \"{{{{ rows }}}}\", \"--seed\", \"{{{{ data_seed }}}}\", \"--assets\", \
          \"{{{{ dir }}}}/assets\"]]\n{start}\nunprivileged = true\n\n\
          [server.cheat.knobs.cheat]\ndefault = \"kept-replies\"\n\
-         choices = [\"kept-replies\", \"stale-lists\", \"lost-writes\"]\n\n"
+         choices = [\"kept-replies\", \"stale-lists\", \"kept-home\", \"lost-writes\"]\n\n"
     );
     let before = "start = [\"olio\", \"cheat\", \"{{ cheat }}\", \"--port\", \"{{ port }}\", \"--site\", \
                   \"{{ companion.nginx.port }}\"]";
@@ -85,7 +85,7 @@ fn pages_are_those_of_the_reference_or_the_trial_of_a_cheat_is_invalid() {
     }
     let home = TestHome::new();
     with_cheats(&home);
-    // `olio prove rust --cheats` has the third.
+    // `olio prove rust --cheats` has the others.
     // The rows follow from the users, and so do the persons and tags that the load asks for.
     let honest = format!("{honest}:scale=users");
     let variants = [honest.as_str(), "cheat:cheat=stale-lists,rows=25", "cheat:cheat=lost-writes,rows=25"];

@@ -32,6 +32,29 @@ pub(crate) fn own_build(knobs: &BTreeMap<String, TypedValue>) -> Option<&Path> {
     }
 }
 
+/// The fact of a server that lists the knobs whose values are builds of it, with a comma and a blank between their names.
+pub const BUILD_KNOBS: &str = "build_knobs";
+
+/// The names of the knobs whose values are builds of a server with this command: programs, and texts of a pattern of the file's own, such as
+/// images of containers, each a whole word of the command.
+pub(crate) fn build_knobs<'k>(start: &[String], knobs: &'k [Knob]) -> Vec<&'k str> {
+    let mut found = Vec::new();
+    for knob in knobs {
+        let KnobType::Text(rule) = &knob.knob_type else { continue };
+        let may_be_build = matches!(rule.form, Some(TextForm::Program) | None);
+        if knob.name == BINARY || (may_be_build && start.iter().any(|word| is_value_of(word, &knob.name))) {
+            found.push(knob.name.as_str());
+        }
+    }
+    found
+}
+
+/// Whether a word of a template is the value of this knob and nothing else.
+fn is_value_of(word: &str, knob: &str) -> bool {
+    let inner = word.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
+    inner.is_some_and(|inner| inner.trim() == knob)
+}
+
 /// A command of the server. Where it runs the server's program, it runs the one that the knob names.
 pub(crate) fn with_binary(
     mut argv: Vec<String>,
@@ -53,6 +76,27 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         text.split(' ').map(str::to_owned).collect()
+    }
+
+    fn knob_of(name: &str, form: Option<TextForm>) -> Knob {
+        let pattern = if form.is_none() { Some("[a-z:]*".to_owned()) } else { None };
+        Knob::built_in(name, "", KnobType::Text(TextRule { form, pattern }), "")
+    }
+
+    #[test]
+    fn programs_and_images_are_builds_where_they_are_whole_words_of_the_start() {
+        let mut knobs = vec![
+            knob_of("program", Some(TextForm::Program)),
+            knob_of("image", None),
+            knob_of("label", None),
+            knob_of("word", Some(TextForm::Word)),
+            knob_of("hook", Some(TextForm::Program)),
+        ];
+        let start = ["{{ program }}", "{{image}}", "--label={{ label }}", "{{ word }}"].map(str::to_owned);
+        assert_eq!(build_knobs(&start, &knobs), ["program", "image"]);
+        let start = words("nginx -c nginx.conf");
+        knobs.push(knob(&start).expect("a program by its name"));
+        assert_eq!(build_knobs(&start, &knobs), [BINARY]);
     }
 
     #[test]

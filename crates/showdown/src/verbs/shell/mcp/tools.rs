@@ -89,7 +89,7 @@ const TOOLS: [Tool; 6] = [
     },
     Tool {
         name: "run",
-        about: "Compare servers or settings under load: starts them on this machine and loads them for minutes",
+        about: "Compare servers or settings under load: starts them on this machine and loads them for minutes. As root, it installs the packages of missing servers without asking",
         verb: &["compare", "--progress=json"],
         parameters: &COMPARISON,
     },
@@ -101,7 +101,7 @@ const TOOLS: [Tool; 6] = [
     },
     Tool {
         name: "explain",
-        about: "Find out what limits the servers of a run, or a server, by experiments under load: takes minutes",
+        about: "Find out what limits the servers of a run, or a server, by experiments under load: takes minutes. As root, it installs the packages of missing servers without asking",
         verb: &["explain", "--progress=json"],
         parameters: &[Parameter {
             name: "what",
@@ -132,12 +132,13 @@ fn described(tool: &Tool) -> Value {
         }
         properties.insert((*name).to_owned(), schema);
     }
+    let starts_servers = matches!(tool.name, "run" | "explain");
     json!({
         "name": tool.name,
         "description": tool.about,
         "inputSchema": { "type": "object", "properties": properties, "required": required, "additionalProperties": false },
-        // Those that load a machine are asked about by careful clients.
-        "annotations": { "readOnlyHint": !matches!(tool.name, "run" | "explain"), "destructiveHint": false, "openWorldHint": false },
+        // Those that load a machine, and install packages on it, are asked about by careful clients.
+        "annotations": { "readOnlyHint": !starts_servers, "destructiveHint": false, "openWorldHint": starts_servers },
     })
 }
 
@@ -200,6 +201,16 @@ mod tests {
         assert_eq!(line("plan", &given), Ok("plan compare --quick --slo=p99<5ms -- nginx apache".to_owned()));
         assert_eq!(line("doctor", &json!(null)), Ok("doctor".to_owned()));
         assert_eq!(line("show", &json!({})), Ok("show".to_owned()));
+    }
+
+    #[test]
+    fn tools_that_may_install_packages_are_said_to_reach_the_outside() {
+        for tool in all().as_array().expect("a list") {
+            let may_install = matches!(tool["name"].as_str(), Some("run" | "explain"));
+            assert_eq!(tool["annotations"]["openWorldHint"], may_install, "{tool}");
+            let about = tool["description"].as_str().expect("a text");
+            assert_eq!(about.contains("installs the packages"), may_install, "{about}");
+        }
     }
 
     #[test]
