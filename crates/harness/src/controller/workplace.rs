@@ -51,7 +51,7 @@ impl Workplace {
             rules,
             showdown: beside_this_program("showdown")?,
             runs: runs.canonicalize()?,
-            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            host: this_host(),
             folder,
             stopped,
         })
@@ -61,6 +61,11 @@ impl Workplace {
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
+}
+
+/// The name of this machine.
+pub fn this_host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// The id of an installation: made once.
