@@ -57,6 +57,24 @@ impl Workplace {
         })
     }
 
+    /// A workplace of a test, with its own program in place of showdown.
+    #[cfg(test)]
+    pub fn of_test(root: &Path, server: &str, showdown: PathBuf, rules: Rules) -> anyhow::Result<Self> {
+        let folder = HarnessFolder::create(root)?;
+        let server = Some((server.to_owned(), "secret".to_owned()));
+        Ok(Self {
+            is_of_own_server: false,
+            client: Client::new(server, folder.clone()),
+            call: ControllerCall { id: "c".to_owned(), boot: "1".to_owned() },
+            rules,
+            showdown,
+            runs: root.to_owned(),
+            host: "m".to_owned(),
+            folder,
+            stopped: Arc::default(),
+        })
+    }
+
     /// Whether a signal has stopped the controller.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
