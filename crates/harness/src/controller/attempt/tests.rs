@@ -31,9 +31,8 @@ fn server_that_loses(key: &'static str) -> Tested<(String, Calls)> {
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let Ok(call) = call_of(&stream) else { continue };
-            let is_asked = |call: &Value| !matches!(call[key], Value::Null | Value::Bool(false));
             let mut got = got.lock().expect("no thread panics with it");
-            let is_lost = is_asked(&call) && !got.iter().any(is_asked);
+            let is_lost = has(&call, key) && !got.iter().any(|earlier| has(earlier, key));
             got.push(call);
             if !is_lost {
                 let _ = answer(&stream, r#"{"kill":false,"next_seq":1,"wants_bundle":false}"#);
@@ -41,6 +40,10 @@ fn server_that_loses(key: &'static str) -> Tested<(String, Calls)> {
         }
     });
     Ok((url, calls))
+}
+
+fn has(call: &Value, key: &str) -> bool {
+    !matches!(call[key], Value::Null | Value::Bool(false))
 }
 
 /// The JSON of a request.
