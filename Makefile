@@ -12,7 +12,7 @@ BINARY  ?=
 checks := PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m checks --target $(target)
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-machines demo-machines-down release dist dist-check dist-try examples docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-harness bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines bench-shift demo-shift fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
+.PHONY: help check demo demo-machines demo-machines-down release dist dist-check dist-try examples docs install uninstall test lint bench-peers bench-truth bench-peers-db bench-peers-mail bench-peers-io bench-users bench-user-models bench-olio bench-aa bench-company bench-precision bench-turns bench-sustained bench-selftest bench-tune bench-archive bench-harness bench-cost bench-workloads bench-faults bench-explain bench-concurrency bench-machines bench-shift demo-shift demo-harness fuzz packages-% check-format clippy check-dependencies build-tests test-rust test-docs test-python test-web
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,10 @@ demo: packages-demo ## Compare two real servers and print the path of the report
 demo-shift: packages-shift ## Shift the traffic of a real HAProxy to a good candidate, and to a bad one that is rolled back
 	cargo build --profile demo --locked -p showdown
 	scripts/demo-shift $(target)/demo/showdown
+
+demo-harness: packages-demo ## Start a server of the harness with three hosts, and queue short runs (as root); Ctrl-C ends all of it
+	cargo build --profile demo --locked -p showdown -p harness
+	scripts/demo-harness $(target)/demo/showdown
 
 demo-machines: packages-machines ## Start three machines on this one (network namespaces, sshd) and show them (as root)
 	cargo build --release --locked -p showdown

@@ -29,7 +29,7 @@ impl HarnessFolder {
 
     /// Which one of all machines: the name of this one, and the path.
     pub fn name(&self) -> String {
-        format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), self.0.display())
+        format!("{}:{}", this_host(), self.0.display())
     }
 
     /// The database.
@@ -84,4 +84,9 @@ impl HarnessFolder {
         new.write_all(serde_json::to_string(file)?.as_bytes())?;
         new.persist(self.0.join(name)).map(drop).map_err(|error| error.error)
     }
+}
+
+/// The name of this machine.
+pub fn this_host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

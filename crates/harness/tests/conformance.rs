@@ -54,7 +54,7 @@ where
         19 => shown(queue::place(rows, a, Place::Last)),
         20 => shown(queue::note_run(rows, attempt, RUN)),
         21 => shown(queue::resume(rows, a)),
-        22 => shown(queue::refuse(rows, attempt, "not mine")),
+        22 => shown(queue::refuse(rows, attempt, "not mine", b)),
         _ => shown(queue::clean_host(rows, ["h1", "h2", "m0", "m1"][(a % 4) as usize], "bob", "rebooted")),
     }
 }

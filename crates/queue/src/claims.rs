@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::entry::{Attempt, Entry, EntryState, RefusedBy};
 use crate::host_row::{ControllerRow, HostRow, HostState, Lease};
-use crate::lapses::lost_controller;
+use crate::lapses::{entries_of, lost_controller};
 use crate::rows::{QueueError, QueueResult, Refusal, Rows, Sequence, known};
 use crate::steps::{change, free_hosts};
 
@@ -67,13 +67,20 @@ pub enum Outcome {
     },
 }
 
-/// A controller has started. What an earlier start of it had, has ended with it.
+/// A controller has started. What an earlier start of it had, has ended with it. A copy of its machine has the same id, and must not
+/// end what the machine runs.
 pub fn register<R: Rows + ?Sized>(
     rows: &mut R,
     new: &NewController,
     unix_ms: u64,
 ) -> QueueResult<Vec<Entry>, R> {
     let earlier = rows.controller(&new.id).map_err(QueueError::Store)?;
+    if let Some(row) = &earlier
+        && row.host != new.host
+        && !entries_of(rows, &new.id)?.is_empty()
+    {
+        return Err(QueueError::Refused(Refusal::other_machine(row)));
+    }
     let counter = earlier.as_ref().map_or(0, |row| row.counter) + 1;
     let ended = match &earlier {
         Some(row) if row.boot != new.boot => lost_controller(rows, &new.id, unix_ms)?,
@@ -115,7 +122,7 @@ pub fn claim<R: Rows + ?Sized>(
     }
     let mut entry = rows.waiting_after(None).map_err(QueueError::Store)?;
     while let Some(next) = entry {
-        if !next.is_refused_by(&call.id) {
+        if next.is_for(&call.id) && !next.is_refused_by(&call.id) {
             match hosts_of(rows, &controller, &next)? {
                 Wanted::Free(hosts) => return lease(rows, next, hosts, &controller, unix_ms).map(Some),
                 Wanted::Taken => return Ok(None),
@@ -192,9 +199,20 @@ pub fn renew<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt) -> QueueResult<En
     Ok(entry)
 }
 
-/// The rules of the controller do not accept the entry: it waits for another one.
-pub fn refuse<R: Rows + ?Sized>(rows: &mut R, attempt: Attempt, reason: &str) -> QueueResult<Entry, R> {
+/// The rules of the controller do not accept the entry: it waits for another one, unless a person has stopped it meanwhile.
+pub fn refuse<R: Rows + ?Sized>(
+    rows: &mut R,
+    attempt: Attempt,
+    reason: &str,
+    unix_ms: u64,
+) -> QueueResult<Entry, R> {
     let mut entry = active(rows, attempt)?;
+    if entry.is_killed {
+        entry.ended_unix_ms = Some(unix_ms);
+        let entry = change(rows, entry, Change::Cancel, "stop")?;
+        free_hosts(rows, attempt)?;
+        return Ok(entry);
+    }
     let id = entry.controller.clone().unwrap_or_default();
     let name = rows.controller(&id).map_err(QueueError::Store)?.map_or_else(|| id.clone(), |row| row.name);
     entry.refused_by.push(RefusedBy { controller: id, name, reason: reason.to_owned() });

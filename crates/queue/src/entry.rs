@@ -139,7 +139,7 @@ pub struct Entry {
     pub is_killed: bool,
     /// The id of its run, once there is one.
     pub run: Option<String>,
-    /// Whether the next attempt goes on with that run.
+    /// Whether the next attempt goes on with that run. Only its last controller has the files, and gets it.
     pub resumes: bool,
     /// Why it is in its state, where there is something to say.
     pub reason: Option<String>,
@@ -157,6 +157,11 @@ impl Entry {
     /// Whether the controller's rules do not accept it.
     pub fn is_refused_by(&self, controller: &str) -> bool {
         self.refused_by.iter().any(|refused| refused.controller == controller)
+    }
+
+    /// Whether a controller could run it: one that goes on is only for the controller that has its files.
+    pub fn is_for(&self, controller: &str) -> bool {
+        !self.resumes || self.controller.as_deref() == Some(controller)
     }
 
     /// How long its run took, where it has one that ended with an answer: seconds.

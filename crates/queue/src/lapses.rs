@@ -84,18 +84,23 @@ pub fn lapse<R: Rows + ?Sized>(
     change(rows, entry, Change::Lapse, "lapse").map(Some)
 }
 
+/// What a controller has.
+pub(crate) fn entries_of<R: Rows + ?Sized>(rows: &mut R, controller: &str) -> QueueResult<Vec<Entry>, R> {
+    let states = [EntryState::Claimed, EntryState::Running, EntryState::Storing];
+    let mut entries = rows.entries(&states).map_err(QueueError::Store)?;
+    entries.retain(|entry| entry.controller.as_deref() == Some(controller));
+    Ok(entries)
+}
+
 /// A controller has gone: all that it had lapses.
 pub fn lost_controller<R: Rows + ?Sized>(
     rows: &mut R,
     controller: &str,
     unix_ms: u64,
 ) -> QueueResult<Vec<Entry>, R> {
-    let states = [EntryState::Claimed, EntryState::Running, EntryState::Storing];
     let mut ended = Vec::new();
-    for entry in rows.entries(&states).map_err(QueueError::Store)? {
-        if entry.controller.as_deref() == Some(controller) {
-            ended.extend(lapse(rows, Attempt { entry: entry.id, token: entry.token }, unix_ms)?);
-        }
+    for entry in entries_of(rows, controller)? {
+        ended.extend(lapse(rows, Attempt { entry: entry.id, token: entry.token }, unix_ms)?);
     }
     Ok(ended)
 }

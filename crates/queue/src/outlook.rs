@@ -39,7 +39,7 @@ pub fn outlook(
     let mut outlooks = Vec::new();
     for entry in entries.iter().filter(|entry| entry.state == EntryState::Waiting) {
         let takes_s = durations_s.get(&entry.question).copied();
-        let obstacle = obstacle(entry, hosts, &live);
+        let obstacle = obstacle(entry, hosts, controllers, &live);
         let is_stuck = obstacle.as_ref().is_some_and(|obstacle| obstacle.lasts);
         let reason = if let Some(ahead) = ahead
             && !is_stuck
@@ -78,12 +78,27 @@ struct Obstacle {
     lasts: bool,
 }
 
-fn obstacle(entry: &Entry, hosts: &[HostRow], live: &[&ControllerRow]) -> Option<Obstacle> {
+fn obstacle(
+    entry: &Entry,
+    hosts: &[HostRow],
+    controllers: &[ControllerRow],
+    live: &[&ControllerRow],
+) -> Option<Obstacle> {
     if live.is_empty() {
         let sentence = "no controller asks for work: run `showdown controller`, or restart `showdown serve`";
         return Some(Obstacle { sentence: sentence.to_owned(), lasts: true });
     }
-    let accepting: Vec<&&ControllerRow> = live.iter().filter(|row| !entry.is_refused_by(&row.id)).collect();
+    let able: Vec<&&ControllerRow> = live.iter().filter(|row| entry.is_for(&row.id)).collect();
+    if able.is_empty() {
+        let id = entry.controller.as_deref().unwrap_or_default();
+        let name = controllers.iter().find(|row| row.id == id).map_or(id, |row| &row.name);
+        let sentence = format!(
+            "its run goes on only with {name}, which has the files and does not ask for work: start it, or run the entry again"
+        );
+        return Some(Obstacle { sentence, lasts: true });
+    }
+    let accepting: Vec<&&ControllerRow> =
+        able.into_iter().filter(|row| !entry.is_refused_by(&row.id)).collect();
     let Some(controller) = accepting.first() else {
         let reasons: Vec<String> =
             entry.refused_by.iter().map(|by| format!("{} refuses it: {}", by.name, by.reason)).collect();

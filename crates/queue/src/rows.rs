@@ -78,6 +78,16 @@ pub enum Refusal {
     /// The controller is unknown, or has been started again since.
     #[error("controller {0} has not registered, or another start of it has: register again")]
     NoController(String),
+    /// Another machine has this id: the directory of runs was copied.
+    #[error(
+        "controller {id} is that of {host}: if this machine is a copy of {host}, remove the file controller.id in the folder .harness of its directory of runs; if it is {host} with another name, start its controller again in two minutes"
+    )]
+    OtherMachine {
+        /// The id.
+        id: String,
+        /// The host that has it.
+        host: String,
+    },
     /// There is no such host.
     #[error("there is no host {0}: see the page of hosts")]
     NoHost(String),
@@ -93,6 +103,13 @@ pub enum Refusal {
     /// The same key with another plan.
     #[error("the key {0} has been used for another submission: choose a new one")]
     OtherSubmission(String),
+}
+
+impl Refusal {
+    /// Another machine has the id of this controller.
+    pub fn other_machine(known: &ControllerRow) -> Self {
+        Self::OtherMachine { id: known.id.clone(), host: known.host.clone() }
+    }
 }
 
 /// Why a verb has no answer.

@@ -84,6 +84,9 @@ fn next_states(rows: &MemoryRows) -> Vec<MemoryRows> {
                 queue::note_run(&mut begun, attempt, "run").unwrap();
                 next.push(begun);
             }
+            let mut refused = rows.clone();
+            let _ = queue::refuse(&mut refused, attempt, "no", 0);
+            next.push(refused);
             let mut lapsed = rows.clone();
             let _ = queue::lapse(&mut lapsed, attempt, 0);
             next.push(lapsed);
@@ -91,6 +94,9 @@ fn next_states(rows: &MemoryRows) -> Vec<MemoryRows> {
         let mut killed = rows.clone();
         let _ = queue::kill(&mut killed, entry, "bob", 0);
         next.push(killed);
+        let mut resumed = rows.clone();
+        let _ = queue::resume(&mut resumed, entry);
+        next.push(resumed);
     }
     for host in ["h", "m0", "m1"] {
         let mut cleaned = rows.clone();
@@ -131,8 +137,14 @@ fn check(rows: &MemoryRows, before: &MemoryRows) {
     }
     for entry in &entries {
         let was = before.clone().entry(entry.id).unwrap().unwrap();
-        let has_begun = matches!(was.state, EntryState::Running | EntryState::Storing | EntryState::Lost);
+        let has_begun = matches!(was.state, EntryState::Running | EntryState::Storing);
         assert!(!has_begun || entry.state != EntryState::Waiting, "nobody has asked for it: {entry:?}");
+        let is_killed = was.is_killed && was.state.is_active();
+        assert!(
+            !is_killed || entry.is_killed && entry.state != EntryState::Waiting,
+            "a kill stays: {entry:?}"
+        );
+        assert!(!was.resumes || was.controller == entry.controller, "its files are elsewhere: {entry:?}");
         assert!(entry.token >= was.token);
     }
 }

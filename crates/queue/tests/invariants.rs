@@ -142,7 +142,8 @@ impl Watched {
                 let _ = Self::pick(&self.attempts, *which).map(|attempt| queue::renew(rows, attempt));
             }
             Step::Refuse(which) => {
-                let _ = Self::pick(&self.attempts, *which).map(|attempt| queue::refuse(rows, attempt, "no"));
+                let _ =
+                    Self::pick(&self.attempts, *which).map(|attempt| queue::refuse(rows, attempt, "no", 0));
             }
             Step::Lapse(which) => {
                 let _ = Self::pick(&self.attempts, *which).map(|attempt| queue::lapse(rows, attempt, 0));
@@ -209,8 +210,14 @@ impl Watched {
                 passed.hosts.contains(&host.name) && matches!(host.state, HostState::Quarantined { .. })
             });
             let refused = passed.is_refused_by(&format!("controller-{controller}"));
-            assert!(is_stuck || refused, "6: entry {} was passed over", passed.id);
+            let is_elsewhere = !passed.is_for(&format!("controller-{controller}"));
+            assert!(is_stuck || refused || is_elsewhere, "6: entry {} was passed over", passed.id);
         }
+        let was = before.clone().entry(claim.entry.id).unwrap().unwrap();
+        assert!(
+            !was.resumes || was.controller == claim.entry.controller,
+            "a run goes on where its files are"
+        );
         self.attempts.push(Attempt { entry: claim.entry.id, token: claim.entry.token });
     }
 
@@ -277,7 +284,7 @@ proptest! {
                 queue::renew(rows, attempt).is_err(),
                 queue::begin(rows, attempt, 1).is_err(),
                 queue::note_run(rows, attempt, "other").is_err(),
-                queue::refuse(rows, attempt, "no").is_err(),
+                queue::refuse(rows, attempt, "no", 1).is_err(),
                 matches!(queue::lapse(rows, attempt, 1), Ok(None)),
                 queue::finish(rows, attempt, &failed, 1).is_err() || entry.state == EntryState::Failed,
             ];

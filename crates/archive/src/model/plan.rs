@@ -154,9 +154,9 @@ impl Plan {
         })
     }
 
-    /// Whether it loads a workload; a URL of its own is none.
+    /// Whether it loads a workload; a URL of its own is none. Only a run of transfers can have one.
     pub fn has_workload(&self) -> bool {
-        self.concurrency.as_ref().is_none_or(|steps| steps.url.is_none())
+        self.kind != RunKind::Concurrency || self.concurrency.as_ref().is_none_or(|steps| steps.url.is_none())
     }
 
     /// Whether an axis of its sweep varies this.

@@ -2,6 +2,7 @@
 //! away.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -28,6 +29,12 @@ const AFTER_FAILURE: Duration = Duration::from_millis(250);
 
 /// Without lines, the server is called so often: its answer says whether a person wants the run stopped.
 const RENEWAL: Duration = Duration::from_millis(500);
+
+/// The longest call with news of an attempt: between two calls, the run, the signals and the trust in the server are looked at.
+const LONGEST_NEWS: Duration = Duration::from_secs(5);
+
+/// The shortest limit of a call, when the trust is about to end.
+const SHORTEST_CALL: Duration = Duration::from_millis(500);
 
 /// How long the end of an attempt is told again to a server that does not answer.
 const LAST_WORDS: Duration = Duration::from_mins(30);
@@ -59,26 +66,31 @@ pub fn execute(place: &Workplace, work: Work) {
     let command = match attempted.prepare(&plan, resumes.as_deref()) {
         Ok(command) => command,
         Err(refusal) => {
-            let _ = attempted.call(&AttemptCall { refuses: Some(refusal), ..attempted.news() });
-            return;
+            let _ = attempted.insist(&AttemptCall { refuses: Some(refusal), ..attempted.news() });
+            return attempted.clean();
         }
     };
     // From here on, the server takes the run for begun: it is never repeated by itself.
     let begins = AttemptCall { begins: true, ..attempted.news() };
-    if attempted.call(&begins).is_err() {
-        return;
+    if attempted.insist(&begins).is_err() {
+        return attempted.clean();
     }
     let outcome = match RunningChild::start(command, &attempted.folder()) {
         Ok((child, pipe)) => attempted.follow(child, &Progress::read(pipe)),
         Err(error) => Outcome::Failed { reason: format!("cannot start showdown: {error}") },
     };
     attempted.end(&outcome);
-    let _ = fs::remove_dir_all(attempted.folder());
+    attempted.clean();
 }
 
 impl Attempted<'_> {
     fn folder(&self) -> PathBuf {
         self.place.folder.attempts().join(self.attempt.token.to_string())
+    }
+
+    /// Removes its folder.
+    fn clean(&self) {
+        let _ = fs::remove_dir_all(self.folder());
     }
 
     /// Checks the plan; returns the command that runs it. The error is why the rules refuse it.
@@ -121,7 +133,10 @@ impl Attempted<'_> {
     fn call(&mut self, call: &AttemptCall) -> Result<AttemptAnswer, CallError> {
         let began = Instant::now();
         let path = format!("attempts/{}", self.attempt.entry);
-        let answer = self.place.client.post::<_, AttemptAnswer>(&path, call);
+        let left = TRUST.saturating_sub(self.trusted.elapsed());
+        // An end is told also when the trust is over.
+        let longest = if left.is_zero() { LONGEST_NEWS } else { left.clamp(SHORTEST_CALL, LONGEST_NEWS) };
+        let answer = self.place.client.post_within::<_, AttemptAnswer>(&path, call, longest);
         match &answer {
             Ok(answer) => {
                 self.trusted = began;
@@ -136,6 +151,20 @@ impl Attempted<'_> {
             Err(_) => {}
         }
         answer.map(Option::unwrap_or_default)
+    }
+
+    /// Calls until the server answers, or its lease may have ended: an answer that was lost is asked for again.
+    fn insist(&mut self, call: &AttemptCall) -> Result<AttemptAnswer, CallError> {
+        loop {
+            match self.call(call) {
+                Err(CallError::Unreachable(_))
+                    if !self.place.is_stopped() && self.trusted.elapsed() < TRUST =>
+                {
+                    std::thread::sleep(AFTER_FAILURE);
+                }
+                answer => return answer,
+            }
+        }
     }
 
     fn stop(&mut self, why: &str) {
@@ -212,15 +241,26 @@ impl Attempted<'_> {
         }
     }
 
-    /// Sends the run to a server that has another archive.
+    /// Sends the run to a server that has another archive, also to one that is away for a while.
     fn send_run(&mut self) {
         let sent = self.packed().and_then(|mut file| {
             let Attempt { entry, token } = self.attempt;
             let path = format!("attempts/{entry}/bundle?token={token}");
-            self.place.client.put(&path, &mut file).map_err(|error| error.to_string())
+            let until = Instant::now() + LAST_WORDS;
+            loop {
+                std::io::Seek::rewind(&mut file).map_err(|error| error.to_string())?;
+                match self.place.client.put(&path, &mut file) {
+                    Err(CallError::Unreachable(_)) if !self.place.is_stopped() && Instant::now() < until => {
+                        std::thread::sleep(AFTER_FAILURE);
+                    }
+                    sent => return sent.map_err(|error| error.to_string()),
+                }
+            }
         });
         if let Err(reason) = sent {
             let reason = format!("its run is not stored: {reason}");
+            let _ = writeln!(std::io::stderr(), "showdown: entry {}: {reason}", self.attempt.entry);
+            // An entry that has ended without an answer keeps its own reason.
             let _ = self.call(&AttemptCall { ends: Some(Outcome::Failed { reason }), ..self.news() });
         }
     }
@@ -230,7 +270,9 @@ impl Attempted<'_> {
         let id = self.run.as_deref().and_then(|run| run.parse().ok()).ok_or("it has no directory")?;
         let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
         runs.export(&id, &mut file).map_err(|error| error.to_string())?;
-        std::io::Seek::rewind(&mut file).map_err(|error| error.to_string())?;
         Ok(file)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,9 @@ use crate::tls::trust_of_agent;
 /// The longest call: work may be waited for.
 const LONGEST_CALL: Duration = Duration::from_secs(40);
 
+/// The longest upload: a link that went away is noticed.
+const LONGEST_UPLOAD: Duration = Duration::from_hours(2);
+
 /// Why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
@@ -68,23 +71,34 @@ impl Client {
         path: &str,
         body: &T,
     ) -> Result<Option<A>, CallError> {
+        self.post_within(path, body, LONGEST_CALL)
+    }
+
+    /// The same, for so long at most.
+    pub fn post_within<T: Serialize, A: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &T,
+        longest: Duration,
+    ) -> Result<Option<A>, CallError> {
         let ServerFile { url, token } = self.server()?;
         let request = self
             .agent
             .post(format!("{url}/api/v1/{path}"))
             .header("authorization", format!("Bearer {token}"));
+        let request = request.config().timeout_global(Some(longest)).build();
         let body = serde_json::to_string(body).map_err(unreachable)?;
         let answer = request.header("content-type", "application/json").send(body).map_err(unreachable)?;
         let text = checked(answer)?;
         if text.is_empty() { Ok(None) } else { serde_json::from_str(&text).map(Some).map_err(unreachable) }
     }
 
-    /// Sends a file.
+    /// Sends a file, which may take long.
     pub fn put(&self, path: &str, file: &mut std::fs::File) -> Result<(), CallError> {
         let ServerFile { url, token } = self.server()?;
         let request =
             self.agent.put(format!("{url}/api/v1/{path}")).header("authorization", format!("Bearer {token}"));
-        let request = request.config().timeout_global(None).build();
+        let request = request.config().timeout_global(Some(LONGEST_UPLOAD)).build();
         checked(request.send(ureq::SendBody::from_reader(file)).map_err(unreachable)?).map(drop)
     }
 }

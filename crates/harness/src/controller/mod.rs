@@ -48,9 +48,8 @@ pub fn run(place: &Workplace) -> anyhow::Result<()> {
         }
         match claim(place) {
             Ok(answer) => take(place, answer),
-            // The server has another database, or another start of this controller has called.
-            Err(CallError::Refused { .. }) => is_registered = false,
-            Err(CallError::Unreachable(_)) => {
+            // The server does not answer or has another database, or another start of this controller has called.
+            Err(CallError::Refused { .. } | CallError::Unreachable(_)) => {
                 is_registered = false;
                 thread::sleep(PAUSE);
             }

@@ -10,7 +10,7 @@ use queue::ControllerCall;
 
 use super::client::Client;
 use super::rules::Rules;
-use crate::folder::HarnessFolder;
+use crate::folder::{HarnessFolder, this_host};
 use crate::secrets::new_secret;
 
 /// Where a controller works.
@@ -51,9 +51,27 @@ impl Workplace {
             rules,
             showdown: beside_this_program("showdown")?,
             runs: runs.canonicalize()?,
-            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            host: this_host(),
             folder,
             stopped,
+        })
+    }
+
+    /// A workplace of a test, with its own program in place of showdown.
+    #[cfg(test)]
+    pub fn of_test(root: &Path, server: &str, showdown: PathBuf, rules: Rules) -> anyhow::Result<Self> {
+        let folder = HarnessFolder::create(root)?;
+        let server = Some((server.to_owned(), "secret".to_owned()));
+        Ok(Self {
+            is_of_own_server: false,
+            client: Client::new(server, folder.clone()),
+            call: ControllerCall { id: "c".to_owned(), boot: "1".to_owned() },
+            rules,
+            showdown,
+            runs: root.to_owned(),
+            host: "m".to_owned(),
+            folder,
+            stopped: Arc::default(),
         })
     }
 

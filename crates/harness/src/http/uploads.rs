@@ -1,6 +1,7 @@
 //! Packed runs: from a controller into the archive, and from the archive to whoever wants one.
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::time::Instant;
 
 use axum::Extension;
 use axum::body::{Body, Bytes};
@@ -11,7 +12,6 @@ use futures_util::StreamExt;
 use futures_util::stream::unfold;
 use queue::{Attempt, EntryId, Token};
 use serde::Deserialize;
-use std::io::Write;
 
 use super::api::{owner, run_id};
 use super::site::Shared;
@@ -40,7 +40,9 @@ pub async fn bundle(
 ) -> Result<StatusCode, ServiceError> {
     let attempt = Attempt { entry, token: of.token };
     // Before anything is written: only the controller of the attempt fills the disk.
-    site.harness.check_bundle(attempt, owner(who)?).await?;
+    let owner = owner(who)?;
+    site.harness.check_bundle(attempt, owner.clone()).await?;
+    let mut renewed = Instant::now();
     let mut file = tempfile::NamedTempFile::new_in(site.harness.archive().root())?;
     let mut body = request.into_body().into_data_stream();
     let mut bytes = 0_u64;
@@ -51,8 +53,9 @@ pub async fn bundle(
             return Err(ServiceError::Bad(format!("a packed run has {MOST_BUNDLE_BYTES} bytes at most")));
         }
         file.write_all(&part)?;
+        site.harness.keep_lease(&mut renewed, (attempt, &owner)).await?;
     }
-    site.harness.take_bundle(attempt, file.path()).await?;
+    site.harness.take_bundle(attempt, &owner, file.path().to_owned()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

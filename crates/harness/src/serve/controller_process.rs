@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
-use crate::folder::HarnessFolder;
+use crate::folder::{HarnessFolder, this_host};
 use crate::http::site::Shared;
 use crate::store::address::SECRET_VARIABLES;
 
@@ -42,7 +42,7 @@ impl ControllerProcess {
             self.child = None;
             if let Ok(id) = std::fs::read_to_string(self.folder.controller_id()) {
                 // Its leases end by themselves later, if they cannot now.
-                let _ = self.site.harness.controller_ended(id.trim().to_owned()).await;
+                let _ = self.site.harness.controller_ended(id.trim().to_owned(), this_host()).await;
             }
             return sleep(BEFORE_RESTART).await;
         }

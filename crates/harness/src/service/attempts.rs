@@ -1,12 +1,14 @@
 //! What controllers ask.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use archive::Archive;
 use queue::api::{AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, Work};
 use queue::{
-    Attempt, EntryId, HostState, NewController, Outcome, Refusal, begin, claim, finish, note_run, refuse,
-    register, renew,
+    Attempt, Entry, EntryId, EntryState, HostState, NewController, Outcome, Refusal, begin, claim, finish,
+    note_run, refuse, register, renew,
 };
 use serde::Deserialize;
 use tokio::time::{sleep, timeout};
@@ -14,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::Harness;
 use super::error::ServiceError;
 use super::news::NewLines;
+use super::runs::blocking;
 use crate::secrets::unix_ms;
 use crate::store::Transaction;
 
@@ -22,6 +25,9 @@ const MOST_WAIT_S: u32 = 25;
 
 /// The least time between two looks for work of one controller: much may change at once.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// How often the lease is renewed while a run is sent and stored.
+const RENEWAL: Duration = Duration::from_secs(5);
 
 /// The longest line of progress.
 const MOST_LINE_BYTES: usize = 64 << 10;
@@ -39,11 +45,19 @@ impl Harness {
     /// A controller has started. The secret with which it comes the first time is its own from then on.
     pub async fn register(&self, new: NewController, owner: String) -> Result<(), ServiceError> {
         let id = new.id.clone();
+        // One that has no run is idle, or was shut down and has another name now: whoever calls is there.
+        let is_heard = self.is_heard(&id);
         let ended = self.store.transact(move |rows| {
             match rows.controller_owner(&new.id)? {
                 Some(other) if other != owner => return Err(not_own(&new.id)),
                 Some(_) => {}
                 None => rows.put_controller_owner(&new.id, &owner)?,
+            }
+            if is_heard
+                && let Some(known) = rows.controller(&new.id)?
+                && known.host != new.host
+            {
+                return Err(Refusal::other_machine(&known).into());
             }
             Ok(register(rows, &new, unix_ms())?)
         });
@@ -115,7 +129,7 @@ impl Harness {
             }
         }
         let is_stored = match run.clone() {
-            Some(run) => self.has_run(&run),
+            Some(run) => has_run(&self.archive, &run),
             None => false,
         };
         // A run that has begun must not begin again after a power cut; how it ended is not forgotten either.
@@ -134,7 +148,7 @@ impl Harness {
                 renew(rows, attempt)?
             };
             if let Some(reason) = &call.refuses {
-                refuse(rows, attempt, reason)?;
+                refuse(rows, attempt, reason, unix_ms())?;
                 return Ok((AttemptAnswer::default(), true, None));
             }
             let mut is_changed = may_change;
@@ -163,9 +177,11 @@ impl Harness {
                 entry = note_run(rows, attempt, run)?;
                 is_changed = true;
             }
-            let mut wants_bundle = false;
+            // Also of a run that was stopped or has failed: its files say what was measured, and why it ended.
+            let mut wants_bundle = call.ends.is_some() && run.is_some() && !is_stored;
             match &call.ends {
                 Some(Outcome::Answered | Outcome::Stored) if !is_stored => {
+                    // Without a name, too: an answer without a run is none, which the controller finds when it packs the run.
                     wants_bundle = true;
                     finish(rows, attempt, &Outcome::Answered, unix_ms())?;
                 }
@@ -191,37 +207,80 @@ impl Harness {
         Ok(answer)
     }
 
-    /// Whether a controller may send the run of an attempt; renews its lease.
+    /// Whether a controller may send the run of an attempt; renews its lease. An entry that has ended without an answer has no lease, and
+    /// its run is taken once.
     pub async fn check_bundle(&self, attempt: Attempt, owner: String) -> Result<(), ServiceError> {
+        let archive = self.archive.clone();
         self.store
             .transact(move |rows| {
                 check_attempt(rows, attempt.entry, &owner)?;
+                let entry = rows.entry(attempt.entry)?.ok_or(Refusal::NoEntry(attempt.entry))?;
+                let is_missing = entry.run.as_deref().is_some_and(|run| !has_run(&archive, run));
+                if is_without_answer(&entry, attempt) && is_missing {
+                    return Ok(());
+                }
                 renew(rows, attempt)?;
                 Ok(())
             })
             .await
     }
 
+    /// Renews the lease of an attempt whose run is being sent or stored, if it was not renewed for a while.
+    pub async fn keep_lease(&self, renewed: &mut Instant, of: (Attempt, &str)) -> Result<(), ServiceError> {
+        if renewed.elapsed() < RENEWAL {
+            return Ok(());
+        }
+        match self.check_bundle(of.0, of.1.to_owned()).await {
+            // No lease ends without its database.
+            Ok(()) | Err(ServiceError::Store(_)) => *renewed = Instant::now(),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
     /// A controller sends the run of an attempt that is not in this archive.
-    pub async fn take_bundle(&self, attempt: Attempt, file: &Path) -> Result<(), ServiceError> {
-        let run = match self.archive.import(file) {
-            Ok(id) | Err(archive::ArchiveError::Exists { id }) => id,
-            Err(error) => return Err(error.into()),
+    pub async fn take_bundle(
+        &self,
+        attempt: Attempt,
+        owner: &str,
+        file: PathBuf,
+    ) -> Result<(), ServiceError> {
+        let archive = self.archive.clone();
+        let import = blocking(move || match archive.import(&file) {
+            Ok(id) | Err(archive::ArchiveError::Exists { id }) => Ok(id),
+            Err(error) => Err(error.into()),
+        });
+        let mut import = pin!(import);
+        let mut renewed = Instant::now();
+        let run = loop {
+            match timeout(RENEWAL, &mut import).await {
+                Ok(run) => break run?,
+                Err(_) => self.keep_lease(&mut renewed, (attempt, owner)).await?,
+            }
         };
         self.listed.changed(&run);
         self.store
             .transact(move |rows| {
+                if rows.entry(attempt.entry)?.is_some_and(|entry| is_without_answer(&entry, attempt)) {
+                    return Ok(());
+                }
                 note_run(rows, attempt, run.as_str())?;
-                Ok::<_, ServiceError>(finish(rows, attempt, &Outcome::Stored, unix_ms())?)
+                finish(rows, attempt, &Outcome::Stored, unix_ms())?;
+                Ok::<_, ServiceError>(())
             })
             .await?;
         self.tell(attempt.entry);
         Ok(())
     }
+}
 
-    fn has_run(&self, run: &str) -> bool {
-        run.parse().is_ok_and(|id| self.archive.dir(&id).join(archive::layout::PLAN).is_file())
-    }
+fn has_run(archive: &Archive, run: &str) -> bool {
+    run.parse().is_ok_and(|id| archive.dir(&id).join(archive::layout::PLAN).is_file())
+}
+
+/// Whether the entry has ended without an answer in this attempt: its run is stored, and changes nothing of it.
+fn is_without_answer(entry: &Entry, attempt: Attempt) -> bool {
+    entry.token == attempt.token && matches!(entry.state, EntryState::Failed | EntryState::Cancelled)
 }
 
 /// Tokens are small numbers, so a secret reaches the attempts of its own controllers only.

@@ -77,6 +77,7 @@ impl ServiceError {
                 Refusal::State { .. }
                 | Refusal::OldToken(_)
                 | Refusal::NoController(_)
+                | Refusal::OtherMachine { .. }
                 | Refusal::NotQuarantined(_)
                 | Refusal::NothingToResume(_)
                 | Refusal::OtherSubmission(_),

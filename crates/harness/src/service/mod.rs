@@ -198,12 +198,16 @@ impl Harness {
         Ok(())
     }
 
-    /// A controller's process has ended: what it had need not wait for its lease.
-    pub async fn controller_ended(&self, controller: String) -> Result<(), ServiceError> {
+    /// A controller's process on a host has ended: what it had need not wait for its lease. A process that had the id of another
+    /// machine's controller had nothing.
+    pub async fn controller_ended(&self, controller: String, host: String) -> Result<(), ServiceError> {
         let gone = controller.clone();
-        let ended = self
-            .store
-            .transact(move |rows| Ok::<_, ServiceError>(queue::lost_controller(rows, &gone, unix_ms())?));
+        let ended = self.store.transact(move |rows| {
+            if rows.controller(&gone)?.is_none_or(|known| known.host != host) {
+                return Ok(Vec::new());
+            }
+            Ok::<_, ServiceError>(queue::lost_controller(rows, &gone, unix_ms())?)
+        });
         for entry in ended.await? {
             self.tell(entry.id);
         }

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// How long a test waits for something on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(4);
+pub const PATIENCE: Duration = Duration::from_mins(4);
 
 /// The program that measures: it is built beside the second one.
 pub fn showdown() -> PathBuf {

@@ -1,5 +1,6 @@
 //! The harness from end to end: both programs, a real queue, small real runs, and the death of each part.
 
+mod controllers;
 #[path = "../database/mod.rs"]
 mod database;
 mod deaths;

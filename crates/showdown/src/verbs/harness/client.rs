@@ -1,6 +1,6 @@
 //! Calls of the harness's API. The server of a directory of runs, and the secret of its owner, are in a file there.
 
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,14 +107,21 @@ impl HarnessClient {
         self.json(request.send(serde_json::to_string(body)?))
     }
 
-    /// The bytes of an answer, as they come.
-    pub fn stream(&self, path: &str, last: Option<&str>) -> anyhow::Result<BufReader<impl Read + use<>>> {
+    /// The bytes of an answer, as they come; the answer begins within this time, where there is a limit.
+    pub fn stream(
+        &self,
+        path: &str,
+        last: Option<&str>,
+        begins_within: Option<Duration>,
+    ) -> anyhow::Result<impl Read + Send + use<>> {
         let mut request = self.agent.get(self.api(path)).header("authorization", self.secret());
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
+        let limits = request.config().timeout_connect(Some(LONGEST_ANSWER));
+        let request = limits.timeout_recv_response(begins_within).build();
         let answer = self.checked(request.call())?;
-        Ok(BufReader::new(answer.into_body().into_reader()))
+        Ok(answer.into_body().into_reader())
     }
 
     fn json<A: DeserializeOwned>(

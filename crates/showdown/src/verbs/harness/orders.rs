@@ -126,7 +126,7 @@ pub fn pull(args: &PullArgs) -> anyhow::Result<CommandStatus> {
         print(&format!("{run}\n"))?;
         return Ok(CommandStatus::Success);
     }
-    let mut packed = client.stream(&format!("runs/{run}/bundle"), None)?;
+    let mut packed = client.stream(&format!("runs/{run}/bundle"), None, None)?;
     let mut file = tempfile::NamedTempFile::new()?;
     std::io::copy(&mut packed, &mut file)?;
     file.flush()?;

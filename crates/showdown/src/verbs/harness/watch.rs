@@ -1,6 +1,7 @@
 //! `watch`: follows an entry to its end, on a terminal or in a script.
 
-use std::io::BufRead;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +15,12 @@ use crate::show::layout::units::give_or_take;
 
 /// The pause before a stream that was cut is opened again.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// A stream without a line for so long is dead: the server sends a ping after 15 s of silence.
+const SILENCE: Duration = Duration::from_secs(40);
+
+/// The lines that wait to be printed.
+const LINES_AHEAD: usize = 100;
 
 /// How often it is opened again in vain.
 const MOST_FAILURES: u32 = 30;
@@ -40,6 +47,8 @@ struct Watched {
     state: Option<EntryState>,
     entry: Option<Entry>,
     is_over: bool,
+    /// Whether a line has come since the stream was opened.
+    is_heard: bool,
 }
 
 /// `showdown watch`.
@@ -55,7 +64,7 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<CommandStatus> {
             }
             Err(error) if failures >= MOST_FAILURES => return Err(error),
             Err(_) => {
-                failures += 1;
+                failures = if watched.is_heard { 1 } else { failures + 1 };
                 // A server that was started again has another secret, and perhaps another port.
                 client = args.server.client()?;
             }
@@ -76,12 +85,35 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<CommandStatus> {
 }
 
 impl Watched {
-    /// Reads the stream until it ends or is cut.
+    /// Reads the stream until it ends, is cut or is silent for too long.
     fn follow(&mut self, client: &HarnessClient, entry: EntryId) -> anyhow::Result<()> {
-        let stream = client.stream(&format!("entries/{entry}/events"), self.last.as_deref())?;
+        self.is_heard = false;
+        let stream =
+            client.stream(&format!("entries/{entry}/events"), self.last.as_deref(), Some(SILENCE))?;
+        self.read(stream, SILENCE)
+    }
+
+    fn read(&mut self, stream: impl Read + Send + 'static, silence: Duration) -> anyhow::Result<()> {
+        // A read has no limit of time: it is left behind with its thread where nothing comes.
+        let (to, lines) = sync_channel(LINES_AHEAD);
+        thread::Builder::new().name("stream".to_owned()).spawn(move || {
+            for line in BufReader::new(stream).lines() {
+                if to.send(line).is_err() {
+                    break;
+                }
+            }
+        })?;
         let (mut name, mut data) = (String::new(), String::new());
-        for line in stream.lines() {
-            let line = line?;
+        loop {
+            let line = match lines.recv_timeout(silence) {
+                Ok(line) => line?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => anyhow::bail!(
+                    "the harness has said nothing for {} s: see whether `showdown serve` runs, and watch again",
+                    silence.as_secs()
+                ),
+            };
+            self.is_heard = true;
             match line.split_once(": ") {
                 Some(("event", value)) => value.clone_into(&mut name),
                 Some(("data", value)) => value.clone_into(&mut data),
@@ -94,7 +126,6 @@ impl Watched {
                 _ => {}
             }
         }
-        Ok(())
     }
 
     fn take(&mut self, name: &str, data: &str) -> anyhow::Result<()> {
@@ -147,4 +178,30 @@ fn of_event(event: &Value) -> Option<String> {
 /// A text of an event; empty where it has none of this name.
 fn text(event: &Value, name: &str) -> String {
     event[name].as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_without_a_line_is_given_up_and_goes_on_where_it_was() -> Result<(), Box<dyn std::error::Error>>
+    {
+        let (read, mut write) = UnixStream::pair()?;
+        write.write_all(b"event: line\nid: 3-7\ndata: {\"event\":\"tick\"}\n\nevent: ping\n")?;
+        let mut watched = Watched::default();
+        let error = watched.read(read, Duration::from_millis(300)).expect_err("nothing more comes");
+        assert!(error.to_string().contains("has said nothing"), "{error}");
+        assert_eq!((watched.last.as_deref(), watched.is_heard, watched.is_over), (Some("3-7"), true, false));
+
+        let (read, mut write) = UnixStream::pair()?;
+        write.write_all(b"event: end\ndata: {}\n\n")?;
+        drop(write);
+        watched.read(read, SILENCE)?;
+        assert!(watched.is_over);
+        Ok(())
+    }
 }
