@@ -27,7 +27,7 @@ pub struct RampRules {
     pub longest_s: u64,
     /// The percentile of the objective, 0 to 100.
     pub quantile: f64,
-    /// The probability that a step is called a breach by chance, 0 to 1.
+    /// The probability that a step of the whole ramp is called a breach by chance, 0 to 1. The steps divide it.
     pub alpha: f64,
     /// Limits that wait for no statistics, and the objective in ms.
     pub hard: HardLimits,
@@ -211,7 +211,8 @@ impl Ramp {
             return self.end(step, Some(RampEnd::Reason(reason)));
         }
         let allowed = 1.0 - self.rules.quantile / 100.0;
-        if self.seen.surely_misses(allowed, self.rules.alpha) {
+        let alpha = self.rules.alpha / self.rules.multiples.len() as f64;
+        if self.seen.surely_misses(allowed, alpha) {
             let breach = Breach::Objective {
                 quantile: self.rules.quantile,
                 found_ms: self.seen.percentile(self.rules.quantile),

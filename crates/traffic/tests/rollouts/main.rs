@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
 mod mail;
+mod margins;
 mod runs;
 mod simulated;
 
