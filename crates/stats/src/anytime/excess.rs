@@ -8,12 +8,15 @@
 use std::collections::VecDeque;
 
 use super::Evidence;
-use super::windows::{LEAST_HISTORY, MOST_HISTORY, STAKES, SideWindow};
+use super::windows::{LEAST_HISTORY, MOST_HISTORY, SideWindow};
 
 /// A new bettor begins after so many windows: five minutes. Before a leak, those from the start have lost what they had.
 const NEXT_BETTOR: u64 = 300;
 /// What the first bettor owns, of all that they own together. The k-th of the others has 1/(k(k+1)) of the rest.
-const FIRST_OWNS: f64 = 0.8;
+const FIRST_OWNS: f64 = 0.9;
+/// The parts of what it owns that a bettor stakes on a window: larger ones than of [`WindowBets`](super::windows::WindowBets), because a
+/// difference that is hardly beyond what is tolerated need not be found soon.
+const STAKES: [f64; 3] = [0.2, 0.4, 0.8];
 /// The most that a window says: so many mean differences, and so many mean shares.
 const CLIPPED_AT: f64 = 2.0;
 
@@ -179,8 +182,9 @@ mod tests {
         }
         assert!((bets.evidence().value() - 1.0).abs() < 1e-12, "nothing is bet before there is a scale");
         bets.record(window(50), window(0));
-        let expected = FIRST_OWNS * 1.375 + 1.0 - FIRST_OWNS;
-        assert!((bets.evidence().value() - expected).abs() < 1e-12, "the mean stake is 0.375");
+        let mean_stake = STAKES.iter().sum::<f64>() / STAKES.len() as f64;
+        let expected = FIRST_OWNS * (1.0 + mean_stake) + 1.0 - FIRST_OWNS;
+        assert!((bets.evidence().value() - expected).abs() < 1e-12, "{:?}", bets.evidence());
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) const LEAST_HISTORY: usize = 10;
 /// A difference of so many mean differences is the most that one window can say.
 const CLIPPED_AT: f64 = 4.0;
 /// The parts of what it owns that a bettor stakes on a window.
-pub(super) const STAKES: [f64; 4] = [0.1, 0.2, 0.4, 0.8];
+const STAKES: [f64; 4] = [0.1, 0.2, 0.4, 0.8];
 
 /// Operations of one side in one window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -151,6 +151,15 @@ pub enum BalancerError {
     },
 }
 
+impl BalancerError {
+    /// Whether nobody listens at the admin socket: the balancer has ended. Other errors of a connection, such as a missing right or a full
+    /// queue, say nothing of that.
+    pub fn has_ended(&self) -> bool {
+        matches!(self, Self::Unreachable { source, .. }
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused))
+    }
+}
+
 /// A load balancer with one backend whose weights are set while it runs.
 pub trait Balancer {
     /// Which process answers, how it chooses servers, and the counters of all servers of the backend.
