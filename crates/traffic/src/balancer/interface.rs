@@ -74,6 +74,8 @@ pub struct ServerCounters {
     pub unanswered: u64,
     /// The health check's last result: `L4OK`, `L4CON`.
     pub check: String,
+    /// Whether it gets requests only while no other server is up (`bck`).
+    pub is_backup: bool,
 }
 
 /// All counters of a backend, from one moment.

@@ -200,6 +200,20 @@ fn a_reload_is_noticed_and_removes_the_candidate() {
 }
 
 #[test]
+fn servers_that_take_no_traffic_are_told_from_those_that_do() {
+    let idle = "server spare 127.0.0.1:9 weight 64 backup\nserver off 127.0.0.1:9 weight 64 disabled";
+    let lab = Lab::with(&format!("balance roundrobin\n{idle}"), "");
+    let mut live = lab.open().unwrap();
+    let window = live.observe();
+    let takes = |server: &str| window.server(server).is_some_and(|server| server.takes_traffic());
+    assert_eq!(["old1", "spare", "off"].map(takes), [true, false, false]);
+    lab.ask("set server b/off state ready");
+    let window = observe_until(&mut live, "the change is seen", |window| !window.alarms.is_empty());
+    let change = window.alarms[0].to_string();
+    assert!(change.contains("off"), "{change}");
+}
+
+#[test]
 fn a_balancer_that_dies_is_an_alarm_and_the_run_ends() {
     let mut lab = Lab::start();
     let mut live = lab.open().unwrap();
