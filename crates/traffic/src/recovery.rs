@@ -213,7 +213,8 @@ mod tests {
                     let columns = "be_name srv_name srv_addr srv_port srv_uweight srv_iweight srv_op_state srv_admin_state srv_agent_state";
                     let mut text = format!("1\n# {columns}\n");
                     for (server, weight) in &weights {
-                        text.push_str(&format!("b {server} 127.0.0.1 80 {weight} 1 2 0 0\n"));
+                        let row = format!("b {server} 127.0.0.1 80 {weight} 1 2 0 0\n");
+                        text.push_str(&row);
                     }
                     text
                 }
