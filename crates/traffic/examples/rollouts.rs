@@ -1,5 +1,5 @@
-//! Simulates many rollouts of equal servers with stalls, and of servers that are twice as late: how often the first are rolled back, and
-//! after how many seconds the second. `cargo run --release -p traffic --example rollouts -- 1000`. It prints CSV, which the bench reads.
+//! Simulates many rollouts of equal servers with stalls, of servers that are twice as late, and of differences that do not matter: how
+//! often the first and the last are rolled back, and after how many seconds the second. `cargo run --release -p traffic --example rollouts -- 1000`. It prints CSV, which the bench reads.
 
 #[path = "../tests/rollouts/simulated.rs"]
 #[allow(dead_code, reason = "the tests use all of it")]
@@ -52,6 +52,9 @@ fn main() {
         ("2 % against 1 %, stalls", 50.0, 0.01, 0.02, true),
         ("1.5 % against 1 %", 50.0, 0.01, 0.015, false),
         ("2 % against 1 %, 4 requests/s", 4.0, 0.01, 0.02, false),
+        ("1.1 % against 1 %, stalls, 1,000 requests/s", 1000.0, 0.01, 0.011, true),
+        ("1.2 % against 1 %, 1,000 requests/s", 1000.0, 0.01, 0.012, false),
+        ("0.15 % against 0.05 %, 1,000 requests/s", 1000.0, 0.0005, 0.0015, false),
     ] {
         let others = Behaviour { late, stalls, ..Behaviour::default() };
         let candidate = Behaviour { late: candidate_late, ..others };

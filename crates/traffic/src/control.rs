@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::net::sockopt::socket_peercred;
 use serde::de::DeserializeOwned;
@@ -32,8 +32,9 @@ const WINDOW_NAME: &str = "window.json";
 /// The largest of these files that is read.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What is sent to the socket to end a run. The answer is the same word.
+/// What is sent to the socket to end a run. The answer is the same word, and another one when the servers of the run get nothing more.
 const ABORT: &[u8] = b"abort\n";
+const OUT: &[u8] = b"out\n";
 
 /// How long somebody who connects may take, and how often the thread looks whether it shall end.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
@@ -48,6 +49,7 @@ pub struct Control {
     requests: Receiver<String>,
     path: PathBuf,
     is_over: Arc<AtomicBool>,
+    is_out: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -69,21 +71,33 @@ impl Control {
         listener.set_nonblocking(true)?;
         let (sender, requests) = channel();
         let is_over = Arc::new(AtomicBool::new(false));
-        let ends = Arc::clone(&is_over);
+        let is_out = Arc::new(AtomicBool::new(false));
+        let (ends, out) = (Arc::clone(&is_over), Arc::clone(&is_out));
         let thread = thread::Builder::new().name("sd-control".to_owned()).spawn(move || {
+            let mut waiting = Vec::new();
             while !ends.load(Ordering::Relaxed) {
                 match listener.accept() {
-                    Ok((stream, _)) => drop(answer(stream, &sender)),
+                    Ok((stream, _)) => waiting.extend(answer(stream, &sender).ok()),
                     Err(_) => thread::sleep(POLL_INTERVAL),
+                }
+                if out.load(Ordering::Relaxed) {
+                    for mut stream in waiting.drain(..) {
+                        let _ = stream.write_all(OUT);
+                    }
                 }
             }
         })?;
-        Ok(Self { requests, path, is_over, thread: Some(thread) })
+        Ok(Self { requests, path, is_over, is_out, thread: Some(thread) })
     }
 
     /// Who wants the run to end, if anybody has asked since the last call.
     pub fn abort_request(&self) -> Option<String> {
         self.requests.try_recv().ok()
+    }
+
+    /// The servers of the run have weight 0, as read back, and will not get another one: whoever has asked for the end hears it.
+    pub fn say_out(&self) {
+        self.is_out.store(true, Ordering::Relaxed);
     }
 }
 
@@ -97,30 +111,36 @@ impl Drop for Control {
     }
 }
 
-fn answer(mut stream: UnixStream, requests: &Sender<String>) -> io::Result<()> {
+/// Answers who connects. One who has asked for the end waits for the second word.
+fn answer(mut stream: UnixStream, requests: &Sender<String>) -> io::Result<UnixStream> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(TALK_LIMIT))?;
     stream.set_write_timeout(Some(TALK_LIMIT))?;
     let mut word = [0; ABORT.len()];
     stream.read_exact(&mut word)?;
     if word != *ABORT {
-        return Ok(());
+        return Err(io::ErrorKind::InvalidData.into());
     }
     let who = socket_peercred(&stream)?;
     let who = format!("pid {} of user ID {}", who.pid.as_raw_pid(), who.uid.as_raw());
     let _ = requests.send(who);
-    stream.write_all(ABORT)
+    stream.write_all(ABORT)?;
+    Ok(stream)
 }
 
-/// Asks the run in this directory to end.
-fn ask_to_abort(directory: &Path) -> io::Result<()> {
+/// Asks the run in this directory to end, and waits until its servers get nothing more. False if it has heard that and does not do it in
+/// time.
+fn ask_to_abort(directory: &Path) -> io::Result<bool> {
     let (_open, path) = socket_below(directory)?;
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(TALK_LIMIT))?;
     stream.set_write_timeout(Some(TALK_LIMIT))?;
     stream.write_all(ABORT)?;
     let mut word = [0; ABORT.len()];
-    stream.read_exact(&mut word)
+    stream.read_exact(&mut word)?;
+    stream.set_read_timeout(Some(ABORT_LIMIT))?;
+    let mut word = [0; OUT.len()];
+    Ok(stream.read_exact(&mut word).is_ok())
 }
 
 /// A server in the last second of a run.
@@ -228,11 +248,12 @@ fn added_status(added: &AddedServer) -> AddedStatus {
 fn changed_statuses(state: &JournalState) -> Vec<ChangedStatus> {
     let Some(opened) = &state.opened else { return Vec::new() };
     let mut changed = Vec::new();
-    for (server, weight) in &state.changed {
+    for (server, set) in &state.changed {
         if let Some(before) = opened.weights.get(server.as_str())
-            && before != weight
+            && *before != set.weight
         {
-            changed.push(ChangedStatus { server: server.clone(), weight: *weight, weight_before: *before });
+            let weight = set.weight;
+            changed.push(ChangedStatus { server: server.clone(), weight, weight_before: *before });
         }
     }
     changed
@@ -260,31 +281,30 @@ pub fn forget_earlier(directory: &Path) {
 /// Ends the run of a directory: its servers get weight 0 and go out of service. Where the run works, it does this itself; where it is dead,
 /// its journal says what has to be done; where it hangs, the balancer is asked past it.
 pub fn abort(directory: &Path) -> Result<Recovered, JournalError> {
+    // Before the journal is read: its owner and root alone may do that, and everybody who may connect to the socket may end a run.
+    let asked = ask_to_abort(directory);
+    if matches!(asked, Ok(true)) {
+        let done = "the run has taken its servers out".to_owned();
+        return Ok(Recovered { done: vec![done], left: Vec::new() });
+    }
     let Some(before) = journal::read(directory)? else { return Ok(Recovered::default()) };
     if before.opened.is_none() {
         return Ok(Recovered::default());
     }
-    if ask_to_abort(directory).is_ok() {
-        let start = Instant::now();
-        while start.elapsed() < ABORT_LIMIT {
-            let now = journal::read(directory)?.unwrap_or_default();
-            if is_out(&now) {
-                let done = "the run has taken its servers out".to_owned();
-                return Ok(Recovered { done: vec![done], left: Vec::new() });
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-    }
     match ShiftJournal::lock(directory) {
         Ok(mut journal) => recovery::recover(&mut journal, REMOVE_LIMIT),
-        Err(JournalError::Busy { .. }) => Ok(recovery::recover_unlocked(&before)),
+        Err(JournalError::Busy { .. }) => {
+            let mut recovered = recovery::recover_unlocked(&before);
+            if asked.is_ok() && recovered.done.is_empty() && recovered.is_complete() {
+                // Such as one that waits for the answer of a person.
+                recovered
+                    .done
+                    .push("the run has added no server, and ends before it raises a weight".to_owned());
+            }
+            Ok(recovered)
+        }
         Err(error) => Err(error),
     }
-}
-
-/// Whether no server that was added gets anything.
-fn is_out(state: &JournalState) -> bool {
-    state.opened.is_none() || state.added.iter().all(|added| added.is_withdrawn || added.weight == 0)
 }
 
 #[cfg(test)]
@@ -299,12 +319,33 @@ mod tests {
         assert!(ask_to_abort(&deep).is_err());
         let control = Control::serve(&deep).unwrap();
         assert_eq!(control.abort_request(), None);
-        ask_to_abort(&deep).unwrap();
+        control.say_out();
+        assert!(ask_to_abort(&deep).unwrap());
         let request = control.abort_request().unwrap();
         assert!(request.contains(&format!("pid {} of user ID", std::process::id())), "{request}");
         drop(control);
         assert!(ask_to_abort(&deep).is_err());
         assert!(!deep.join(CONTROL_NAME).exists());
+    }
+
+    #[test]
+    fn an_abort_is_done_when_the_servers_are_out_and_does_not_need_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = dir.path().join(journal::JOURNAL_NAME);
+        fs::write(&journal, "").unwrap();
+        // As that of another user: it cannot be trusted, and this process need not read it.
+        fs::set_permissions(&journal, Permissions::from_mode(0o666)).unwrap();
+        assert!(abort(dir.path()).is_err(), "there is no run to ask");
+        let control = Control::serve(dir.path()).unwrap();
+        let directory = dir.path().to_owned();
+        let asking = thread::spawn(move || abort(&directory));
+        while control.abort_request().is_none() {
+            thread::sleep(POLL_INTERVAL);
+        }
+        assert!(!asking.is_finished(), "the candidate still has its weight");
+        control.say_out();
+        let recovered = asking.join().unwrap().unwrap();
+        assert_eq!(recovered.done, ["the run has taken its servers out"]);
     }
 
     #[test]

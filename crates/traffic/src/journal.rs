@@ -1,7 +1,7 @@
 //! The journal of a shift: what is about to be changed at a balancer is on disk before it is changed. Whoever comes after a killed run reads
 //! from it what has to be undone. [`crate::recovery`] undoes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -83,6 +83,22 @@ pub struct AddedServer {
     pub is_withdrawn: bool,
 }
 
+/// A server that was there before, and that the run has given other weights.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedServer {
+    /// The last weight that was about to be set.
+    pub weight: u32,
+    /// All weights that were about to be set. A kill leaves the last one or the one before it.
+    all: BTreeSet<u32>,
+}
+
+impl ChangedServer {
+    /// Whether the run may have set this weight.
+    pub fn is_own(&self, weight: u32) -> bool {
+        self.all.contains(&weight)
+    }
+}
+
 /// What a journal says: what has to be undone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JournalState {
@@ -94,8 +110,8 @@ pub struct JournalState {
     pub record: Option<PathBuf>,
     /// Servers that the run has added and not removed, in the order of their addition.
     pub added: Vec<AddedServer>,
-    /// The last weights of servers that were there before.
-    pub changed: BTreeMap<Name, u32>,
+    /// Servers that were there before.
+    pub changed: BTreeMap<Name, ChangedServer>,
 }
 
 impl JournalState {
@@ -119,12 +135,7 @@ impl JournalState {
                 self.added.push(AddedServer { server, weight: 0, is_withdrawn: false });
             }
             JournalLine::Setting { server, weight, .. } | JournalLine::WasSet { server, weight } => {
-                match self.find(&server) {
-                    Some(added) => added.weight = weight,
-                    None => {
-                        self.changed.insert(server, weight);
-                    }
-                }
+                self.set(server, weight);
             }
             JournalLine::Withdrawn(server) => {
                 if let Some(added) = self.find(&server) {
@@ -135,6 +146,16 @@ impl JournalState {
             JournalLine::Removed(server) => self.added.retain(|added| added.server.name != server),
             JournalLine::Ended => *self = Self { owner: self.owner, ..Self::default() },
         }
+    }
+
+    fn set(&mut self, server: Name, weight: u32) {
+        if let Some(added) = self.find(&server) {
+            added.weight = weight;
+            return;
+        }
+        let changed = self.changed.entry(server).or_default();
+        changed.weight = weight;
+        changed.all.insert(weight);
     }
 
     fn find(&mut self, server: &Name) -> Option<&mut AddedServer> {
@@ -275,7 +296,8 @@ mod tests {
         journal.write(JournalLine::Setting { server: name("new"), weight: 4, at_s: 7 }).unwrap();
         let state = read(dir.path()).unwrap().unwrap();
         assert_eq!(&state, journal.state());
-        assert_eq!((state.added[0].weight, state.changed[&name("old1")]), (4, 64));
+        let old = &state.changed[&name("old1")];
+        assert_eq!((state.added[0].weight, old.weight, old.is_own(64)), (4, 64, true));
         assert_eq!(state.opened, Some(opened()));
         journal.write(JournalLine::Withdrawn(name("new"))).unwrap();
         assert!(journal.state().added[0].is_withdrawn);

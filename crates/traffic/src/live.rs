@@ -293,6 +293,7 @@ impl LiveBalancer {
         if let Some(alarm) = window.alarms.first() {
             self.only_lowers.get_or_insert_with(|| alarm.to_string());
         }
+        self.say_if_out();
         control::write_window(&self.settings.directory, &window);
         window
     }
@@ -304,8 +305,18 @@ impl LiveBalancer {
     /// Does what is asked, and reads it back.
     pub fn apply(&mut self, action: &Action) -> Result<(), LiveError> {
         match action {
-            Action::SetWeight { server, weight } => self.set_weight(server, *weight),
-            Action::Done => self.finish(),
+            Action::SetWeight { server, weight } => self.set_weight(server, *weight)?,
+            Action::Done => self.finish()?,
+        }
+        self.say_if_out();
+        Ok(())
+    }
+
+    /// After an alarm nothing is raised, and the request for the end is one.
+    fn say_if_out(&self) {
+        if self.only_lowers.is_some() && self.added.iter().all(|server| self.weights.get(server) == Some(&0))
+        {
+            self.control.say_out();
         }
     }
 
@@ -331,9 +342,15 @@ impl LiveBalancer {
         match self.balancer.set(server, weight) {
             Ok(()) => {}
             // The balancer was reloaded: a server that it does not know gets nothing.
-            Err(BalancerError::NoServer { .. }) if weight == 0 => return Ok(()),
+            Err(BalancerError::NoServer { .. }) if weight == 0 => {
+                self.weights.insert(server.clone(), 0);
+                return Ok(());
+            }
             // It has ended: it sends nothing, and comes back with the weights of its configuration.
-            Err(BalancerError::Unreachable { .. }) if self.has_ended => return Ok(()),
+            Err(BalancerError::Unreachable { .. }) if self.has_ended => {
+                self.weights.insert(server.clone(), weight);
+                return Ok(());
+            }
             Err(error) => return Err(error.into()),
         }
         self.weights.insert(server.clone(), weight);
@@ -363,7 +380,8 @@ impl LiveBalancer {
         self.only_lowers.get_or_insert_with(|| "the run has ended".to_owned());
         for server in self.added.clone() {
             match take_out(&mut self.balancer, &server) {
-                Ok(()) | Err(BalancerError::Unreachable { .. }) => {}
+                Ok(()) => {}
+                Err(error) if error.has_ended() => {}
                 Err(error) => return Err(error.into()),
             }
             self.journal.write(JournalLine::Withdrawn(server.clone()))?;

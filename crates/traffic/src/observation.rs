@@ -101,6 +101,8 @@ pub struct ServerWindow {
     pub weight: Option<u32>,
     /// None if the balancer did not answer.
     pub state: Option<ServerState>,
+    /// Whether it gets requests only while no other server is up.
+    pub is_backup: bool,
     /// Requests that the balancer sent to it and that ended or failed in this window (HAProxy: `stot`).
     pub requests: u64,
     /// Requests that failed.
@@ -128,6 +130,7 @@ impl ServerWindow {
             address: String::new(),
             weight: None,
             state: None,
+            is_backup: false,
             requests: 0,
             failed: Failures::default(),
             in_progress: 0,
@@ -137,6 +140,11 @@ impl ServerWindow {
             log_arrived: false,
             mail: None,
         }
+    }
+
+    /// Whether the balancer sends new requests to it: it is up, has a weight and is no backup.
+    pub fn takes_traffic(&self) -> bool {
+        self.state == Some(ServerState::Up) && self.weight.unwrap_or(0) > 0 && !self.is_backup
     }
 
     /// Whether all data of this window arrived.

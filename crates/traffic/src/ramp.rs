@@ -27,7 +27,7 @@ pub struct RampRules {
     pub longest_s: u64,
     /// The percentile of the objective, 0 to 100.
     pub quantile: f64,
-    /// The probability that a step is called a breach by chance, 0 to 1.
+    /// The probability that a step of the whole ramp is called a breach by chance, 0 to 1. The steps divide it.
     pub alpha: f64,
     /// Limits that wait for no statistics, and the objective in ms.
     pub hard: HardLimits,
@@ -96,11 +96,39 @@ pub enum RampPhase {
     Ended,
 }
 
+/// How often each response time in ms occurred: percentiles are of all of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ResponseTimes {
+    counts: BTreeMap<u32, u64>,
+    answered: u64,
+}
+
+impl ResponseTimes {
+    pub(crate) fn add(&mut self, response_ms: &[u32]) {
+        for ms in response_ms {
+            *self.counts.entry(*ms).or_default() += 1;
+        }
+        self.answered += response_ms.len() as u64;
+    }
+
+    /// A percentile, 0 to 100, in ms. None without an answer.
+    pub(crate) fn percentile(&self, percentile: f64) -> Option<u32> {
+        let rank = (percentile / 100.0 * self.answered as f64).ceil() as u64;
+        let mut seen = 0;
+        for (ms, count) in &self.counts {
+            seen += count;
+            if seen >= rank {
+                return Some(*ms);
+            }
+        }
+        self.counts.keys().next_back().copied()
+    }
+}
+
 /// What was seen of the candidate in a step.
 #[derive(Debug, Clone, Default)]
 struct StepSeen {
-    /// How often each response time in ms occurred: percentiles are of all of them.
-    times: BTreeMap<u32, u64>,
+    times: ResponseTimes,
     late: u64,
     answered: u64,
     dispersion: Dispersion,
@@ -109,27 +137,12 @@ struct StepSeen {
 
 impl StepSeen {
     fn take(&mut self, server: &ServerWindow, objective_ms: u32) {
-        for ms in &server.response_ms {
-            *self.times.entry(*ms).or_default() += 1;
-        }
+        self.times.add(&server.response_ms);
         let (late, answered) = (server.late(objective_ms), server.response_ms.len() as u64);
         self.late += late;
         self.answered += answered;
         self.dispersion.record(late, answered);
         self.in_progress.push(server.in_progress);
-    }
-
-    /// A percentile of all response times, in ms.
-    fn percentile(&self, quantile: f64) -> u32 {
-        let rank = (quantile / 100.0 * self.answered as f64).ceil() as u64;
-        let mut seen = 0;
-        for (ms, count) in &self.times {
-            seen += count;
-            if seen >= rank {
-                return *ms;
-            }
-        }
-        self.times.keys().next_back().copied().unwrap_or(0)
     }
 
     fn misses(&self, allowed: f64) -> bool {
@@ -211,10 +224,11 @@ impl Ramp {
             return self.end(step, Some(RampEnd::Reason(reason)));
         }
         let allowed = 1.0 - self.rules.quantile / 100.0;
-        if self.seen.surely_misses(allowed, self.rules.alpha) {
+        let alpha = self.rules.alpha / self.rules.multiples.len() as f64;
+        if self.seen.surely_misses(allowed, alpha) {
             let breach = Breach::Objective {
                 quantile: self.rules.quantile,
-                found_ms: self.seen.percentile(self.rules.quantile),
+                found_ms: self.seen.times.percentile(self.rules.quantile).unwrap_or(0),
                 objective_ms: self.rules.hard.objective_ms,
             };
             return self.end(step, Some(RampEnd::Reason(breach.into())));
@@ -273,6 +287,11 @@ impl Ramp {
     /// What it has found. None while the candidate takes traffic.
     pub fn answer(&self) -> Option<&RampAnswer> {
         self.answer.as_ref()
+    }
+
+    /// The percentile of the objective, 0 to 100.
+    pub fn percentile(&self) -> f64 {
+        self.rules.quantile
     }
 
     /// The weights that it has set.

@@ -67,7 +67,8 @@ pub fn follow(progress: &LineProgress, second: &Second<'_>, question: &Question)
 pub fn answer_text(answer: &AnswerRecord, directory: &Path) -> String {
     let mut text = format!("{}\n\n", answer.answer);
     for step in &answer.steps {
-        let line = format!("{:>6} s  {}\n", step.began_s, step.phase);
+        let times = step.times_in_words().map_or_else(String::new, |times| format!(": {times}"));
+        let line = format!("{:>6} s  {}{times}\n", step.began_s, step.phase);
         text.push_str(&line);
     }
     if !answer.mail.is_empty() || !answer.before_breach.is_empty() {

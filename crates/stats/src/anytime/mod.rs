@@ -7,12 +7,14 @@
 //! |---|---|
 //! | do failures come more often on one side, and by how much at most? | [`counts`] |
 //! | is one side late more often, when late operations come in bunches? | [`windows`] |
+//! | is it late so much more often that it matters? | [`excess`] |
 //! | where is a rate, a quantile or a distribution, at most? | [`bounds`] |
 //!
 //! The samples of a comparison that ends at planned times are left to [`looks`](crate::looks).
 
 pub mod bounds;
 pub mod counts;
+pub mod excess;
 pub mod windows;
 
 /// Evidence against a null hypothesis: ln E, which is finite also where E is not.

@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use super::Evidence;
 
 /// Windows that the scale is taken from: ten minutes.
-const MOST_HISTORY: usize = 600;
+pub(super) const MOST_HISTORY: usize = 600;
 /// Windows without a bet at the beginning, because there is no scale yet.
-const LEAST_HISTORY: usize = 10;
+pub(super) const LEAST_HISTORY: usize = 10;
 /// A difference of so many mean differences is the most that one window can say.
 const CLIPPED_AT: f64 = 4.0;
 /// The parts of what it owns that a bettor stakes on a window.

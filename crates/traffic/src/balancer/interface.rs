@@ -74,6 +74,8 @@ pub struct ServerCounters {
     pub unanswered: u64,
     /// The health check's last result: `L4OK`, `L4CON`.
     pub check: String,
+    /// Whether it gets requests only while no other server is up (`bck`).
+    pub is_backup: bool,
 }
 
 /// All counters of a backend, from one moment.
@@ -149,6 +151,15 @@ pub enum BalancerError {
         /// Backend and server.
         server: String,
     },
+}
+
+impl BalancerError {
+    /// Whether nobody listens at the admin socket: the balancer has ended. Other errors of a connection, such as a missing right or a full
+    /// queue, say nothing of that.
+    pub fn has_ended(&self) -> bool {
+        matches!(self, Self::Unreachable { source, .. }
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused))
+    }
 }
 
 /// A load balancer with one backend whose weights are set while it runs.

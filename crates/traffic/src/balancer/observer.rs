@@ -160,6 +160,7 @@ impl Observer {
             let log_arrived = log.is_open() && !has_dropped && !lines.has_overflowed;
             let silent = lines.silent;
             let mut window = window(reading, lines, log_arrived);
+            window.is_backup = now.is_some_and(|now| now.is_backup);
             // A server that was added has no counters before.
             let before = if is_same_process { Some(before.cloned().unwrap_or_default()) } else { None };
             if let Some((now, before)) = now.zip(before)

@@ -38,7 +38,11 @@ impl Guard {
         if let Some(alarm) = window.alarms.first() {
             return Some(of_alarms(alarm, window, participants));
         }
-        old_not_up(window, participants).or(shares).map(Reason::from).or(limits)
+        old_not_up(window, participants)
+            .or_else(|| came_back(window, participants))
+            .or(shares)
+            .map(Reason::from)
+            .or(limits)
     }
 
     /// Begins a step: shares are counted anew.
@@ -63,6 +67,16 @@ fn of_alarms(first: &Alarm, window: &Window, participants: &Participants) -> Rea
         }
         other => Stop::Alarm(other.clone()).into(),
     }
+}
+
+/// A server that is not in the plan and takes traffic: a health check that succeeds again changes nothing that `balancer::watch` sees.
+fn came_back(window: &Window, participants: &Participants) -> Option<Stop> {
+    for server in &window.servers {
+        if server.takes_traffic() && participants.all().all(|name| server.server != *name) {
+            return Some(Stop::CameBack { server: server.server.clone() });
+        }
+    }
+    None
 }
 
 /// An old server that is not up: its part of the traffic is elsewhere.

@@ -138,6 +138,12 @@ pub enum Stop {
         /// Its state.
         state: ServerState,
     },
+    /// A server that is not in the plan takes traffic. At the start it took none.
+    #[error("{server} takes traffic again and is not in the plan: add it to [old] servers, and start again")]
+    CameBack {
+        /// The server.
+        server: String,
+    },
     /// The control breached a limit: users fail there, too.
     #[error("the control failed: {0}. This says nothing of the candidate")]
     ControlFailed(Box<Breach>),

@@ -33,6 +33,11 @@ pub enum StartError {
         "{0} has weight 0, so somebody has taken it out of the traffic: give it its weight back, or leave it out of [old] servers"
     )]
     TakenOut(Name),
+    /// An old server is a backup: with the first weight, the candidate would get all traffic.
+    #[error(
+        "{0} is a backup server, and gets nothing as soon as the candidate has a weight: leave it out of [old] servers, or remove `backup` from its line of the configuration"
+    )]
+    Backup(Name),
     /// Something is wrong already.
     #[error("{0}")]
     Alarm(Alarm),
@@ -64,6 +69,9 @@ pub fn check_start(participants: &Participants, windows: &[Window]) -> Result<()
         if weight == 0 {
             return Err(StartError::TakenOut(name.clone()));
         }
+        if server.is_backup {
+            return Err(StartError::Backup(name.clone()));
+        }
         old_weights.push(weight);
     }
     if old_weights.windows(2).any(|pair| pair[0] != pair[1]) {
@@ -72,7 +80,7 @@ pub fn check_start(participants: &Participants, windows: &[Window]) -> Result<()
     }
     for other in &window.servers {
         let is_old = participants.old.iter().any(|old| other.server == *old);
-        if other.weight.unwrap_or(0) > 0 && !is_old {
+        if other.takes_traffic() && !is_old {
             return Err(StartError::Unknown(other.server.clone()));
         }
     }

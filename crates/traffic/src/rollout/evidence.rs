@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use stats::anytime::bounds::highest_rate;
 use stats::anytime::counts::{self, Dispersion, TwoCounts};
+use stats::anytime::excess::{ExcessBets, Tolerance};
 use stats::anytime::windows::{SideWindow, WindowBets};
 
 use super::rules::CanaryRules;
@@ -80,6 +81,10 @@ impl Metric {
     }
 }
 
+/// The probability that lateness within the margin, or a negligible one, is taken for one that matters. It is larger than α, because
+/// most that is found is far beyond the margin, and users should not wait for the last proof of how far.
+const MATTERS_ALPHA: f64 = 0.05;
+
 /// Windows of the recent ratio: five minutes. A leak shows there before it shows in the whole rollout.
 const RECENT: usize = 300;
 
@@ -134,6 +139,8 @@ pub struct Evidences {
     /// The part of α of each metric.
     alpha: f64,
     bets: WindowBets,
+    /// Bets that lateness is beyond the margin, and beyond what is negligible.
+    excesses: [ExcessBets; 2],
     counts: BTreeMap<Metric, Counts>,
 }
 
@@ -145,6 +152,8 @@ impl Evidences {
             negligible: rules.negligible,
             alpha: rules.alpha / Metric::of(rules.is_mail).len() as f64,
             bets: WindowBets::default(),
+            excesses: [Tolerance::Ratio(rules.margin), Tolerance::Share(rules.negligible)]
+                .map(ExcessBets::new),
             counts: Metric::of(rules.is_mail).iter().map(|metric| (*metric, Counts::default())).collect(),
         }
     }
@@ -153,6 +162,9 @@ impl Evidences {
     pub fn record(&mut self, candidate: &ServerWindow, control: &ServerWindow, objective_ms: u32) {
         let (a, b) = (answered(candidate, objective_ms), answered(control, objective_ms));
         self.bets.record(a, b);
+        for excess in &mut self.excesses {
+            excess.record(a, b);
+        }
         let (of_candidate, of_control) =
             (candidate.mail.unwrap_or_default(), control.mail.unwrap_or_default());
         for (metric, counts) in &mut self.counts {
@@ -233,10 +245,10 @@ impl Evidences {
         for metric in self.metrics() {
             let harm_log = self.harm_log(metric);
             let counts = self.counts(metric);
-            let shown = [counts.all, counts.recent()].into_iter().find(|counts| self.matters(*counts));
-            if harm_log < -self.alpha.ln() {
+            if harm_log < -self.alpha.ln() || !self.surely_matters(metric) {
                 continue;
             }
+            let shown = [counts.all, counts.recent()].into_iter().find(|counts| self.matters(*counts));
             if let Some(shown) = shown {
                 return Some(Breach::Evidence {
                     what: metric.counted(),
@@ -249,6 +261,12 @@ impl Evidences {
             }
         }
         None
+    }
+
+    /// Whether the difference of a metric is beyond the margin, and not by chance. What is compared by counts has the margin in its null
+    /// hypothesis already.
+    fn surely_matters(&self, metric: Metric) -> bool {
+        metric != Metric::Late || self.excesses.iter().all(|bets| bets.evidence().rejects(MATTERS_ALPHA))
     }
 
     /// Whether the candidate's share is beyond the margin, and beyond what is negligible.

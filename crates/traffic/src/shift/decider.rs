@@ -154,6 +154,14 @@ impl Decider {
         }
     }
 
+    /// The percentile that a ramp looks at, 0 to 100.
+    pub fn percentile(&self) -> Option<f64> {
+        match self {
+            Self::Canary(_) => None,
+            Self::Ramp(ramp) => Some(ramp.percentile()),
+        }
+    }
+
     /// Whether the candidate takes traffic.
     pub fn is_in_step(&self) -> bool {
         match self {

@@ -145,14 +145,15 @@ fn list_of_servers(before_breach: &[ServerBefore]) -> String {
 }
 
 fn table_of_steps(steps: &[StepRecord]) -> String {
-    let mut html = "<h2>Steps</h2><table><tr><th>step<th>begins at, s<th>share".to_owned();
+    let mut html = "<h2>Steps</h2><table><tr><th>step<th>begins at, s<th>share<th>response times".to_owned();
     for step in steps {
         let _ = write!(
             html,
-            "<tr><td>{}<td>{}<td>{:.2} %",
+            "<tr><td>{}<td>{}<td>{:.2} %<td>{}",
             escape(&step.phase),
             step.began_s,
-            100.0 * step.share
+            100.0 * step.share,
+            escape(&step.times_in_words().unwrap_or_else(|| "–".to_owned()))
         );
     }
     html + "</table>"

@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::before::{BeforeBreach, ServerBefore};
 use super::decider::{Decider, EvidenceLogs, Question};
 use crate::observation::{Alarm, MailWindow, ServerState, ServerWindow, Window};
+use crate::ramp::ResponseTimes;
 use crate::rollout::Metric;
 
 /// The folder of all runs of this kind, in the directory of runs.
@@ -185,6 +186,23 @@ pub struct StepRecord {
     pub began_s: u64,
     pub share: f64,
     pub phase: String,
+    pub percentile: Option<f64>,
+    pub candidate_ms: Option<u32>,
+    pub old_ms: Option<u32>,
+}
+
+impl StepRecord {
+    /// A step whose response times are not known.
+    pub(super) fn new(began_s: u64, share: f64, phase: String) -> Self {
+        Self { began_s, share, phase, percentile: None, candidate_ms: None, old_ms: None }
+    }
+
+    /// The response times of both sides: "p99 31 ms, of the old servers 28 ms". None in a canary.
+    pub fn times_in_words(&self) -> Option<String> {
+        let (percentile, candidate) = (self.percentile?, self.candidate_ms?);
+        let old = self.old_ms.map_or_else(|| "not known".to_owned(), |ms| format!("{ms} ms"));
+        Some(format!("p{percentile} {candidate} ms, of the old servers {old}"))
+    }
 }
 
 /// The answer.
@@ -211,6 +229,8 @@ pub struct Record {
     lines: BufWriter<File>,
     windows: Vec<WindowRecord>,
     steps: Vec<StepRecord>,
+    /// The response times of the last step: of the candidate, and of all old servers.
+    times: [ResponseTimes; 2],
     seconds: u64,
 }
 
@@ -225,7 +245,14 @@ impl Record {
         // The lock ends with this process: a record without an answer and without it is of a run that was killed.
         windows.lock().map_err(failed(&file))?;
         let lines = BufWriter::new(windows);
-        Ok(Self { directory, lines, windows: Vec::new(), steps: Vec::new(), seconds: 0 })
+        Ok(Self {
+            directory,
+            lines,
+            windows: Vec::new(),
+            steps: Vec::new(),
+            times: <[ResponseTimes; 2]>::default(),
+            seconds: 0,
+        })
     }
 
     /// The folder of the run.
@@ -243,7 +270,11 @@ impl Record {
     ) -> Result<&WindowRecord, RecordError> {
         self.seconds += 1;
         if self.steps.last().is_none_or(|step| step.phase != phase) {
-            self.steps.push(StepRecord { began_s: self.seconds, share, phase: phase.clone() });
+            self.steps.push(StepRecord::new(self.seconds, share, phase.clone()));
+            self.times = <[ResponseTimes; 2]>::default();
+        }
+        if share > 0.0 {
+            self.take_times(window, decider);
         }
         let evidence = decider.evidence();
         let record = WindowRecord {
@@ -267,6 +298,22 @@ impl Record {
             .map_err(failed(&file))?;
         self.windows.push(record);
         Ok(&self.windows[self.windows.len() - 1])
+    }
+
+    /// Adds the response times of a second to the last step, in a ramp.
+    fn take_times(&mut self, window: &Window, decider: &Decider) {
+        let (Some(percentile), Some(step)) = (decider.percentile(), self.steps.last_mut()) else { return };
+        let participants = decider.weights().participants();
+        for server in &window.servers {
+            if server.server == participants.candidate {
+                self.times[0].add(&server.response_ms);
+            } else if participants.old.iter().any(|old| server.server == *old) {
+                self.times[1].add(&server.response_ms);
+            }
+        }
+        step.percentile = Some(percentile);
+        step.candidate_ms = self.times[0].percentile(percentile);
+        step.old_ms = self.times[1].percentile(percentile);
     }
 
     /// Writes the answer.

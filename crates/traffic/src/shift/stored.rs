@@ -200,7 +200,7 @@ fn steps(windows: &[WindowRecord]) -> Vec<StepRecord> {
     let mut steps: Vec<StepRecord> = Vec::new();
     for (number, window) in (1..).zip(windows) {
         if steps.last().is_none_or(|step| step.phase != window.phase) {
-            steps.push(StepRecord { began_s: number, share: window.share, phase: window.phase.clone() });
+            steps.push(StepRecord::new(number, window.share, window.phase.clone()));
         }
     }
     steps

@@ -2,7 +2,7 @@
 
 use traffic::balancer::interface::Balancer;
 use traffic::control::{self, AddedStatus};
-use traffic::observation::{Action, Alarm, Change, ServerState};
+use traffic::observation::{Action, Alarm, Change, ServerState, ServerWindow};
 
 use crate::lab::{Lab, eventually, name, observe_until, set};
 
@@ -197,6 +197,20 @@ fn a_reload_is_noticed_and_removes_the_candidate() {
     live.apply(&Action::Done).unwrap();
     let answers = lab.send(20, "/");
     assert!(answers.keys().all(|name| name.starts_with("old")), "{answers:?}");
+}
+
+#[test]
+fn servers_that_take_no_traffic_are_told_from_those_that_do() {
+    let idle = "server spare 127.0.0.1:9 weight 64 backup\nserver off 127.0.0.1:9 weight 64 disabled";
+    let lab = Lab::with(&format!("balance roundrobin\n{idle}"), "");
+    let mut live = lab.open().unwrap();
+    let window = live.observe();
+    let takes = |server: &str| window.server(server).is_some_and(ServerWindow::takes_traffic);
+    assert_eq!(["old1", "spare", "off"].map(takes), [true, false, false]);
+    lab.ask("set server b/off state ready");
+    let window = observe_until(&mut live, "the change is seen", |window| !window.alarms.is_empty());
+    let change = window.alarms[0].to_string();
+    assert!(change.contains("off"), "{change}");
 }
 
 #[test]

@@ -4,12 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line")]
 
 mod mail;
+mod margins;
 mod runs;
 mod simulated;
 
 use simulated::{Backend, Behaviour, OBJECTIVE_MS, Planted, name, participants};
 use traffic::guard::{Breach, HardLimits, Reason, StartError, Stop, check_log, check_start};
-use traffic::observation::{Action, Alarm, Change, ServerState, Window};
+use traffic::observation::{Action, Alarm, Change, ServerState, ServerWindow, Window};
 use traffic::ramp::{Ramp, RampEnd, RampRules, usual_multiples};
 use traffic::rollout::{Answer, Bound, Canary, CanaryRules, Phase, WEIGHTS, usual_steps};
 
@@ -349,7 +350,7 @@ fn sessions_are_waited_for_after_a_rollback() {
 #[test]
 fn a_backend_that_is_not_fit_is_refused_before_anything_is_changed() {
     type ChangeOf = fn(&mut Window);
-    let changes: [(ChangeOf, StartError); 7] = [
+    let changes: [(ChangeOf, StartError); 8] = [
         (|window| window.identity = None, StartError::NoAnswer),
         (|window| window.servers[0].weight = Some(2), StartError::UnequalOld("2, 1".to_owned())),
         (|window| window.servers[1].weight = Some(0), StartError::TakenOut(name("old2"))),
@@ -358,6 +359,7 @@ fn a_backend_that_is_not_fit_is_refused_before_anything_is_changed() {
             StartError::NotUp { server: name("old2"), state: ServerState::Maintenance },
         ),
         (|window| window.servers[2].weight = Some(1), StartError::Unknown("control".to_owned())),
+        (|window| window.servers[0].is_backup = true, StartError::Backup(name("old1"))),
         (|window| drop(window.servers.remove(1)), StartError::Missing(name("old2"))),
         (
             |window| window.alarms.push(Alarm::NotDone("no".to_owned())),
@@ -370,6 +372,37 @@ fn a_backend_that_is_not_fit_is_refused_before_anything_is_changed() {
         assert_eq!(check_start(&participants(), std::slice::from_ref(&window)), Ok(()));
         change(&mut window);
         assert_eq!(check_start(&participants(), &[window]), Err(error));
+    }
+}
+
+#[test]
+fn servers_that_get_nothing_are_no_obstacle_until_they_come_back() {
+    type ChangeOf = fn(&mut ServerWindow);
+    let changes: [ChangeOf; 4] = [
+        |server| server.state = Some(ServerState::Maintenance),
+        |server| server.state = Some(ServerState::Down),
+        |server| server.state = Some(ServerState::Draining),
+        |server| server.is_backup = true,
+    ];
+    let spare = || ServerWindow {
+        weight: Some(1),
+        state: Some(ServerState::Up),
+        counters_arrived: true,
+        ..ServerWindow::nothing("spare")
+    };
+    for change in changes {
+        let mut backend = Backend::new(500.0, Behaviour::default(), always(Behaviour::default()), 3);
+        let mut window = backend.window();
+        let mut idle = spare();
+        change(&mut idle);
+        window.servers.push(idle.clone());
+        assert_eq!(check_start(&participants(), &[window]), Ok(()));
+        let mut rollout = Rollout::start(rules(), backend);
+        rollout.second_with(|window| window.servers.push(idle));
+        assert_eq!(rollout.canary.phase(), Phase::Step(0));
+        rollout.second_with(|window| window.servers.push(spare()));
+        assert_eq!(rollout.stop(), &Stop::CameBack { server: "spare".to_owned() });
+        assert_as_before(&rollout.backend);
     }
 }
 

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use traffic::live::LiveError;
 use traffic::observation::{Action, Window};
+use traffic::ramp::RampRules;
 use traffic::shift::{
-    Acting, AnswerRecord, BeforeBreach, Question, Record, StoredShift, StoredState, folders, run,
+    Acting, AnswerRecord, BeforeBreach, Question, Record, StepRecord, StoredShift, StoredState, folders, run,
 };
+use traffic::weights::Participants;
 
 use crate::simulated::{Backend, Behaviour, name, participants};
-use crate::{always, rules};
+use crate::{HARD, always, rules};
 
 /// A backend without a clock, and what a test plants in it.
 struct SimulatedActing<'a> {
@@ -64,9 +66,13 @@ struct Ended {
 }
 
 fn run_with(plant: impl FnOnce(&mut SimulatedActing<'_>)) -> Ended {
+    let backend = Backend::new(2000.0, Behaviour::default(), always(Behaviour::default()), 1);
+    run_at(backend, &Question::Canary(participants(), rules()), plant)
+}
+
+fn run_at(backend: Backend, question: &Question, plant: impl FnOnce(&mut SimulatedActing<'_>)) -> Ended {
     let runs = tempfile::tempdir().unwrap();
     let interrupted = AtomicBool::new(false);
-    let backend = Backend::new(2000.0, Behaviour::default(), always(Behaviour::default()), 1);
     let mut acting = SimulatedActing {
         backend,
         seconds: 0,
@@ -77,11 +83,10 @@ fn run_with(plant: impl FnOnce(&mut SimulatedActing<'_>)) -> Ended {
         highest_weight: 256,
     };
     plant(&mut acting);
-    let question = Question::Canary(participants(), rules());
     let plan = "[candidate]\nname = \"candidate\"\n[control]\nname = \"control\"\n";
     let mut record = Record::create(runs.path(), "candidate", plan).unwrap();
     let before = BeforeBreach::watch(&[]);
-    let answer = run(&question, &mut acting, before, &mut record, &interrupted, &mut |_| {}).unwrap();
+    let answer = run(question, &mut acting, before, &mut record, &interrupted, &mut |_| {}).unwrap();
     let (asked, seconds) = (acting.asked, acting.seconds);
     Ended { answer: answer.expect("an answer"), asked, seconds, runs }
 }
@@ -114,6 +119,23 @@ fn a_weight_that_cannot_be_raised_ends_the_run_with_a_rollback() {
     assert_eq!(ended.answer.status, "stopped");
     assert!(ended.answer.answer.contains("is not raised: a test"), "{}", ended.answer.answer);
     assert!(ended.asked.contains(&lowers_candidate()));
+}
+
+#[test]
+fn a_ramp_has_the_response_times_of_candidate_and_old_servers_in_each_step() {
+    let late = Behaviour { late: 0.02, ..Behaviour::default() };
+    let backend = Backend::new(2000.0, late, always(Behaviour::default()), 1);
+    let without_control = Participants { control: None, ..participants() };
+    let multiples = vec![1.0, 2.0];
+    let rules = RampRules { multiples, dwell_s: 30, longest_s: 60, quantile: 99.0, alpha: 0.01, hard: HARD };
+    let ended = run_at(backend, &Question::Ramp(without_control, rules), |_| {});
+    let words: Vec<Option<String>> = ended.answer.steps.iter().map(StepRecord::times_in_words).collect();
+    let both = Some("p99 20 ms, of the old servers 400 ms".to_owned());
+    assert_eq!(words[..2], [both.clone(), both], "{:?}", ended.answer.steps);
+    assert!(words[2..].iter().all(Option::is_none), "{:?}", ended.answer.steps);
+    let [(_, directory)] = folders(ended.runs.path()).try_into().expect("one run");
+    let page = std::fs::read_to_string(directory.join("report.html")).unwrap();
+    assert!(page.contains("<td>p99 20 ms, of the old servers 400 ms"), "{page}");
 }
 
 #[test]

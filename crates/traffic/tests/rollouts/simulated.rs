@@ -128,6 +128,7 @@ impl Backend {
                 address: format!("127.0.0.1:{}", 8000 + servers.len()),
                 weight: Some(weight),
                 state: Some(ServerState::Up),
+                is_backup: false,
                 requests,
                 failed: Failures { status_5xx: failed, ..Failures::default() },
                 in_progress: *in_progress,

@@ -234,6 +234,7 @@ impl<'a> Row<'a> {
                 status_5xx: self.count("hrsp_5xx")?,
                 unanswered: self.unanswered()?,
                 check: in_one_line(self.optional("check_status")),
+                is_backup: self.optional("bck") == "1",
             },
             cookie: in_one_line(self.optional("cookie")),
             is_throttled: !self.optional("throttle").is_empty(),
