@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{PhaseKind, Plan, Trial, TrialTurns};
-
-use crate::verdict::sustained::is_of_capacities;
+use archive::model::{Measure, PhaseKind, Plan, Trial, TrialTurns};
 
 /// One block in this many has the lasting loop, the first one among them.
 const LASTING_EACH: u32 = 3;
@@ -35,7 +33,7 @@ pub struct WarmUpLoops {
 impl WarmUpLoops {
     /// The loops in a block, counted from 1.
     pub fn in_block(plan: &Plan, block: u32, each: Duration) -> Self {
-        let is_asked = is_of_capacities(plan) && block % LASTING_EACH == 1;
+        let is_asked = matches!(plan.measure, Measure::Capacity { .. }) && block % LASTING_EACH == 1;
         Self { each, lasting: is_asked.then(|| lasting_loop(plan.phases.closed_loop)) }
     }
 
@@ -69,7 +67,7 @@ fn was_ready_at_once(trial: &Trial) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{Measure, MeasuredValue, TrialStatus};
+    use archive::model::{MeasuredValue, TrialStatus};
 
     use super::*;
     use crate::plan::trial_order::ScheduledTrial;
@@ -85,17 +83,19 @@ mod tests {
         plan
     }
 
+    fn lasting_of(plan: &Plan, block: u32) -> Option<Duration> {
+        WarmUpLoops::in_block(plan, block, Duration::from_secs(2)).lasting
+    }
+
     #[test]
     fn a_third_of_the_blocks_of_capacities_have_a_lasting_loop() {
         let of_throughput = plan(Duration::ZERO);
         let capacity = Measure::Capacity { slo: "p99<5ms".to_owned() };
         let of_capacities = Plan { measure: capacity, ..of_throughput.clone() };
-        let each = Duration::from_secs(2);
-        let lasting = |plan: &Plan, block| WarmUpLoops::in_block(plan, block, each).lasting;
-        let blocks = (1..=7).filter(|block| lasting(&of_capacities, *block).is_some());
+        let blocks = (1..=7).filter(|block| lasting_of(&of_capacities, *block).is_some());
         assert_eq!(blocks.collect::<Vec<_>>(), [1, 4, 7]);
-        assert_eq!(lasting(&of_capacities, 1), Some(SHORTEST_LASTING));
-        assert_eq!(lasting(&of_throughput, 1), None);
+        assert_eq!(lasting_of(&of_capacities, 1), Some(SHORTEST_LASTING));
+        assert_eq!(lasting_of(&of_throughput, 1), None);
     }
 
     /// A valid trial in turns after this many loops.

@@ -208,6 +208,12 @@ impl LiveBalancer {
         self.log.address()
     }
 
+    /// Where the balancer reaches a server; none if that is no address with a port, or the server is not there.
+    pub fn address_of(&mut self, server: &Name) -> Option<SocketAddr> {
+        let readings = self.balancer.read().ok()?;
+        readings.iter().find(|reading| reading.name == server.as_str())?.address.parse().ok()
+    }
+
     /// The process of the lease, once servers have joined.
     pub fn lease_pid(&self) -> Option<u32> {
         self.lease.as_ref().map(Lease::pid)

@@ -65,9 +65,11 @@ pub fn warm_up(
             let standstills = match slo {
                 Some(slo) if is_of_capacities(plan) => {
                     let in_last = loads.count_standstills(slo, &run);
-                    let in_lasting = match loops.lasting.filter(|_| !loads.interrupted) {
-                        Some(lasting) => standstills_of(slo, (lasting, interval_of(length)), loads, observe)?,
-                        None => None,
+                    let in_lasting = match loops.lasting {
+                        Some(lasting) if !loads.interrupted => {
+                            standstills_of(slo, (lasting, interval_of(length)), loads, observe)?
+                        }
+                        Some(_) | None => None,
                     };
                     together(in_last, in_lasting)
                 }

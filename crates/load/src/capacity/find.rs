@@ -11,7 +11,7 @@ use stats::confidence::ConfidenceInterval;
 use super::budget::BudgetUse;
 use super::closed_loop::{NothingSucceeds, StartingLoop};
 use super::evaluate::{StepEvaluation, evaluate};
-use super::levels::{Hold, LevelPlan, NextSlice, SustainedCapacity};
+use super::levels::{LevelPlan, NextSlice, Soak, SustainedCapacity};
 use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
 use crate::inputs::slo::Slo;
 use crate::outcome::spans::Spans;
@@ -28,9 +28,9 @@ const INTERVALS: u32 = 500;
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
 /// The longest slice that does not follow from the objective.
 const LONGEST_SLICE: Duration = Duration::from_secs(2);
-/// A hold, as a part of the time of the search, and how many there may be.
-const HOLD_PART: u32 = 2;
-const MOST_HOLDS: u32 = 4;
+/// A soak, as a part of the time of the search, and how many there may be.
+const SOAK_PART: u32 = 2;
+const MOST_SOAKS: u32 = 4;
 /// Fewest slices of a point of the curve, and its time as a share of the time of the search.
 const FEWEST_CURVE_ROUNDS: u32 = 2;
 const CURVE_SHARE: u32 = 10;
@@ -60,7 +60,7 @@ pub struct Capacity {
     /// The objective.
     pub slo: Slo,
     /// The highest rate that is sustained within the objective, operations a second; none if no rate meets it, or if that is
-    /// not known. If the last hold was not held, no more than its rate.
+    /// not known. If the last soak was not sustained, no more than its rate.
     pub capacity_per_s: Option<f64>,
     /// The 95 % interval of it over the cycles of this search; none where there are too few, or the client was the limit.
     pub interval: Option<ConfidenceInterval>,
@@ -70,7 +70,7 @@ pub struct Capacity {
     pub reasons: Vec<String>,
     /// The last load at the capacity as it was then known, without a break; none where no capacity was found, or the client was the
     /// limit.
-    pub hold: Option<Hold>,
+    pub soak: Option<Soak>,
     /// How it was searched, in a sentence.
     pub method: String,
     /// Throughput of a closed loop of the same connections before, operations a second.
@@ -147,7 +147,7 @@ pub fn find(
         Shape::Open { arrivals, .. } => arrivals,
         Shape::Closed { .. } => Arrivals::default(),
     };
-    let plan = LevelPlan::new(load, slo).with_holds(load / HOLD_PART, MOST_HOLDS);
+    let plan = LevelPlan::new(load, slo).with_soaks(load / SOAK_PART, MOST_SOAKS);
     let length = SliceLength::for_servers([pace], LONGEST_SLICE).in_own_time();
     let mut run = SearchRun {
         slo,
@@ -160,8 +160,8 @@ pub fn find(
     };
     let standstills = BudgetUse::of_standstills(slo, &closed);
     let found = run.search(StartingLoop { per_s: closed_loop_per_s, standstills }, observe)?;
-    let capacity_per_s = found.capacity.rate_per_s().map(|rate| match &found.hold {
-        Some(hold) if !hold.is_held() => rate.min(hold.rate_per_s),
+    let capacity_per_s = found.capacity.rate_per_s().map(|rate| match &found.soak {
+        Some(soak) if !soak.is_sustained() => rate.min(soak.rate_per_s),
         _ => rate,
     });
     let mut steps: Vec<CapacityStep> =
@@ -178,7 +178,7 @@ pub fn find(
         slo: slo.clone(),
         capacity_per_s,
         interval: found.interval.map(|found| lowered_to(found, capacity_per_s)),
-        hold: found.hold,
+        soak: found.soak,
         valid: reasons.is_empty(),
         reasons,
         method: run.method(),
@@ -270,7 +270,7 @@ impl SearchRun<'_> {
             let Some(slice) = self.slice(next)? else { break };
             let (evaluation, summary) = search.add(0, next, slice);
             let progress = search.progress();
-            let left = (self.plan.load + self.plan.hold).mul_f64(1.0 - progress) + curve;
+            let left = (self.plan.load + self.plan.soak).mul_f64(1.0 - progress) + curve;
             let (rate_per_s, summary, progress) = (next.rate_per_s, Box::new(summary), Some(progress));
             observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, progress, left });
         }

@@ -26,7 +26,7 @@ use super::budget::BudgetUse;
 use super::closed_loop::StartingLoop;
 use super::plan::LEVELS_OF_CYCLE;
 pub use super::plan::LevelPlan;
-pub use super::sustained::{Hold, SustainedCapacity};
+pub use super::sustained::{Soak, SustainedCapacity};
 
 /// The rates of a cycle, as shares of the closed loop's throughput. The knee of a server lies at 0.7 to 1.1 of it: there they are
 /// denser. Servers that pause spend their budget below.
@@ -41,9 +41,9 @@ const LOWEST_SHARE: f64 = 1e-3;
 const FALLING_BEHIND: u32 = 3;
 /// Slices in which a server may catch up at the end of a level.
 const MOST_CLOSING: u32 = 20;
-/// After a hold at a rate that was not held, another one follows at the capacity that is found with it, and at this share of its rate at
+/// After a soak at a rate that was not sustained, another one follows at the capacity that is found with it, and at this share of its rate at
 /// most.
-const LOWER_HOLD: f64 = 0.8;
+const LOWER_SOAK: f64 = 0.8;
 
 /// The next slice of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,8 +82,8 @@ pub struct Level {
     pub slices: u32,
     /// In how many of them the client was the limit.
     pub client_limited: u32,
-    /// Whether it is a hold.
-    pub is_hold: bool,
+    /// Whether it is a soak.
+    pub is_soak: bool,
 }
 
 /// What a search does.
@@ -91,8 +91,8 @@ pub struct Level {
 enum Stage {
     /// The level at this place in the order of its cycle.
     Level { place: usize },
-    /// A load at the capacity that was found, operations a second: the hold of this number, from 0.
-    Hold { rate_per_s: f64, number: u32 },
+    /// A load at the capacity that was found, operations a second: the soak of this number, from 0.
+    Soak { rate_per_s: f64, number: u32 },
 }
 
 /// A search under way.
@@ -153,13 +153,13 @@ impl LevelSearch {
     fn rate_of(&self, stage: Stage) -> f64 {
         match stage {
             Stage::Level { place } => LEVELS[self.order[place]] * self.lowered * self.closed_loop_per_s,
-            Stage::Hold { rate_per_s, .. } => rate_per_s,
+            Stage::Soak { rate_per_s, .. } => rate_per_s,
         }
     }
 
     /// How much of the search is done, 0 to 1.
     pub fn progress(&self) -> f64 {
-        let planned = self.plan.load.max(self.cycle_time()) + self.plan.hold;
+        let planned = self.plan.load.max(self.cycle_time()) + self.plan.soak;
         match self.stage {
             None => 1.0,
             Some(_) => self.own_time.div_duration_f64(planned).min(0.99),
@@ -173,12 +173,12 @@ impl LevelSearch {
         self.own_time += slice.own_time;
         if self.levels.last().is_none_or(|level| (level.rate_per_s, level.cycle) != (rate_per_s, self.cycle))
         {
-            let is_hold = matches!(stage, Stage::Hold { .. });
-            self.levels.push(Level::at(rate_per_s, self.cycle, is_hold));
+            let is_soak = matches!(stage, Stage::Soak { .. });
+            self.levels.push(Level::at(rate_per_s, self.cycle, is_soak));
         }
         let length = match stage {
             Stage::Level { .. } => self.plan.level(),
-            Stage::Hold { .. } => self.plan.hold,
+            Stage::Soak { .. } => self.plan.soak,
         };
         let Some(level) = self.levels.last_mut() else { return };
         level.add(slice);
@@ -191,7 +191,7 @@ impl LevelSearch {
             self.stage = match stage {
                 Stage::Level { place } if place + 1 < LEVELS.len() => Some(Stage::Level { place: place + 1 }),
                 Stage::Level { .. } => self.end_cycle(),
-                Stage::Hold { number, .. } => self.end_hold(number),
+                Stage::Soak { number, .. } => self.end_soak(number),
             };
         } else {
             self.closing = if is_long_enough { self.closing + 1 } else { 0 };
@@ -213,28 +213,28 @@ impl LevelSearch {
         if (has_time || is_too_high) && !is_lowest {
             return Some(Stage::Level { place: 0 });
         }
-        self.first_hold()
+        self.first_soak()
     }
 
-    /// The first hold; none if the plan has none, or no capacity was found.
-    fn first_hold(&self) -> Option<Stage> {
+    /// The first soak; none if the plan has none, or no capacity was found.
+    fn first_soak(&self) -> Option<Stage> {
         let SustainedCapacity::Found(rate_per_s) = self.capacity() else { return None };
-        (self.plan.most_holds > 0).then_some(Stage::Hold { rate_per_s, number: 0 })
+        (self.plan.most_soaks > 0).then_some(Stage::Soak { rate_per_s, number: 0 })
     }
 
-    /// Ends a hold, which is a cycle of its own. Another one follows at a lower rate if the rate was not held.
-    fn end_hold(&mut self, number: u32) -> Option<Stage> {
+    /// Ends a soak, which is a cycle of its own. Another one follows at a lower rate if the rate was not sustained.
+    fn end_soak(&mut self, number: u32) -> Option<Stage> {
         self.cycle += 1;
-        let last = self.held().filter(|last| !last.is_held())?;
+        let last = self.soaked().filter(|last| !last.is_sustained())?;
         let SustainedCapacity::Found(found) = self.capacity() else { return None };
-        let rate_per_s = found.min(LOWER_HOLD * last.rate_per_s);
-        (number + 1 < self.plan.most_holds).then_some(Stage::Hold { rate_per_s, number: number + 1 })
+        let rate_per_s = found.min(LOWER_SOAK * last.rate_per_s);
+        (number + 1 < self.plan.most_soaks).then_some(Stage::Soak { rate_per_s, number: number + 1 })
     }
 
-    /// The last hold; none where there was none, or the client was its limit.
-    pub fn held(&self) -> Option<Hold> {
-        let last = self.levels.last().filter(|level| level.is_hold && !level.is_client_limited())?;
-        Some(Hold { rate_per_s: last.rate_per_s, own_time: last.own_time, spent: last.spent.clone() })
+    /// The last soak; none where there was none, or the client was its limit.
+    pub fn soaked(&self) -> Option<Soak> {
+        let last = self.levels.last().filter(|level| level.is_soak && !level.is_client_limited())?;
+        Some(Soak { rate_per_s: last.rate_per_s, own_time: last.own_time, spent: last.spent.clone() })
     }
 
     /// About how long a cycle is: levels that the server cannot carry end early.
@@ -302,9 +302,9 @@ impl LevelSearch {
 }
 
 impl Level {
-    fn at(rate_per_s: f64, cycle: u32, is_hold: bool) -> Self {
+    fn at(rate_per_s: f64, cycle: u32, is_soak: bool) -> Self {
         let (spent, own_time) = (BudgetUse::default(), Duration::ZERO);
-        Self { rate_per_s, cycle, spent, own_time, slices: 0, client_limited: 0, is_hold }
+        Self { rate_per_s, cycle, spent, own_time, slices: 0, client_limited: 0, is_soak }
     }
 
     fn add(&mut self, slice: &SliceSpending) {
@@ -338,8 +338,8 @@ mod tests {
     const PLAN: LevelPlan = LevelPlan {
         load: Duration::from_secs(8),
         limit: Duration::from_millis(5),
-        hold: Duration::ZERO,
-        most_holds: 0,
+        soak: Duration::ZERO,
+        most_soaks: 0,
     };
     const MS: Duration = Duration::from_millis(1);
     const CLOSED_LOOP: f64 = 40_000.0;
@@ -355,18 +355,28 @@ mod tests {
         SliceSpending { own_time: 50 * MS + drain, drain, spent, is_client_limited: false }
     }
 
+    /// What a server of 30,000/s that queues has late.
+    fn steep(rate: f64) -> f64 {
+        0.01 * (rate / 30_000.0).powi(8)
+    }
+
+    /// The same with pauses that come after seconds only.
+    fn pausing_late(rate: f64, is_soak: bool) -> f64 {
+        if is_soak { 0.01 * rate / 6_000.0 } else { steep(rate) }
+    }
+
     /// Searches a server of which this share is late at a rate, as long as it takes.
     fn search(late: impl Fn(f64) -> f64) -> LevelSearch {
         search_by(PLAN, |rate, _| late(rate))
     }
 
-    /// The same by another plan, where the share also depends on whether the slice is one of a hold.
+    /// The same by another plan, where the share also depends on whether the slice is one of a soak.
     fn search_by(plan: LevelPlan, late: impl Fn(f64, bool) -> f64) -> LevelSearch {
         let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), plan, 1);
         for _ in 0..10_000 {
             let Some(next) = search.next() else { return search };
-            let is_hold = matches!(search.stage, Some(Stage::Hold { .. }));
-            search.add(&slice(late(next.rate_per_s, is_hold), MS));
+            let is_soak = matches!(search.stage, Some(Stage::Soak { .. }));
+            search.add(&slice(late(next.rate_per_s, is_soak), MS));
         }
         panic!("a search ends");
     }
@@ -418,7 +428,6 @@ mod tests {
 
     #[test]
     fn a_search_finds_the_rate_at_which_one_in_a_hundred_is_late() {
-        let steep = |rate: f64| 0.01 * (rate / 30_000.0).powi(8);
         let pausing = |rate: f64| 0.01 * rate / 6_000.0;
         for (found, truth) in [(search(steep), 30_000.0), (search(pausing), 6_000.0)] {
             let SustainedCapacity::Found(rate) = found.capacity() else { panic!("{:?}", found.capacity()) };
@@ -429,18 +438,15 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_is_held_and_one_that_is_not_held_is_searched_below() {
-        let plan = PLAN.with_holds(Duration::from_secs(4), 3);
-        let steep = |rate: f64| 0.01 * (rate / 30_000.0).powi(8);
-        let held = search_by(plan, |rate, _| steep(rate)).held().expect("a hold");
-        assert!(held.is_held() && held.own_time >= plan.hold, "{held:?}");
-        assert!((held.rate_per_s / 30_000.0 - 1.0).abs() < 0.05, "{held:?}");
-        // Pauses that come after seconds only.
-        let pausing = |rate: f64, is_hold| if is_hold { 0.01 * rate / 6_000.0 } else { steep(rate) };
-        let found = search_by(plan, pausing);
-        let last = found.held().expect("a hold");
-        assert!(!last.is_held() && last.rate_per_s < 0.7 * 30_000.0, "{last:?}");
-        assert_eq!(search_by(PLAN, pausing).held(), None);
+    fn a_capacity_is_sustained_and_one_that_is_not_is_searched_below() {
+        let plan = PLAN.with_soaks(Duration::from_secs(4), 3);
+        let soaked = search_by(plan, |rate, _| steep(rate)).soaked().expect("a soak");
+        assert!(soaked.is_sustained() && soaked.own_time >= plan.soak, "{soaked:?}");
+        assert!((soaked.rate_per_s / 30_000.0 - 1.0).abs() < 0.05, "{soaked:?}");
+        let found = search_by(plan, pausing_late);
+        let last = found.soaked().expect("a soak");
+        assert!(!last.is_sustained() && last.rate_per_s < 0.7 * 30_000.0, "{last:?}");
+        assert_eq!(search_by(PLAN, pausing_late).soaked(), None);
     }
 
     #[test]

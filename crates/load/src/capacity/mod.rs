@@ -9,7 +9,7 @@
 //! | `evaluate` | the same of one slice, and whether the client was its limit |
 //! | `plan` | how long the parts of a search are |
 //! | [`levels`] | which rates are tried of a server, and the load at the one that was found |
-//! | `sustained` | what they say, and whether the rate was held |
+//! | `sustained` | what they say, and whether the rate was sustained |
 //! | `search` | the searches of servers that are loaded in turns, and their slices by rate |
 //! | [`population`] | the capacity in users, or in visits a second
 //! | `find` | the search for one server that is already running: `load --find-capacity` |
@@ -30,4 +30,4 @@ pub use closed_loop::{NothingSucceeds, StartingLoop};
 pub use evaluate::{StepEvaluation, evaluate};
 pub use find::{Capacity, CapacityError, CapacityEvent, CapacityStep, find};
 pub use search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
-pub use sustained::Hold;
+pub use sustained::Soak;

@@ -22,10 +22,10 @@ pub struct LevelPlan {
     pub load: Duration,
     /// The time limit of the objective.
     pub limit: Duration,
-    /// Own time of a hold: a load at the capacity that the cycles have found, without a break. 0 for none.
-    pub hold: Duration,
-    /// How many holds there may be: another one follows where a hold has spent far more than the budget.
-    pub most_holds: u32,
+    /// Own time of a soak: a load at the capacity that the cycles have found, without a break. 0 for none.
+    pub soak: Duration,
+    /// How many soaks there may be: another one follows where a soak has spent far more than the budget.
+    pub most_soaks: u32,
 }
 
 impl LevelPlan {
@@ -33,13 +33,13 @@ impl LevelPlan {
     pub fn new(load: Duration, slo: &Slo) -> Self {
         let limit_us = slo.latency_limit_us().unwrap_or_default();
         let limit = Duration::from_secs_f64(limit_us / 1e6);
-        Self { load, limit, hold: Duration::ZERO, most_holds: 0 }
+        Self { load, limit, soak: Duration::ZERO, most_soaks: 0 }
     }
 
-    /// The same with holds of this own time.
+    /// The same with soaks of this own time.
     #[must_use]
-    pub fn with_holds(self, hold: Duration, most_holds: u32) -> Self {
-        Self { hold, most_holds, ..self }
+    pub fn with_soaks(self, soak: Duration, most_soaks: u32) -> Self {
+        Self { soak, most_soaks, ..self }
     }
 
     /// Own time of a level.

@@ -10,7 +10,7 @@ use stats::describe::Sample;
 use super::budget::BudgetUse;
 use super::closed_loop::StartingLoop;
 use super::evaluate::{StepEvaluation, evaluate};
-use super::levels::{Hold, LevelPlan, LevelSearch, NextSlice, SliceSpending, SustainedCapacity};
+use super::levels::{LevelPlan, LevelSearch, NextSlice, SliceSpending, Soak, SustainedCapacity};
 use crate::inputs::slo::Slo;
 use crate::outcome::summary::Summary;
 use crate::session::slices::{MergedSlices, Slice};
@@ -44,7 +44,7 @@ pub struct SearchedCapacity {
     /// the limit.
     pub interval: Option<ConfidenceInterval>,
     /// The last load at the capacity, without a break; none where the plan has none, or the client was the limit.
-    pub hold: Option<Hold>,
+    pub soak: Option<Soak>,
     /// The levels at about the capacity: all operations that fell due at these rates.
     pub at_capacity: Option<RatedSlices>,
     /// The other levels, from the lowest rate to the highest.
@@ -131,7 +131,7 @@ impl SearchedServer {
         SearchedCapacity {
             capacity,
             interval: interval.flatten(),
-            hold: self.search.held(),
+            soak: self.search.soaked(),
             at_capacity,
             others: self.levels.into_values().collect(),
             client_use: Sample::new(&self.client_use).ok().map(|sample| sample.mean()),
@@ -221,8 +221,8 @@ mod tests {
     const PLAN: LevelPlan = LevelPlan {
         load: Duration::from_secs(5),
         limit: Duration::from_millis(5),
-        hold: Duration::ZERO,
-        most_holds: 0,
+        soak: Duration::ZERO,
+        most_soaks: 0,
     };
 
     const CLOSED_LOOP: f64 = 1_600.0;

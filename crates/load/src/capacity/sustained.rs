@@ -7,12 +7,12 @@ use super::budget::BudgetUse;
 use crate::inputs::slo::Slo;
 use crate::outcome::validity::BUSY;
 
-/// A rate at which a hold spends more than this many budgets is not held.
-const HELD: f64 = 1.5;
+/// A rate at which a soak spends more than this many budgets is not sustained.
+const SUSTAINED: f64 = 1.5;
 
 /// A load at a capacity that was found, without a break.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hold {
+pub struct Soak {
     /// Operations a second.
     pub rate_per_s: f64,
     /// How long it was, in the server's own time.
@@ -21,10 +21,10 @@ pub struct Hold {
     pub spent: BudgetUse,
 }
 
-impl Hold {
+impl Soak {
     /// Whether it spent about the budget, or less.
-    pub fn is_held(&self) -> bool {
-        self.spent.burn_rate().is_some_and(|burn| burn <= HELD)
+    pub fn is_sustained(&self) -> bool {
+        self.spent.burn_rate().is_some_and(|burn| burn <= SUSTAINED)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::LoadOutput;
-use crate::capacity::{Capacity, CapacityStep, Hold};
+use crate::capacity::{Capacity, CapacityStep, Soak};
 use crate::inputs::slo::Slo;
 
 /// A search for the capacity.
@@ -16,7 +16,7 @@ pub struct CapacityOutput<'a> {
     reasons: &'a [String],
     method: &'a str,
     closed_loop_per_s: f64,
-    hold: Option<HoldOutput>,
+    soak: Option<SoakOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other_measurement: Option<&'a str>,
     curve: Vec<StepOutput<'a>>,
@@ -31,12 +31,12 @@ struct IntervalOutput {
 
 /// A load at the capacity, without a break.
 #[derive(Debug, Serialize)]
-struct HoldOutput {
+struct SoakOutput {
     rate_per_s: f64,
     seconds: f64,
     burn_rate: Option<f64>,
     late_share: Option<f64>,
-    is_held: bool,
+    is_sustained: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -62,7 +62,7 @@ impl<'a> From<&'a Capacity> for CapacityOutput<'a> {
             reasons: &capacity.reasons,
             method: &capacity.method,
             closed_loop_per_s: capacity.closed_loop_per_s,
-            hold: capacity.hold.as_ref().map(|hold| HoldOutput::of(&capacity.slo, hold)),
+            soak: capacity.soak.as_ref().map(|soak| SoakOutput::of(&capacity.slo, soak)),
             other_measurement: None,
             curve: capacity.curve.iter().map(|step| StepOutput::of(&capacity.slo, step)).collect(),
         }
@@ -77,14 +77,14 @@ impl<'a> CapacityOutput<'a> {
     }
 }
 
-impl HoldOutput {
-    fn of(slo: &Slo, hold: &Hold) -> Self {
+impl SoakOutput {
+    fn of(slo: &Slo, soak: &Soak) -> Self {
         Self {
-            rate_per_s: hold.rate_per_s,
-            seconds: hold.own_time.as_secs_f64(),
-            burn_rate: hold.spent.burn_rate(),
-            late_share: hold.spent.late_share(slo),
-            is_held: hold.is_held(),
+            rate_per_s: soak.rate_per_s,
+            seconds: soak.own_time.as_secs_f64(),
+            burn_rate: soak.spent.burn_rate(),
+            late_share: soak.spent.late_share(slo),
+            is_sustained: soak.is_sustained(),
         }
     }
 }

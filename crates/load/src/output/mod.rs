@@ -249,7 +249,7 @@ mod tests {
 
     use super::*;
     use crate::capacity::population::{Population, PopulationCapacity, PopulationStep};
-    use crate::capacity::{BudgetUse, Capacity, CapacityStep, Hold};
+    use crate::capacity::{BudgetUse, Capacity, CapacityStep, Soak};
     use crate::outcome::example;
     use crate::outcome::validity::{self, BrokenRule};
     use crate::record::ErrorKind;
@@ -408,7 +408,7 @@ mod tests {
             reasons: Vec::new(),
             method: String::new(),
             closed_loop_per_s: 1_200.0,
-            hold: Some(Hold { rate_per_s: 990.0, own_time: Duration::from_secs(10), spent: spent.clone() }),
+            soak: Some(Soak { rate_per_s: 990.0, own_time: Duration::from_secs(10), spent: spent.clone() }),
             curve: vec![CapacityStep {
                 rate_per_s: 1_000.0,
                 slices: 10,
@@ -424,8 +424,8 @@ mod tests {
         let (_, search) = page.split_once("With `--find-capacity`").expect("the part on searches");
         let documented = names(search);
         let interval = keys(&object["interval_per_s"]);
-        let hold = keys(&object["hold"]);
-        for key in keys(&object).union(&keys(&object["curve"][0])).chain(&interval).chain(&hold) {
+        let soak = keys(&object["soak"]);
+        for key in keys(&object).union(&keys(&object["curve"][0])).chain(&interval).chain(&soak) {
             assert!(documented.contains(key), "docs/FORMATS.md does not document {key} of a search");
         }
     }

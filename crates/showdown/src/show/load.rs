@@ -6,7 +6,7 @@ mod users;
 use std::fmt::Write;
 use std::time::Duration;
 
-use load::capacity::{Capacity, Hold};
+use load::capacity::{Capacity, Soak};
 use load::drivers::http::status_of;
 use load::engine::LoadOutcome;
 use load::inputs::slo::Slo;
@@ -127,8 +127,8 @@ pub fn capacity(title: &str, found: &Capacity, searched: Duration) -> String {
     out.push_str(&table(&rows));
     let _ =
         writeln!(out, "\n  a closed loop reached {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
-    if let Some(hold) = &found.hold {
-        out.push_str(&held(hold, &found.slo));
+    if let Some(soak) = &found.soak {
+        out.push_str(&soaked(soak, &found.slo));
     }
     let longer = humantime::format_duration(searched * 4);
     let mut notes = Vec::new();
@@ -137,9 +137,9 @@ pub fn capacity(title: &str, found: &Capacity, searched: Duration) -> String {
             "late operations came in few bunches, so the capacity is not known better: search for longer, such as -d {longer}"
         ));
     }
-    if found.hold.as_ref().is_some_and(|hold| !hold.is_held()) {
+    if found.soak.as_ref().is_some_and(|soak| !soak.is_sustained()) {
         notes.push(format!(
-            "the capacity is lower than this: it was not held without a break: search for longer, such as -d {longer}"
+            "the capacity is lower than this: it was not sustained without a break: search for longer, such as -d {longer}"
         ));
     }
     out.push_str(&validity(found.valid, &found.reasons, &notes));
@@ -147,11 +147,11 @@ pub fn capacity(title: &str, found: &Capacity, searched: Duration) -> String {
 }
 
 /// What came of the load at the capacity.
-fn held(hold: &Hold, slo: &Slo) -> String {
-    let seconds = hold.own_time.as_secs_f64();
-    let late = late(hold.spent.late_share(slo));
-    let answer = if hold.is_held() { "held" } else { "not held" };
-    format!("  {}/s for {seconds:.0} s without a break: {late} late, {answer}\n\n", rate(hold.rate_per_s))
+fn soaked(soak: &Soak, slo: &Slo) -> String {
+    let seconds = soak.own_time.as_secs_f64();
+    let late = late(soak.spent.late_share(slo));
+    let answer = if soak.is_sustained() { "sustained" } else { "not sustained" };
+    format!("  {}/s for {seconds:.0} s without a break: {late} late, {answer}\n\n", rate(soak.rate_per_s))
 }
 
 /// The share of operations that were late, per cent.
@@ -475,7 +475,7 @@ mod tests {
             reasons: Vec::new(),
             method: "in one minute".to_owned(),
             closed_loop_per_s: 36_000.0,
-            hold: None,
+            soak: None,
             curve: Vec::new(),
         };
         let searched = Duration::from_secs(20);

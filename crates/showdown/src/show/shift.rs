@@ -71,6 +71,9 @@ pub fn answer_text(answer: &AnswerRecord, directory: &Path) -> String {
         let line = format!("{:>6} s  {}{times}\n", step.began_s, step.phase);
         text.push_str(&line);
     }
+    for compared in &answer.programs {
+        text.extend(["\n", compared.in_words().as_str(), "\n"]);
+    }
     if !answer.mail.is_empty() || !answer.before_breach.is_empty() {
         text.push('\n');
     }

@@ -4,12 +4,14 @@
 mod before;
 mod decider;
 mod page;
+mod programs;
 mod record;
 mod run;
 mod stored;
 
 pub use before::{BeforeBreach, ServerBefore, ThreadsBefore, WaitBefore};
 pub use decider::{Decider, Ending, EvidenceLogs, Question};
+pub use programs::{ProgramComparison, ProgramDifference};
 pub use record::{
     AnswerRecord, MailRecord, MailSums, Record, RecordError, ServerRecord, StepRecord, WindowRecord,
 };

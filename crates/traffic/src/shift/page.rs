@@ -5,6 +5,7 @@ use std::fmt::Write;
 use archive::model::thousands;
 
 use super::before::ServerBefore;
+use super::programs::ProgramComparison;
 use super::record::{AnswerRecord, MailSums, ServerRecord, StepRecord, WindowRecord};
 use crate::name::Name;
 use crate::plan::PlannedNames;
@@ -35,19 +36,20 @@ struct Line {
 pub(super) struct Told<'a> {
     pub(super) sentence: &'a str,
     pub(super) steps: &'a [StepRecord],
+    pub(super) programs: &'a [ProgramComparison],
     pub(super) before_breach: &'a [ServerBefore],
 }
 
 impl<'a> From<&'a AnswerRecord> for Told<'a> {
     fn from(answer: &'a AnswerRecord) -> Self {
-        let AnswerRecord { answer: sentence, steps, before_breach, .. } = answer;
-        Self { sentence, steps, before_breach }
+        let AnswerRecord { answer: sentence, steps, programs, before_breach, .. } = answer;
+        Self { sentence, steps, programs, before_breach }
     }
 }
 
 /// The page of a run.
 pub(super) fn page(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord]) -> String {
-    let Told { sentence, steps, before_breach } = told;
+    let Told { sentence, steps, programs, before_breach } = told;
     let candidate = names.candidate.as_str();
     let control = names.control.as_ref().map(Name::as_str);
     let mut html = String::new();
@@ -59,6 +61,9 @@ pub(super) fn page(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord
         escape(candidate),
         escape(sentence)
     );
+    for compared in programs {
+        let _ = write!(html, "<p>{}", escape(&compared.in_words()));
+    }
     html.push_str(&list_of_servers(before_breach));
     html.push_str(&table_of_steps(steps));
     let share = Line {

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::before::{BeforeBreach, ServerBefore};
 use super::decider::{Decider, EvidenceLogs, Question};
+use super::programs::ProgramComparison;
 use crate::observation::{Alarm, MailWindow, ServerState, ServerWindow, Window};
 use crate::ramp::ResponseTimes;
 use crate::rollout::Metric;
@@ -216,6 +217,8 @@ pub struct AnswerRecord {
     pub seconds: u64,
     pub requests: u64,
     pub steps: Vec<StepRecord>,
+    #[serde(default)]
+    pub programs: Vec<ProgramComparison>,
     pub before_breach: Vec<ServerBefore>,
     #[serde(default)]
     pub mail: Vec<MailSums>,
@@ -229,6 +232,7 @@ pub struct Record {
     lines: BufWriter<File>,
     windows: Vec<WindowRecord>,
     steps: Vec<StepRecord>,
+    programs: Vec<ProgramComparison>,
     /// The response times of the last step: of the candidate, and of all old servers.
     times: [ResponseTimes; 2],
     seconds: u64,
@@ -250,6 +254,7 @@ impl Record {
             lines,
             windows: Vec::new(),
             steps: Vec::new(),
+            programs: Vec::new(),
             times: <[ResponseTimes; 2]>::default(),
             seconds: 0,
         })
@@ -258,6 +263,11 @@ impl Record {
     /// The folder of the run.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Takes how the programs of candidate and another server differ.
+    pub fn programs(&mut self, programs: Option<ProgramComparison>) {
+        self.programs.extend(programs);
     }
 
     /// Writes a second with the step that it belongs to, after the decision on it.
@@ -332,6 +342,7 @@ impl Record {
             seconds: self.seconds,
             requests,
             steps: self.steps.clone(),
+            programs: self.programs.clone(),
             before_breach: if decider.is_breach() { before.result() } else { Vec::new() },
             mail: MailSums::of(&self.windows),
             directory: self.directory.display().to_string(),

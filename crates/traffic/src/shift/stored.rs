@@ -176,7 +176,7 @@ impl StoredShift {
         names.control.take_if(|control| !has_server(&windows, control));
         let Some(answer) = &self.answer else {
             let (sentence, steps) = (self.sentence(), steps(&windows));
-            let told = Told { sentence: &sentence, steps: &steps, before_breach: &[] };
+            let told = Told { sentence: &sentence, steps: &steps, programs: &[], before_breach: &[] };
             return Ok(page(&names, told, &windows));
         };
         Ok(page(&names, answer.into(), &windows))

@@ -13,9 +13,10 @@ use serde::Serialize;
 use traffic::balancer::lock::user_of;
 use traffic::control::{self, Status};
 use traffic::guard::{check_log, check_start};
-use traffic::live::{LiveBalancer, LiveError, LiveSettings};
+use traffic::live::{Joining, LiveBalancer, LiveError, LiveSettings};
 use traffic::plan::{Overrides, PlannedBackend, ShiftPlan, parse_percentage};
-use traffic::shift::{BeforeBreach, Question, Record, run as run_shift};
+use traffic::shift::{BeforeBreach, ProgramComparison, Question, Record, run as run_shift};
+use traffic::weights::Participants;
 
 use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
 use crate::exit::{CommandStatus, usage};
@@ -117,6 +118,7 @@ pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
     let mut record = Record::create(&args.runs.runs, plan.candidate.name.as_str(), &plan.text)?;
     live.journal_record(record.directory())?;
     let joining = plan.joining(question.participants());
+    record.programs(compare_programs(&joining, question.participants(), &mut live));
     live.join(&joining).map_err(classify)?;
     let progress = LineProgress::start(args.progress.progress.mode());
     let answer = run_shift(
@@ -143,6 +145,25 @@ pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
         "rolled_back" => CommandStatus::Failed,
         _ => CommandStatus::Invalid,
     })
+}
+
+/// How the candidate's program differs from that of the control, or of an old server. It takes a moment, so it is done before servers have
+/// a lease.
+fn compare_programs(
+    joining: &[Joining],
+    participants: &Participants,
+    live: &mut LiveBalancer,
+) -> Option<ProgramComparison> {
+    let candidate = joining.first()?.address;
+    let control = joining.get(1).map(|control| (&control.name, control.address));
+    let other = match control {
+        Some(control) => control,
+        None => {
+            let old = participants.old.first()?;
+            (old, live.address_of(old)?)
+        }
+    };
+    Some(ProgramComparison::of(candidate, other))
 }
 
 /// What was not fit before anything was changed is a mistake of the user's.
