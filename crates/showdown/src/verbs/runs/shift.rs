@@ -156,12 +156,11 @@ fn compare_programs(
 ) -> Option<ProgramComparison> {
     let candidate = joining.first()?.address;
     let control = joining.get(1).map(|control| (&control.name, control.address));
-    let other = match control {
-        Some(control) => control,
-        None => {
-            let old = participants.old.first()?;
-            (old, live.address_of(old)?)
-        }
+    let other = if let Some(control) = control {
+        control
+    } else {
+        let old = participants.old.first()?;
+        (old, live.address_of(old)?)
     };
     Some(ProgramComparison::of(candidate, other))
 }
