@@ -27,6 +27,8 @@ def write(held: Ledger, winners: Ledger) -> str:
   of all of its operations that took 5 ms or longer; the objective allows 1 %, and the bar is {MOST_LATE:.1%}.
 - *Winner*: quick comparisons of a server that pauses with a steady one that needs 15 % more CPU time a request. The steady one carries more.
 - A search that found no capacity has no figure and counts as not held.
+- The series began anew with lasting loops and soaks (decision [0062](../decisions/0062-lasting-loops-and-soaks.md)).
+- A steady server has its knee at nine tenths of its closed loop: what the machine does in the half minute between search and load decides whether it is sustained.
 - The rows are in `sustained/`.
 
 {table(["server", "searches", "capacity, median", "late, median", f"at most {MOST_LATE:.1%}"], [line for line in (_held(case.name, rows) for case in CASES) if line])}
