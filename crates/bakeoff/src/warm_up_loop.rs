@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::model::{Measure, PhaseKind, Plan, Trial, TrialTurns};
+use archive::model::{PhaseKind, Plan, Trial, TrialTurns};
 
 /// One block in this many has the lasting loop, the first one among them.
 const LASTING_EACH: u32 = 3;
@@ -25,15 +25,15 @@ pub fn lasting_in_each_block(closed_loop: Duration) -> Duration {
 pub struct WarmUpLoops {
     /// Length of the loop that is repeated.
     pub each: Duration,
-    /// Length of a loop after that, in which standstills of the server are looked for; none where no capacity is searched, and in
-    /// other blocks.
+    /// Length of the lasting loop, which follows the repeated loops and looks for standstills of the server; none where no capacity is
+    /// searched, and in other blocks.
     pub lasting: Option<Duration>,
 }
 
 impl WarmUpLoops {
     /// The loops in a block, counted from 1.
     pub fn in_block(plan: &Plan, block: u32, each: Duration) -> Self {
-        let is_asked = matches!(plan.measure, Measure::Capacity { .. }) && block % LASTING_EACH == 1;
+        let is_asked = plan.measure.is_capacity() && block % LASTING_EACH == 1;
         Self { each, lasting: is_asked.then(|| lasting_loop(plan.phases.closed_loop)) }
     }
 
@@ -67,7 +67,7 @@ fn was_ready_at_once(trial: &Trial) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{MeasuredValue, TrialStatus};
+    use archive::model::{Measure, MeasuredValue, TrialStatus};
 
     use super::*;
     use crate::plan::trial_order::ScheduledTrial;

@@ -233,14 +233,19 @@ fn the_installation_can_be_packaged_and_removed() {
     assert_eq!(files(root), ["./usr/share/man/man1/other.1"]);
 }
 
-/// What `showdown mcp` answers to these lines.
-fn mcp(lines: &[&str]) -> Vec<serde_json::Value> {
-    let mut child = Command::new(SHOWDOWN)
+/// `showdown mcp`, with pipes to it and from it.
+fn start_mcp() -> std::process::Child {
+    Command::new(SHOWDOWN)
         .arg("mcp")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("showdown runs");
+        .expect("showdown runs")
+}
+
+/// What `showdown mcp` answers to these lines.
+fn mcp(lines: &[&str]) -> Vec<serde_json::Value> {
+    let mut child = start_mcp();
     let mut stdin = child.stdin.take().expect("a pipe");
     for line in lines {
         writeln!(stdin, "{line}").expect("it reads");
@@ -285,12 +290,7 @@ fn an_assistant_lists_the_tools_and_asks_for_a_plan() {
 
 #[test]
 fn a_line_that_is_no_text_is_an_error_and_the_next_one_is_answered() {
-    let mut child = Command::new(SHOWDOWN)
-        .arg("mcp")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("showdown runs");
+    let mut child = start_mcp();
     let mut stdin = child.stdin.take().expect("a pipe");
     stdin.write_all(b"\xff\xfe\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").expect("it reads");
     drop(stdin);

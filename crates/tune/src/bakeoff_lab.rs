@@ -125,7 +125,7 @@ impl<'a> BakeoffLab<'a> {
         } else if let Some(turns) = &mut plan.turns
             && !plan.measure.is_of_users()
         {
-            let is_capacity = matches!(plan.measure, Measure::Capacity { .. });
+            let is_capacity = plan.measure.is_capacity();
             turns.load = if is_capacity { TURNS } else { TURNS_OF_LOOPS };
         }
         Ok(plan)

@@ -19,7 +19,7 @@ pub fn reading(run: &Run, plan: &Plan, trial: &Trial) -> Option<TrialReading> {
     };
     let measured = trial.phases.iter().rev().find(|phase| phase.kind == kind);
     // A capacity is a rate at which the objective holds, so its latency is no price.
-    let has_objective = matches!(plan.measure, Measure::Capacity { .. });
+    let has_objective = plan.measure.is_capacity();
     let errors = measured.map(|phase| {
         let failed: u64 = phase.errors.values().sum();
         failed as f64 / ((phase.requests + failed).max(1)) as f64

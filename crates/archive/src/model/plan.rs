@@ -347,6 +347,11 @@ impl Measure {
         matches!(self, Self::UserCpuTime | Self::UserLatency)
     }
 
+    /// Whether the value is a capacity, which is searched.
+    pub fn is_capacity(&self) -> bool {
+        matches!(self, Self::Capacity { .. })
+    }
+
     /// Whether a closed loop gives the value, as fast as it goes.
     pub fn is_closed_loop(&self) -> bool {
         matches!(self, Self::MaxThroughput | Self::MaxBytes)

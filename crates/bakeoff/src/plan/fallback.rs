@@ -11,7 +11,7 @@ use crate::plan::measure_names::wording;
 /// A capacity rests on operations that are late, and these come in clusters: nginx with files of up to 10 MiB has a cluster in some two
 /// seconds under load, and a quick comparison loads each server near its capacity for less than five.
 pub fn in_place_of(measure: &Measure, length: RunLength) -> Option<(Measure, ReplacedMeasure)> {
-    let is_search = matches!(measure, Measure::Capacity { .. });
+    let is_search = measure.is_capacity();
     if !is_search || length != RunLength::Quick {
         return None;
     }
@@ -30,7 +30,7 @@ pub fn may_fall_back(plan: &Plan, workload: &Workload) -> bool {
 
 /// Whether CPU time an operation answers a similar question as this measure, of a load that this program makes.
 pub fn has_alternative(plan: &Plan) -> bool {
-    let is_of_amount = matches!(plan.measure, Measure::Capacity { .. }) || plan.measure.is_closed_loop();
+    let is_of_amount = plan.measure.is_capacity() || plan.measure.is_closed_loop();
     is_of_amount && plan.background.is_none()
 }
 

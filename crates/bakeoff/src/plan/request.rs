@@ -277,7 +277,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
         (plan.looks, plan.spending) = (Vec::new(), LookSpending::Late);
     }
-    if matches!(plan.measure, Measure::Capacity { .. })
+    if plan.measure.is_capacity()
         && let Some(limit_us) = objective(&plan.measure)?.and_then(|slo| slo.latency_limit_us())
     {
         plan.phases = long_enough_for(limit_us, &plan.phases);
@@ -301,7 +301,7 @@ fn suited(preset: Preset, measure: &Measure, kind: RunKind, workload: &Workload)
     match &workload.load.users {
         Some(users) if measure.is_of_users() => preset.of_users(Duration::from_secs_f64(users.mean_delay())),
         _ if measure.is_closed_loop() && kind == RunKind::Compare => preset.of_closed_loops(),
-        _ if matches!(measure, Measure::Capacity { .. }) => preset.of_capacities(),
+        _ if measure.is_capacity() => preset.of_capacities(),
         _ => preset,
     }
 }

@@ -183,7 +183,7 @@ impl TrialMeasurement {
             ));
         }
         // Late sends do not change what an operation costs the server: its rate has a check of its own.
-        if !(matches!(measure, Measure::Capacity { .. }) || measure.is_cpu_time()) {
+        if !(measure.is_capacity() || measure.is_cpu_time()) {
             let is_of_times = matches!(measure, Measure::LatencyCurve { .. } | Measure::UserLatency);
             let without_lag_us = summary.server_time_us.p99 as f64;
             let is_late = summary.response_time_us.p99 as f64 > MOST_BY_LAG * without_lag_us;

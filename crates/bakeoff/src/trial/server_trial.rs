@@ -144,7 +144,7 @@ impl<'a> ServerTrial<'a> {
             LoadPhases::new(&self.variant_point.name(self.setup.plan), spec, self.setup.context, self.began);
         // What an operation costs is the measure, or explains it; what a server does between its slices decides about turns.
         let measure = &self.setup.plan.measure;
-        let is_metered = matches!(measure, Measure::Capacity { .. })
+        let is_metered = measure.is_capacity()
             || measure.is_cpu_time()
             || measure.is_of_users()
             || measure.is_closed_loop();

@@ -13,7 +13,6 @@ use super::load_phases::LoadPhases;
 use super::steadiness::{SteadyQuantity, WarmUpGoal, check_loop};
 use crate::event::{Event, Observer};
 use crate::plan::preset::interval_of;
-use crate::verdict::sustained::is_of_capacities;
 use crate::warm_up_loop::WarmUpLoops;
 
 /// The result of a warm-up.
@@ -28,8 +27,8 @@ pub struct WarmedUp {
     pub measured: Interval,
     /// Length of that.
     pub length: Duration,
-    /// What the standstills of the last loop, and of the lasting one, spent of the plan's objective; none where that is not known, or
-    /// where no capacity is searched.
+    /// What the standstills of the last loop, and of the lasting loop, spent of the plan's objective; none where the loops say nothing of
+    /// standstills, or where no capacity is searched.
     pub standstills: Option<BudgetUse>,
 }
 
@@ -41,8 +40,8 @@ impl WarmedUp {
 }
 
 /// Runs closed loops on the server of this name until throughput and p99 are steady, or until the limit of the plan. Then the lasting
-/// loop follows, if there is one. Where a capacity is searched under an objective, the last loop and the lasting one have what their
-/// standstills spent of it.
+/// loop follows, if there is one. Where a capacity is searched under an objective, the last loop and the lasting loop have what the
+/// standstills spent of the objective.
 pub fn warm_up(
     plan: &Plan,
     (name, slo): (&str, Option<&Slo>),
@@ -63,15 +62,8 @@ pub fn warm_up(
         let next = if checked.series.is_empty() { length * 2 } else { length };
         if checked.unsteady.is_none() || loads.interrupted || before + next > plan.warm_up.max {
             let standstills = match slo {
-                Some(slo) if is_of_capacities(plan) => {
-                    let in_last = loads.count_standstills(slo, &run);
-                    let in_lasting = match loops.lasting {
-                        Some(lasting) if !loads.interrupted => {
-                            standstills_of(slo, (lasting, interval_of(length)), loads, observe)?
-                        }
-                        Some(_) | None => None,
-                    };
-                    together(in_last, in_lasting)
+                Some(slo) if plan.measure.is_capacity() => {
+                    standstills_of(slo, &run, (loops.lasting, interval_of(length)), loads, observe)?
                 }
                 _ => None,
             };
@@ -89,24 +81,27 @@ pub fn warm_up(
     }
 }
 
-/// What the standstills of another loop, of this length and with intervals of this length, spend of an objective.
+/// What the standstills of the last loop, and of a lasting one, spend of an objective. The lasting loop follows now, with intervals of this
+/// length.
 fn standstills_of(
     slo: &Slo,
-    (length, interval): (Duration, Duration),
+    last: &LoadOutcome,
+    (lasting, interval): (Option<Duration>, Duration),
     loads: &mut LoadPhases<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<Option<BudgetUse>, RunError> {
+    let in_last = loads.count_standstills(slo, last);
+    let Some(lasting) = lasting else { return Ok(in_last) };
+    if loads.interrupted {
+        return Ok(in_last);
+    }
     observe(Event::Doing { what: "looking for pauses in a closed loop".to_owned() });
-    let run = loads.closed_loop(length, interval, observe)?.outcome;
-    Ok(loads.count_standstills(slo, &run))
-}
-
-fn together(one: Option<BudgetUse>, other: Option<BudgetUse>) -> Option<BudgetUse> {
-    match (one, other) {
-        (Some(mut sum), Some(other)) => {
-            sum.add(&other);
+    let run = loads.closed_loop(lasting, interval, observe)?.outcome;
+    Ok(match (in_last, loads.count_standstills(slo, &run)) {
+        (Some(mut sum), Some(in_lasting)) => {
+            sum.add(&in_lasting);
             Some(sum)
         }
-        (one, other) => one.or(other),
-    }
+        (in_last, in_lasting) => in_last.or(in_lasting),
+    })
 }

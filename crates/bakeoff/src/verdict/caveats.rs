@@ -120,7 +120,7 @@ const RULES: &[CaveatRule] = &[
     CaveatRule {
         id: "rare-pauses",
         text: "A pause that comes less often than a server was loaded is in no figure. A server that collects garbage, writes checkpoints or compacts once a minute may carry less than a run of some minutes finds: measure for longer (--thorough, --for 2h).",
-        applies: |plan, _, _| matches!(plan.measure, Measure::Capacity { .. }),
+        applies: |plan, _, _| plan.measure.is_capacity(),
     },
     CaveatRule {
         id: "points",

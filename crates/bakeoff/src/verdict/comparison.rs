@@ -31,7 +31,7 @@ use crate::verdict::estimand::{Beside, PairedStarts};
 use crate::verdict::input::VerdictInput;
 use crate::verdict::interim_looks::{self, STATED_POWER};
 use crate::verdict::near_limit::sentence_near_limit;
-use crate::verdict::sustained::{self, PooledCapacity};
+use crate::verdict::sustained::PooledCapacity;
 
 /// The comparisons of all pairs of variants. In a comparison, the variant with the larger median is the numerator. In a
 /// sweep, pairs are in the plan's order, each at all of its points before the next pair.
@@ -65,7 +65,7 @@ fn comparisons_at(
             second.total_cmp(&first)
         });
     }
-    let is_of_capacities = sustained::is_of_capacities(plan);
+    let is_of_capacities = plan.measure.is_capacity();
     let blocks = if is_of_capacities {
         capacity_blocks(input, &here)
     } else {

@@ -25,7 +25,7 @@ use crate::verdict::fairness;
 use crate::verdict::headline::headline;
 use crate::verdict::input::VerdictInput;
 use crate::verdict::method_budget::method_errors;
-use crate::verdict::sustained::{self, PooledCapacity};
+use crate::verdict::sustained::PooledCapacity;
 
 /// Computes the verdict.
 pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
@@ -100,7 +100,7 @@ fn summary(input: &VerdictInput<'_>, index: usize) -> VariantSummary {
     let mut median = sample.as_ref().map(Sample::median);
     let mut interval = sample.as_ref().and_then(Sample::median_interval);
     // A capacity is of all blocks together.
-    if sustained::is_of_capacities(input.plan) {
+    if input.plan.measure.is_capacity() {
         let valid: Vec<&Trial> =
             trials.iter().copied().filter(|trial| trial.valid_value().is_some()).collect();
         if let Some(capacity) = PooledCapacity::of(&valid) {

@@ -1,16 +1,11 @@
 //! The capacities of servers from what their trials spent of the objective's error budget: of all blocks together, because
 //! one block alone does not know it (`stats::error_budget`). Which rates were tried is left to the searches of `load`.
 
-use archive::model::{Measure, PhaseKind, Plan, SpentBound, Trial, TrialPhase, TrialStatus};
+use archive::model::{PhaseKind, SpentBound, Trial, TrialPhase, TrialStatus};
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::error_budget::{Arrivals, BudgetCurve, Spending, by_bound};
 
 use crate::cpu_rate::closed_loop_per_s;
-
-/// Whether the values of a plan's trials are capacities.
-pub fn is_of_capacities(plan: &Plan) -> bool {
-    matches!(plan.measure, Measure::Capacity { .. })
-}
 
 /// What trials spent of each bound of the objective, at each rate. Only of those that count.
 fn spendings<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<Vec<Spending>> {
@@ -63,7 +58,7 @@ impl PooledCapacity {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::SpentBudget;
+    use archive::model::{Plan, SpentBudget};
 
     use super::*;
     use crate::plan::trial_order::ScheduledTrial;

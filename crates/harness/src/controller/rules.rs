@@ -20,7 +20,7 @@ pub struct Rules {
     /// The commands under which plans may start agents on these hosts, as plans write them: `sudo -n`.
     #[serde(default, rename = "become")]
     pub become_root: Vec<String>,
-    /// URLs of servers that plans may download from instead of those of a workload.
+    /// URLs of servers that plans may download from instead of the servers of a workload.
     #[serde(default)]
     pub urls: Vec<String>,
     /// Kernel settings that plans may set beside the usual ones of comparisons; no `*`.

@@ -115,7 +115,7 @@ fn a_run_that_is_sent_slowly_keeps_its_lease() {
     let ends = json!({ "token": attempt.1, "run": run, "ends": { "outcome": "answered" } });
     let ended = call(&home.for_controllers(), "POST", &format!("attempts/{}", attempt.0), &ends);
     assert_eq!(ended.1["wants_bundle"], true, "{ended:?}");
-    // The first renewal is that of the beginning.
+    // The first renewal is the begin of the run.
     let counter = home.entry(attempt.0).counter;
     let mut slow = Slow { home: &home, entry: attempt.0, counter, file, until: Instant::now() + PATIENCE };
     assert_eq!(send(&home, attempt, &mut slow), 204);

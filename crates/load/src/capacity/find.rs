@@ -68,8 +68,8 @@ pub struct Capacity {
     pub valid: bool,
     /// Why not.
     pub reasons: Vec<String>,
-    /// The last load at the capacity as it was then known, without a break; none where no capacity was found, or the client was the
-    /// limit.
+    /// The last soak: a load without a break, at the capacity as it was known before the soak; none where no capacity was found, or the
+    /// client was the limit.
     pub soak: Option<Soak>,
     /// How it was searched, in a sentence.
     pub method: String,

@@ -231,7 +231,7 @@ impl LevelSearch {
         (number + 1 < self.plan.most_soaks).then_some(Stage::Soak { rate_per_s, number: number + 1 })
     }
 
-    /// The last soak; none where there was none, or the client was its limit.
+    /// The last soak; none if the search had no soak, or if the client was the limit of the soak.
     pub fn soaked(&self) -> Option<Soak> {
         let last = self.levels.last().filter(|level| level.is_soak && !level.is_client_limited())?;
         Some(Soak { rate_per_s: last.rate_per_s, own_time: last.own_time, spent: last.spent.clone() })

@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::process::listening_at;
 use profile::{ProcessSet, ThreadSampler, ThreadSamplerOptions, ThreadStates};
 use serde::{Deserialize, Serialize};
 
+use super::programs::processes_at;
 use crate::live::Joining;
 use crate::name::Name;
 
@@ -131,12 +131,7 @@ struct WatchedServer {
 
 impl WatchedServer {
     fn new(name: Name, address: SocketAddr) -> Self {
-        let pids = listening_at(address);
-        let processes = if pids.is_empty() {
-            Err(format!("no process that this user may see listens at {address} on this machine"))
-        } else {
-            Ok(ProcessSet::Roots(pids))
-        };
+        let processes = processes_at(address).map(ProcessSet::Roots);
         Self { name, processes, samplers: Vec::new() }
     }
 

@@ -63,10 +63,22 @@ impl ProgramComparison {
     }
 }
 
-fn facts_at(address: SocketAddr) -> Result<ProcessFacts, String> {
+/// The processes that listen at an address, one at least; otherwise why none is seen.
+pub(super) fn processes_at(address: SocketAddr) -> Result<Vec<u32>, String> {
     let pids = listening_at(address);
-    let facts = pids.first().and_then(|pid| Host::local().process_facts(*pid));
-    facts.ok_or_else(|| format!("no process that this user may see listens at {address} on this machine"))
+    if pids.is_empty() {
+        return Err(unseen_at(address));
+    }
+    Ok(pids)
+}
+
+fn facts_at(address: SocketAddr) -> Result<ProcessFacts, String> {
+    let pid = processes_at(address)?[0];
+    Host::local().process_facts(pid).ok_or_else(|| unseen_at(address))
+}
+
+fn unseen_at(address: SocketAddr) -> String {
+    format!("no process that this user may see listens at {address} on this machine")
 }
 
 fn unlike(candidate: &ProcessFacts, other: &ProcessFacts) -> Vec<ProgramDifference> {

@@ -50,7 +50,7 @@ impl<'r> Rounds<'r> {
         warmed_up: impl IntoIterator<Item = &'w WarmedUp>,
         rng: &'r mut Pcg64Mcg,
     ) -> Self {
-        let is_search = matches!(plan.measure, Measure::Capacity { .. });
+        let is_search = plan.measure.is_capacity();
         // A server of which nothing succeeded gets no search, so its slices need no length.
         let is_loaded = |pace: &LoopPace| !is_search || pace.per_s > 0.0;
         let paces = warmed_up.into_iter().map(WarmedUp::pace).filter(is_loaded);

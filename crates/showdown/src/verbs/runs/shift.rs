@@ -155,9 +155,8 @@ fn compare_programs(
     live: &mut LiveBalancer,
 ) -> Option<ProgramComparison> {
     let candidate = joining.first()?.address;
-    let control = joining.get(1).map(|control| (&control.name, control.address));
-    let other = if let Some(control) = control {
-        control
+    let other = if let Some(control) = joining.get(1) {
+        (&control.name, control.address)
     } else {
         let old = participants.old.first()?;
         (old, live.address_of(old)?)
