@@ -8,8 +8,8 @@ use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 use workload::Verification;
 
 use super::{
-    CLIENT, ERRORS, Exposure, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken,
-    is_disturbed, NETWORK, OTHERS, STEADY, host,
+    CLIENT, ERRORS, Exposure, GateInput, NETWORK, OTHERS, RESTARTS, STEADY, STEAL, SeenMachine,
+    WatchedMachine, check, host, is_broken, is_disturbed,
 };
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::variant_points;
@@ -402,7 +402,8 @@ fn the_page_on_troubles_has_a_row_for_each_gate_and_its_limit() {
 fn the_page_on_troubles_has_the_limits_of_the_client_and_of_users() {
     use load::validity::{
         CHANCE, HARMLESS_LAG_US, MAX_DRIFT_SHARE, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_LITTLE,
-        MAX_MISSING_CONNECTIONS, MAX_REFUSED, MAX_STARVATION, MAX_STARVED_DELAY, MAX_UTILISATION, MIN_ACHIEVED,
+        MAX_MISSING_CONNECTIONS, MAX_REFUSED, MAX_STARVATION, MAX_STARVED_DELAY, MAX_UTILISATION,
+        MIN_ACHIEVED,
     };
     assert_eq!((MAX_LAG_SHARE, MAX_DRIFT_SHARE), (0.1, 0.1), "the page says \"a tenth\"");
     for (rule, limit) in [
@@ -418,9 +419,10 @@ fn the_page_on_troubles_has_the_limits_of_the_client_and_of_users() {
     ] {
         assert_limit("Rules of the client", rule, &limit);
     }
-    for (rule, limit) in
-        [("refused visits", percent(MAX_REFUSED)), ("Little's law", format!("{} between", percent(MAX_LITTLE)))]
-    {
+    for (rule, limit) in [
+        ("refused visits", percent(MAX_REFUSED)),
+        ("Little's law", format!("{} between", percent(MAX_LITTLE))),
+    ] {
         assert_limit("Rules of users", rule, &limit);
     }
     let page = include_str!("../../../../docs/TROUBLESHOOTING.md");

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_disturbed_comparison_is_repeated_with_cpu_time() {
-        let lines = lines_of(&run("/usr/bin/showdown compare nginx apache --quick --slo=p99<5ms", OTHERS));
+        let lines = lines_of(&run("/usr/bin/showdown compare nginx apache --quick --slo=p99<5ms", STEAL));
         assert!(lines.contains("  showdown doctor "), "{lines}");
         assert!(lines.contains("  showdown compare nginx apache --quick --measure cpu "), "{lines}");
         assert!(lines.contains("docs/TROUBLESHOOTING.md"), "{lines}");
@@ -136,7 +136,7 @@ mod tests {
     fn one_that_is_too_short_or_measures_cpu_time_is_repeated_for_longer() {
         let lines = lines_of(&run("showdown compare nginx apache --quick", "no-gate"));
         assert!(lines.contains("  showdown compare nginx apache --for 20m "), "{lines}");
-        let mut of_cpu = run("showdown compare nginx 'apache:x=a b' --measure cpu --for 20m", OTHERS);
+        let mut of_cpu = run("showdown compare nginx 'apache:x=a b' --measure cpu --for 20m", STEAL);
         of_cpu.plan.as_mut().expect("a plan").measure = Measure::CpuTime { rate_per_s: None };
         let lines = lines_of(&of_cpu);
         assert!(lines.contains("  showdown compare nginx 'apache:x=a b' --measure cpu --for 1h "), "{lines}");
@@ -144,13 +144,13 @@ mod tests {
 
     #[test]
     fn a_plan_without_a_command_of_compare_has_no_command_to_repeat() {
-        let lines = lines_of(&run("showdown run plan.toml", OTHERS));
+        let lines = lines_of(&run("showdown run plan.toml", STEAL));
         assert!(lines.contains("showdown doctor") && !lines.contains("plan.toml"), "{lines}");
     }
 
     #[test]
     fn after_an_answer_there_is_nothing_to_do() {
-        let mut answered = run("showdown compare nginx apache", OTHERS);
+        let mut answered = run("showdown compare nginx apache", STEAL);
         for pair in &mut answered.verdict.as_mut().expect("a verdict").comparisons {
             pair.verdict = ComparisonVerdict::NoDifferenceShown { within: 0.02 };
         }
