@@ -45,8 +45,8 @@ dist: packages-dist ## Make the packages that people get, in target/dist: tar, .
 dist-check: packages-dist ## Check that two builds of the packages in two directories are equal (DIST_OPTIONS='--profile quick' compiles without optimisation)
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m dist.twice --scratch $(abspath $(target))/twice $(DIST_OPTIONS)
 
-dist-try: packages-dist-try ## Install the .deb of `make dist` in bare roots of Debian 12 and 13, compare there, remove it (as root; PACKAGE=FILE)
-	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m dist.roots --package $(or $(PACKAGE),$(abspath $(target))/dist) --scratch $(abspath $(target))/roots $(DIST_OPTIONS)
+dist-try: packages-dist-try ## Install each package of `make dist` in bare roots of Debian 11, 12 and 13, compare there, remove it (as root; PACKAGES=DIRECTORY, DIST_OPTIONS='--only bookworm-deb')
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=scripts python3 -m dist.roots --packages $(or $(PACKAGES),$(abspath $(target))/dist) --scratch $(abspath $(target))/roots $(DIST_OPTIONS)
 
 examples: packages-demo ## Measure the examples of README and START anew, with their pictures (EXAMPLES_OPTIONS=--text measures nothing)
 	cargo build --profile demo --locked -p showdown

@@ -30,12 +30,12 @@ def compare(programs: Programs, work: Path, number: int) -> list[Row]:
 
 
 def of_answer(answer: dict, trials: list[dict], seconds: float) -> Row:
-    """The row of an answer, with what refused some of its trials."""
+    """The row of an answer, with the gates that made some of its trials invalid."""
     [comparison] = answer["comparisons"]
     values = [value for variant in answer["variants"] for value in variant["values"]]
     valid = sum(value["valid"] for value in values)
     estimate = comparison["estimate"]
     ratio = f"{estimate['ratio']:.4f} ({estimate['low']:.4f} to {estimate['high']:.4f})" if estimate else "no ratio"
-    refused = Counter(gate["id"] for trial in trials for gate in trial["gates"] if gate["outcome"] == "failed")
-    why = "".join(f", {count} refused by {gate}" for gate, count in refused.most_common())
+    failed = Counter(gate["id"] for trial in trials for gate in trial["gates"] if gate["outcome"] == "failed")
+    why = "".join(f", {count} invalid by {gate}" for gate, count in failed.most_common())
     return row("verdict", "", comparison["verdict"]["outcome"], f"{ratio}, {valid} of {len(values)} trials valid, {seconds:.0f} s{why}")

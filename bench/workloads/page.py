@@ -53,10 +53,10 @@ def _rounds(rows: list[dict[str, str]]) -> str:
 
 **{answered} of {plural(len(kept), "run")}{share} ended in a verdict**: a difference, or none within 10 %; a sweep, with all of its curves.
 They are by the present method: a quick comparison that settles nothing has more blocks (decision 0002).{earlier}
-The runs of a command are far apart in time. The raw rows are in [rounds.csv](workloads/rounds.csv). A gate refuses a trial; a trial
-that several gates refuse counts for each. Of {plural(trials, "trial")}: {_counts(gates) or "none refused"}.
+The runs of a command are far apart in time. The raw rows are in [rounds.csv](workloads/rounds.csv). A trial that fails a
+gate is invalid; one that fails several gates counts for each. Of {plural(trials, "trial")}: {_counts(gates) or "none invalid"}.
 
-{table(["", "with a verdict", "median duration", "trials refused by each gate"], lines)}
+{table(["", "with a verdict", "median duration", "invalid trials by gate"], lines)}
 """
 
 

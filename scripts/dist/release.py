@@ -15,6 +15,8 @@ DOCUMENTS = "share/doc/showdown"
 PROGRAMS = {"showdown": "showdown", "showdown-harness": "harness", "olio": "olio"}
 """The crate of each. The first gives the release its name; the second is what `showdown serve` starts, olio what its workload starts."""
 PROGRAM_FOLDER = "bin/"
+PAGES = ("README.md", "llms.txt", "CHANGELOG.md", "SECURITY.md", "docs/*.md", "docs/*.png", "docs/recipes/*.md", "docs/pictures/*")
+"""What users read, as help, messages and scaffolds name it. Results and decisions are for those who have the repository."""
 ZSH = "share/zsh/site-functions/_showdown"
 
 
@@ -46,6 +48,7 @@ class Release:
         # What lies beside `runs_here` may be of another architecture.
         files = {path: content for path, content in files.items() if not path.startswith(PROGRAM_FOLDER)}
         files |= {f"{PROGRAM_FOLDER}{name}": program.read_bytes() for name, program in programs.items()}
+        files |= {f"{DOCUMENTS}/{page.relative_to(root)}": page.read_bytes() for pattern in PAGES for page in root.glob(pattern)}
         for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
             files[f"{DOCUMENTS}/{licence}"] = (root / licence).read_bytes()
         files[f"{DOCUMENTS}/LICENSES-OF-DEPENDENCIES"] = dependencies.licences().encode()

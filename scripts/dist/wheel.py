@@ -21,6 +21,8 @@ License: MIT OR Apache-2.0
 Platform: linux
 """
 
+PAGE_ENDINGS = (".md", ".txt", ".png", ".svg")
+
 # A static program runs with every C library, and no older platform is named that pip still knows.
 TAG = "py3-none-manylinux_2_17_{0}.manylinux2014_{0}.musllinux_1_1_{0}"
 
@@ -50,10 +52,10 @@ def make(release: Release, out: Path) -> Path:
 
 
 def path_in_wheel(name: str, path: str) -> str:
-    """Where a wheel has a file of a release: pip copies scripts to `bin`, and data to the prefix."""
+    """Where a wheel has a file of a release: pip copies scripts to `bin`, and data to the prefix. Licences and contents describe the wheel."""
     if path.startswith(PROGRAM_FOLDER):
         return f"{name}.data/scripts/{path.removeprefix(PROGRAM_FOLDER)}"
-    if path.startswith(DOCUMENTS):
+    if path.startswith(DOCUMENTS) and not path.endswith(PAGE_ENDINGS):
         return f"{name}.dist-info/{path.removeprefix(DOCUMENTS).removeprefix('/')}"
     return f"{name}.data/data/{path}"
 

@@ -38,11 +38,11 @@ def run() -> Drawing:
 
 def verdicts() -> Drawing:
     """Five intervals of a ratio, and the verdict of each."""
-    picture = Drawing(760, 300, "What an interval of the ratio means", "Five confidence intervals of the ratio of A to B. One that lies above 1 or below 1 is a difference. One that includes 1 "
-                      "and stays within plus or minus 10 percent is no difference shown. A wider one that includes 1 is inconclusive.")
+    picture = Drawing(760, 300, "What an interval of the ratio means", "Five confidence intervals of the ratio of A to B. One that lies outside plus or minus 0.5 percent "
+                      "is a difference. Another one that stays within plus or minus 10 percent is no difference shown. A wider one is inconclusive.")
     middle, percent = 420, 16
     picture.box(middle - 10 * percent, 30, 20 * percent, 215, "accent", 0)
-    picture.line([(middle, 24), (middle, 250)], "line", 1.5)
+    picture.box(middle - 0.5 * percent, 24, percent, 226, "line", 0)
     for value in (-10, 0, 10):
         picture.text(middle + value * percent, 20, "equal" if value == 0 else f"{value:+d} %".replace("-", "−"), "soft small", "middle")
     cases = [
@@ -53,7 +53,7 @@ def verdicts() -> Drawing:
         y = 56 + row * 42
         picture.text(10, y + 4, text, "bold" if kind in ("a", "b") else "")
         picture.box(middle + low * percent, y - 5, (high - low) * percent, 10, kind, 5)
-    picture.text(middle, 272, "the ratio A to B with its interval; the shaded zone is ±10 %", "soft small", "middle")
+    picture.text(middle, 272, "the ratio A to B with its interval; the shaded zone is ±10 %, the line in its middle ±0.5 %", "soft small", "middle")
     picture.text(middle, 290, "a gate that needs less asks for it: --within 2%", "soft small", "middle")
     return picture
 

@@ -28,7 +28,7 @@ class Machines(unittest.TestCase):
     def test_a_comparison_is_its_verdict(self):
         trials = [{"gates": [{"id": "counts", "outcome": "passed"}]}, {"gates": [{"id": "client", "outcome": "failed"}]}]
         found = same.of_answer(ANSWER, trials, 31.2)
-        said = "1.0010 (0.9900 to 1.0120), 2 of 3 trials valid, 31 s, 1 refused by client"
+        said = "1.0010 (0.9900 to 1.0120), 2 of 3 trials valid, 31 s, 1 invalid by client"
         self.assertEqual((found["measured"], found["detail"]), ("equal", said))
         comparison = {"verdict": {"outcome": "inconclusive"}, "estimate": None}
         without = same.of_answer({**ANSWER, "comparisons": [comparison]}, [], 31.2)

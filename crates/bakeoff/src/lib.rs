@@ -34,7 +34,7 @@ mod trial;
 mod verdict;
 mod warm_up_loop;
 
-pub use gates::is_broken;
+pub use gates::{CLIENT, OTHERS, STEAL, is_broken};
 pub use machines::power::{MeteredServer, RunMeter};
 pub use machines::prepared::PreparedMachines;
 pub use plan::check::{CheckedPlan, check};

@@ -36,14 +36,15 @@ impl Missed {
     pub fn why(&self, outcome: &LoadOutcome, summary: &Summary) -> Option<String> {
         let evaluation = evaluate(&self.objective, outcome, summary);
         let times = evaluation.spent.burn_rate();
-        let spent = times.map_or_else(String::new, |times| format!(": {times:.1} × what it allows"));
+        let spent = times
+            .map_or_else(String::new, |times| format!(": {times:.1} × as many late operations as it allows"));
         let failed = summary.error_share();
         let failures = if failed > 0.0 {
             format!("; {:.2} % of the operations failed, and count as late", failed * 100.0)
         } else {
             String::new()
         };
-        (!evaluation.meets_slo()).then(|| format!("--fail-if {}: it is so{spent}{failures}", self.text))
+        (!evaluation.meets_slo()).then(|| format!("this load fails --fail-if {}{spent}{failures}", self.text))
     }
 }
 

@@ -250,15 +250,10 @@ fn mcp(lines: &[&str]) -> Vec<serde_json::Value> {
     for line in lines {
         writeln!(stdin, "{line}").expect("it reads");
     }
-    // Its tools end with its input: those that are asked for must be quick.
-    let mut answers = std::io::BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let wanted = lines.iter().filter(|line| line.contains("\"id\"")).count();
-    let found =
-        answers.by_ref().take(wanted).map(|line| serde_json::from_str(&line.expect("a line")).expect("JSON"));
-    let found: Vec<serde_json::Value> = found.collect();
     drop(stdin);
-    assert!(child.wait().expect("it ends").success());
-    found
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    stdout(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 #[test]
@@ -286,6 +281,25 @@ fn an_assistant_lists_the_tools_and_asks_for_a_plan() {
     assert!(of(4)["error"]["message"].as_str().is_some_and(|why| why.contains("\"yes\"")), "{answers:?}");
     let plan = of(5)["result"]["content"][0]["text"].as_str().expect("a text");
     assert!(plan.contains("kind = \"compare\"") && plan.contains("(exit code 0)"), "{plan}");
+}
+
+#[test]
+fn one_array_answers_the_requests_of_a_batch() {
+    let answers = mcp(&[
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"},7,
+        {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"workloads","arguments":{"name":"static-web"}}}]"#
+            .replace('\n', "")
+            .as_str(),
+        r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#,
+        "[]",
+    ]);
+    let invalid = answers.iter().find(|answer| answer.is_object()).expect("an answer to the empty batch");
+    assert_eq!(invalid["error"]["code"], -32_600);
+    let batch = answers.iter().find_map(serde_json::Value::as_array).expect("an answer to the batch");
+    assert_eq!((batch.len(), answers.len()), (3, 2), "{answers:?}");
+    assert_eq!((&batch[0]["id"], &batch[1]["error"]["code"]), (&1.into(), &(-32_600).into()));
+    let text = batch[2]["result"]["content"][0]["text"].as_str().expect("the tool's answer");
+    assert!(text.contains("nginx") && text.contains("(exit code 0)"), "{text}");
 }
 
 #[test]

@@ -223,7 +223,7 @@ mod size {
         let mistakes = [
             (&["size"][..], "--for"),
             (&["size", "--for", "120k at p99<5ms"], "has no unit"),
-            (&["size", "--for", "120k req/s"], "a fleet needs a load and an objective"),
+            (&["size", "--for", "120k req/s"], "the number of servers follows from a load and an objective"),
             (&["size", "--for", LOAD, "--headroom", "30"], "write a percentage"),
             (&["size", "--for", LOAD, "--zones", "0"], "--zones"),
             (&["size", "--for", LOAD, "--targets", "none.toml"], "cannot read none.toml"),

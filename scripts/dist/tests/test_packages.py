@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -91,6 +93,17 @@ class PackagesTest(unittest.TestCase):
         self.assertIn({"ref": "showdown@9.8.7", "dependsOn": ["tls@1.2.3"]}, sbom["dependencies"])
         self.assertIn({"ref": "olio@9.8.7", "dependsOn": ["pages@2.0.0", "tls@1.2.3"]}, sbom["dependencies"])
 
+    def test_a_release_has_the_pages_that_the_program_names_and_their_links_work(self) -> None:
+        pages = {path.removeprefix("share/doc/showdown/"): content for path, content in self.release.files.items() if path.endswith(".md")}
+        sources = subprocess.run(["git", "grep", "-hoE", r"docs/[A-Z-]+\.md", "--", "crates"], cwd=ROOT, check=True, capture_output=True, text=True)
+        self.assertLessEqual(set(sources.stdout.split()), set(pages))
+        for page in ("README.md", "docs/START.md", "docs/recipes/ci.md"):
+            for target in re.findall(r"\]\(([^)#:]+)", pages[page].decode()):
+                linked = os.path.normpath(Path(page).parent / target)
+                # What is for those who have the repository.
+                if not linked.startswith(("https", "docs/results", "docs/decisions", "workloads", "LICENSE", "ARCHITECTURE", "CONTRIBUTING")):
+                    self.assertTrue(any(path.startswith(f"share/doc/showdown/{linked}") for path in self.release.files), f"{page}: {target}")
+
     def test_a_tar_unpacks_into_a_prefix(self) -> None:
         package = tarball.make(self.release, self.directory)
         self.assertEqual(package.name, "showdown-9.8.7-linux-x86_64.tar.gz")
@@ -124,6 +137,7 @@ class PackagesTest(unittest.TestCase):
             self.assertIn("showdown-9.8.7.data/scripts/showdown-harness", names)
             self.assertIn("showdown-9.8.7.data/scripts/olio", names)
             self.assertIn("showdown-9.8.7.dist-info/LICENSE-MIT", names)
+            self.assertIn("showdown-9.8.7.data/data/share/doc/showdown/docs/TROUBLESHOOTING.md", names)
             record = archive.read("showdown-9.8.7.dist-info/RECORD").decode()
         self.assertEqual([line.split(",")[0] for line in record.splitlines()], names)
 

@@ -149,7 +149,7 @@ export function capital(text: string): string {
 /** A sentence of the verdict or of an explanation as a sentence of the page: its own words start with a capital, and the names of
     variants do not change. */
 export function sentenceCase(text: string): string {
-  return text.replace(/^(inconclusive|no difference|alike in most|what limits|nothing (that|is)|the search for|there is no tuning|an operation|in a closed loop|the client was|at )/, capital);
+  return text.replace(/^(inconclusive|no (difference|verdict yet)|alike in most|what limits|nothing (that|is)|the search for|there is no tuning|an operation|in a closed loop|the client was|at )/, capital);
 }
 
 /** `1 trial`, `2 trials`. */

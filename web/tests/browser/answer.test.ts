@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Report } from "../../src/model";
 import { fixture } from "../fixture/read";
 import { check as checked, count, launch, open } from "./browser";
-import { withoutAnswer } from "./variations";
+import { ofBound, undecided, withoutAnswer } from "./variations";
 
 let browser: Browser;
 before(async () => {
@@ -38,6 +38,24 @@ test("a run with an answer has it at a glance, and differences once", async () =
     assert.match(text, /What next showdown confirm/);
     assert.doesNotMatch(await page.locator("#facts").innerText(), /allocator/);
     assert.match(await page.locator("#fairness details summary").first().innerText(), /1 expected difference \(build\)/);
+  });
+});
+
+test("a lower bound is an answer, and says that it is one", async () => {
+  await check(ofBound(), async (page) => {
+    const text = await page.locator(".glance").innerText();
+    assert.match(text, /By how much\s+nginx has at least 1\.97\s× apache's throughput/);
+    assert.match(text, /How sure\s+only a lower bound is known/);
+    assert.doesNotMatch(text, /nothing is claimed/);
+  });
+});
+
+test("a comparison that is not decided has no other verdict's name", async () => {
+  await check(undecided(), async (page) => {
+    const text = await page.locator(".glance").innerText();
+    assert.match(text, /nginx and apache: not decided \(measured 1\.62\s×\)/);
+    assert.doesNotMatch(text, /no difference is shown/);
+    assert.match(await page.locator("h1").innerText(), /^No\sverdict\syet/);
   });
 });
 

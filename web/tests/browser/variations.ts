@@ -46,6 +46,23 @@ export function withoutAnswer(): Report {
   return { ...report, verdict, trials };
 }
 
+/** A run whose only comparison is a lower bound: the client was the limit for nginx. */
+export function ofBound(): Report {
+  const report = fixture("comparison");
+  const sentence = "nginx has at least 1.97 × apache's throughput in a closed loop (95 % confidence, 4 blocks); how much more is not known, because the client was the limit for nginx";
+  const bound = { estimate: null, verdict: { outcome: "difference" as const }, sentence };
+  const comparisons = report.verdict?.comparisons.map((comparison) => ({ ...comparison, ...bound })) ?? [];
+  return { ...report, verdict: report.verdict && { ...report.verdict, sentence, comparisons } };
+}
+
+/** A run that measured a ratio, and decided nothing. */
+export function undecided(): Report {
+  const report = fixture("comparison");
+  const sentence = "no verdict yet on nginx against apache: stopped after 3 blocks, and the run decides after 7; so far nginx / apache is 1.62";
+  const comparisons = report.verdict?.comparisons.map((comparison) => ({ ...comparison, verdict: { outcome: "inconclusive" as const }, sentence })) ?? [];
+  return { ...report, verdict: report.verdict && { ...report.verdict, sentence, comparisons } };
+}
+
 /** A run whose server never answered some operations: the client gave them up after a second. */
 export function withoutAnswers(): Report {
   const report = fixture("comparison");

@@ -21,11 +21,11 @@ pub const MAX_STEAL: f64 = 0.02;
 /// Largest share of the trial's CPU time that other programs may use.
 pub const MAX_OTHERS: f64 = 0.02;
 /// Largest clock step: how far the wall clock may move against the monotonic clock, milliseconds.
-const MAX_CLOCK_STEP_MS: f64 = 10.0;
+pub const MAX_CLOCK_STEP_MS: f64 = 10.0;
 /// Largest clock drift between the two, added to the step, as a share of the recorded time. All durations are those of
 /// the monotonic clock, and an error of 0.5 % in them is negligible. Virtual machines whose wall clock is corrected in
 /// small steps have shown 20 to 40 ms in 10 s.
-const MAX_CLOCK_DRIFT: f64 = 0.005;
+pub const MAX_CLOCK_DRIFT: f64 = 0.005;
 /// Largest relative difference between the lowest and the highest frequency of a CPU.
 pub const MAX_FREQUENCY_SPREAD: f64 = 0.05;
 

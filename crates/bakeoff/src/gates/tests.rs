@@ -8,8 +8,8 @@ use archive::model::{CountCheck, GateOutcome, Plan, Trial, TrialStatus};
 use workload::Verification;
 
 use super::{
-    CLIENT, ERRORS, Exposure, GateInput, RESTARTS, STEAL, SeenMachine, WatchedMachine, check, is_broken,
-    is_disturbed,
+    CLIENT, ERRORS, Exposure, GateInput, NETWORK, OTHERS, RESTARTS, STEADY, STEAL, SeenMachine,
+    WatchedMachine, check, host, is_broken, is_disturbed,
 };
 use crate::plan::trial_order::ScheduledTrial;
 use crate::plan::variant_point::variant_points;
@@ -350,26 +350,81 @@ fn a_server_does_its_work_badly_where_it_fails_restarts_or_fails_operations() {
     );
 }
 
+/// The rows of a table of the page on troubles: the first cell and the others.
+fn rows_of_the_page(section: &str) -> Vec<(&'static str, &'static str)> {
+    let page = include_str!("../../../../docs/TROUBLESHOOTING.md");
+    let (_, rest) = page.split_once(&format!("\n## {section}\n")).expect("a section");
+    let (section, _) = rest.split_once("\n## ").expect("a section after it");
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    rows.map(|(name, others)| (name.trim_matches('`'), others)).collect()
+}
+
+/// Checks that the row of a table has the limit of the code.
+fn assert_limit(section: &str, name: &str, limit: &str) {
+    let rows = rows_of_the_page(section);
+    let (_, row) = rows.iter().find(|(row, _)| *row == name).unwrap_or_else(|| panic!("no row {name}"));
+    assert!(
+        row.contains(limit),
+        "docs/TROUBLESHOOTING.md, section {section}, row {name}: the code's limit is {limit:?}, and the row says {row}"
+    );
+}
+
+fn percent(share: f64) -> String {
+    // Without the last digits of a product such as 0.07 * 100.
+    format!("{} %", (share * 1e6).round() / 1e4)
+}
+
 #[test]
 fn the_page_on_troubles_has_a_row_for_each_gate_and_its_limit() {
-    let page = include_str!("../../../../docs/TROUBLESHOOTING.md");
-    let (_, section) = page.split_once("## Gates of a trial").expect("a section on gates");
-    let (section, _) = section.split_once("\n## ").expect("a section after it");
-    let rows: Vec<(&str, &str)> =
-        section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | ")).collect();
+    let section = "Gates of a trial";
+    let rows = rows_of_the_page(section);
     let gates = every_gate();
-    assert_eq!(
-        rows.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
-        gates.iter().map(|gate| gate.id.as_str()).collect::<Vec<_>>()
-    );
-    let limits = [
-        (ERRORS, load::validity::MAX_ERROR_SHARE),
-        ("counts", super::MAX_COUNT_DIFFERENCE),
-        (STEAL, super::MAX_STEAL),
-        (super::OTHERS, super::MAX_OTHERS),
-    ];
-    for (id, limit) in limits {
-        let (_, row) = rows.iter().find(|(gate, _)| *gate == id).expect("a row");
-        assert!(row.starts_with(&format!("{} % ", limit * 100.0)), "{id}: {row}");
+    let names: Vec<&str> = gates.iter().map(|gate| gate.id.as_str()).collect();
+    let documented = rows.iter().map(|(name, _)| *name).skip_while(|name| *name == "gate");
+    assert_eq!(documented.take(names.len()).collect::<Vec<_>>(), names);
+    for (gate, limit) in [
+        (STEADY, format!("{} for throughput", percent(stats::steady::DriftTolerance::THROUGHPUT.drift))),
+        (STEADY, format!("{} for p99", percent(stats::steady::DriftTolerance::PERCENTILE.drift))),
+        (ERRORS, format!("{} of operations", percent(load::validity::MAX_ERROR_SHARE))),
+        ("counts", format!("{} between server and client", percent(super::MAX_COUNT_DIFFERENCE))),
+        (NETWORK, format!("{} of what the network carried", percent(super::network::MAX_USE))),
+        (NETWORK, format!("{} of segments sent again", percent(super::network::MAX_RETRANSMITS))),
+        (STEAL, format!("{} of the trial's CPUs", percent(super::MAX_STEAL))),
+        (OTHERS, format!("{} of the trial's CPUs", percent(super::MAX_OTHERS))),
+        ("clock", format!("{} ms plus {}", host::MAX_CLOCK_STEP_MS, percent(host::MAX_CLOCK_DRIFT))),
+        (host::FREQUENCY, format!("{} between lowest and highest", percent(host::MAX_FREQUENCY_SPREAD))),
+    ] {
+        assert_limit(section, gate, &limit);
     }
+}
+
+#[test]
+fn the_page_on_troubles_has_the_limits_of_the_client_and_of_users() {
+    use load::validity::{
+        CHANCE, HARMLESS_LAG_US, MAX_DRIFT_SHARE, MAX_ERROR_SHARE, MAX_LAG_SHARE, MAX_LITTLE,
+        MAX_MISSING_CONNECTIONS, MAX_REFUSED, MAX_STARVATION, MAX_STARVED_DELAY, MAX_UTILISATION,
+        MIN_ACHIEVED,
+    };
+    assert_eq!((MAX_LAG_SHARE, MAX_DRIFT_SHARE), (0.1, 0.1), "the page says \"a tenth\"");
+    for (rule, limit) in [
+        ("client CPU", format!("{} of its cores", percent(MAX_UTILISATION))),
+        ("starvation", format!("{} of its time in the run queue", percent(MAX_STARVATION))),
+        ("starvation", format!("{} of an operation's time", percent(MAX_STARVED_DELAY))),
+        ("lag", format!("a tenth of the median response time, and above {HARMLESS_LAG_US} µs")),
+        ("achieved", format!("{} of the offered load", percent(MIN_ACHIEVED))),
+        ("connections", format!("{} of a closed loop's connections", percent(MAX_MISSING_CONNECTIONS))),
+        ("silent connections", format!("{} of the connections", percent(MAX_MISSING_CONNECTIONS))),
+        ("clock drift", "a tenth of an interval".to_owned()),
+        ("errors", format!("{} of operations", percent(MAX_ERROR_SHARE))),
+    ] {
+        assert_limit("Rules of the client", rule, &limit);
+    }
+    for (rule, limit) in [
+        ("refused visits", percent(MAX_REFUSED)),
+        ("Little's law", format!("{} between", percent(MAX_LITTLE))),
+    ] {
+        assert_limit("Rules of users", rule, &limit);
+    }
+    let page = include_str!("../../../../docs/TROUBLESHOOTING.md");
+    assert!(page.contains(&format!("by {CHANCE} standard errors")));
 }

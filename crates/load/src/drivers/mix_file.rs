@@ -1,11 +1,12 @@
-//! Reads the operations of a mix from a TOML file: an array of `[[op]]` tables. What a table holds is up to the
-//! protocol.
+//! Reads the operations of a mix from a TOML file: an array of `[[op]]` tables, or the `[[load.op]]` tables of a workload, whose other
+//! keys are ignored. What a table has is left to the protocol.
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
+use toml::de::DeTable;
 
 use super::error::OperationError;
 use notation::source_text::{FileError, SourceText};
@@ -29,18 +30,23 @@ pub enum MixFileError {
     Empty(PathBuf),
 }
 
+/// A file of its own, in which an unknown key is a mistake.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MixFile<T> {
     #[serde(default = "Vec::new")]
     op: Vec<Spanned<T>>,
-    /// The operations as a workload has them, so that they can be copied from there.
-    load: Option<OfWorkload<T>>,
+}
+
+/// A workload, or a part of one: its servers and the rest of its load are for comparisons.
+#[derive(Deserialize)]
+struct WorkloadFile<T> {
+    load: MixOfWorkload<T>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct OfWorkload<T> {
+struct MixOfWorkload<T> {
+    #[serde(default = "Vec::new")]
     op: Vec<Spanned<T>>,
 }
 
@@ -52,10 +58,14 @@ pub fn read<T: DeserializeOwned>(
     let text = std::fs::read_to_string(path)
         .map_err(|source| MixFileError::Read { path: path.to_owned(), source })?;
     let source = SourceText { file: &path.to_string_lossy(), text: &text };
-    let mix: MixFile<T> = toml::from_str(&text).map_err(|error| source.toml_error(&error))?;
-    let of_workload = mix.load.into_iter().flat_map(|load| load.op);
+    let is_workload = DeTable::parse(&text).is_ok_and(|file| file.get_ref().contains_key("load"));
+    let tables = if is_workload {
+        toml::from_str(&text).map(|file: WorkloadFile<T>| file.load.op)
+    } else {
+        toml::from_str(&text).map(|file: MixFile<T>| file.op)
+    };
     let mut operations = Vec::new();
-    for operation in mix.op.into_iter().chain(of_workload) {
+    for operation in tables.map_err(|error| source.toml_error(&error))? {
         check(operation.get_ref())
             .map_err(|error| source.error(&operation.span(), error.to_string().replace('\n', " ")))?;
         operations.push(operation.into_inner());
@@ -91,8 +101,20 @@ mod tests {
         let operations =
             read_text("[[op]]\npath = \"/\"\nweight = 90\n[[op]]\npath = \"/b\"\n").expect("a mix");
         assert_eq!((operations[0].weight, operations[1].path.as_str()), (Some(90.0), "/b"));
-        let copied = read_text("[[load.op]]\npath = \"/c\"\n").expect("operations of a workload");
-        assert_eq!(copied[0].path, "/c");
+    }
+
+    #[test]
+    fn a_workload_is_a_mix_and_a_mistake_in_its_operations_is_found() {
+        let load = "[load]\nprotocol = \"http\"\nslo = \"p99<5ms\"\n[[load.op]]\npath = \"/c\"\n";
+        let workload = format!("title = \"Shop\"\n[server.shop]\nstart = [\"./shop\"]\n{load}");
+        for text in ["[[load.op]]\npath = \"/c\"\n", load, &workload] {
+            let operations = read_text(text).expect(text);
+            assert_eq!((operations.len(), operations[0].path.as_str()), (1, "/c"));
+        }
+        let error = read_text(&format!("{load}wieght = 3\n")).expect_err("a typo").to_string();
+        assert!(error.contains("mix.toml:6: unknown key \"wieght\" (did you mean \"weight\"?"), "{error}");
+        let empty = read_text("[load]\nprotocol = \"http\"\n").expect_err("no operation").to_string();
+        assert!(empty.contains("the mix is empty: give at least one [[op]]"), "{empty}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod headline;
 mod load_line;
+mod next_steps;
 mod reasons;
 
 use std::fmt::Write as _;
@@ -121,6 +122,7 @@ pub fn answer(
         let _ = writeln!(out, "  {}", one_line(&caveat.text));
     }
     out.push_str(&invalid_trials(run));
+    out.push_str(&next_steps::lines(verdict, run));
     out.push_str(&unfair_differences(verdict));
     if let Some(metered) = metered {
         out.push_str(&super::costs::metered::text(metered, &verdict.unit));

@@ -25,21 +25,23 @@ function lines(texts: readonly string[]): Child {
   return texts.flatMap((text, at) => [at > 0 ? el("br") : null, ...breakable(text)]);
 }
 
-/** The ratio with the larger value first, as the sentence has it. */
+/** The ratio with the larger value first, as the sentence has it. A bound has no ratio: its sentence says what is known. */
 function howMuch({ comparisons, metric, higher_is_better }: Verdict): Child {
   const better = higher_is_better ? "" : "; less is better";
-  const texts = comparisons.flatMap(({ a, b, estimate, verdict }) => {
-    if (!estimate) return [];
+  const texts = comparisons.flatMap(({ a, b, estimate, sentence, verdict }) => {
+    if (!estimate) return verdict.outcome === "difference" ? [sentence] : [];
     const [high, low, times] = estimate.ratio >= 1 ? [a, b, estimate.ratio] : [b, a, 1 / estimate.ratio];
-    return [verdict.outcome === "difference" ? `${high}: ${ratio(times)} ${low}'s ${metric}${better}` : `${high} and ${low}: no difference is shown (measured ${ratio(times)})`];
+    if (verdict.outcome === "difference") return [`${high}: ${ratio(times)} ${low}'s ${metric}${better}`];
+    const shown = verdict.outcome === "inconclusive" ? "not decided" : "no difference is shown";
+    return [`${high} and ${low}: ${shown} (measured ${ratio(times)})`];
   });
   return lines(texts);
 }
 
 function howSure(comparisons: readonly Comparison[]): Child {
-  const texts = comparisons.flatMap(({ a, b, estimate }) => {
-    if (!estimate) return [];
+  const texts = comparisons.flatMap(({ a, b, estimate, verdict }) => {
     const pair = comparisons.length > 1 ? `${a} and ${b}: ` : "";
+    if (!estimate) return verdict.outcome === "difference" ? [`${pair}only a lower bound is known; its confidence is in the sentence`] : [];
     const [low, high] = estimate.ratio >= 1 ? [estimate.low, estimate.high] : [1 / estimate.high, 1 / estimate.low];
     return [`${pair}with ${percent(estimate.confidence)} confidence between ${ratio(low)} and ${ratio(high)}, from ${estimate.blocks} starts of each`];
   });

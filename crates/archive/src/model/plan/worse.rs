@@ -65,22 +65,55 @@ impl fmt::Display for Worse {
 impl Worse {
     /// Which variants are worse than the first one by more than the margin, in one line; none if none is.
     pub fn why(self, verdict: &Verdict) -> Option<String> {
-        let first = &verdict.variants.first()?.name;
-        let worse = |comparison: &Comparison| {
-            let ComparisonVerdict::Difference { higher, at_least } = comparison.verdict else { return None };
-            let (other, other_is_higher) = match (&comparison.a, &comparison.b) {
-                (a, b) if a == first => (b, higher == ComparisonSide::B),
-                (a, b) if b == first => (a, higher == ComparisonSide::A),
-                _ => return None,
-            };
-            let is_worse =
-                other_is_higher != verdict.higher_is_better && at_least * 100.0 > self.margin_percent;
-            is_worse.then(|| format!("{other} is worse than {first} by {:.1} % or more", at_least * 100.0))
-        };
-        let worse: Vec<String> = verdict.comparisons.iter().filter_map(worse).collect();
+        let worse: Vec<String> = with_the_first(verdict)
+            .filter_map(|(first, other, comparison)| {
+                let percent = percent_worse(first, comparison, verdict.higher_is_better)?;
+                (percent > self.margin_percent)
+                    .then(|| format!("{other} is worse than {first} by {percent:.1} % or more"))
+            })
+            .collect();
         let allowed = format!("--fail-if allows {:.1} %", self.margin_percent);
         (!worse.is_empty()).then(|| format!("{}: {allowed}", worse.join("; ")))
     }
+
+    /// Which variants cannot be compared with the first one, in one line; none if each can. A job must not pass for them because another
+    /// variant has an answer.
+    pub fn undecided(verdict: &Verdict) -> Option<String> {
+        let open: Vec<&str> = with_the_first(verdict)
+            .filter(|(_, _, comparison)| comparison.verdict.is_inconclusive())
+            .map(|(_, other, _)| other)
+            .collect();
+        let first = &verdict.variants.first()?.name;
+        (!open.is_empty()).then(|| {
+            format!(
+                "--fail-if has no answer for {}: inconclusive against {first}: run more blocks",
+                open.join(", ")
+            )
+        })
+    }
+}
+
+/// The comparisons with the first variant: the names of the first and of the other one, and the comparison.
+fn with_the_first(verdict: &Verdict) -> impl Iterator<Item = (&str, &str, &Comparison)> {
+    let first = verdict.variants.first().map(|variant| variant.name.as_str());
+    verdict.comparisons.iter().filter_map(move |comparison| {
+        match (comparison.a.as_str(), comparison.b.as_str()) {
+            (a, b) if Some(a) == first => Some((a, b, comparison)),
+            (a, b) if Some(b) == first => Some((b, a, comparison)),
+            _ => None,
+        }
+    })
+}
+
+/// By how many per cent of the first variant's value the other one is worse at least; none if it is not worse for certain.
+fn percent_worse(first: &str, comparison: &Comparison, higher_is_better: bool) -> Option<f64> {
+    let ComparisonVerdict::Difference { higher, at_least } = comparison.verdict else { return None };
+    let other_is_higher = (higher == ComparisonSide::A) == (comparison.b == first);
+    if other_is_higher == higher_is_better {
+        return None;
+    }
+    // `at_least` is a share of the lower value. Of throughput, that is the other variant's: half of the first one's is 50 % worse.
+    Some(100.0 * if higher_is_better { at_least / (1.0 + at_least) } else { at_least })
 }
 
 #[cfg(test)]
@@ -113,12 +146,46 @@ mod tests {
             (false, A, 0.2, false),
             (false, B, 0.2, true),
             (true, A, 0.02, false),
+            // 97.09 and 97 per cent of the old throughput: 3 % is a share of the old value.
+            (true, A, 1.0 / 0.9709 - 1.0, false),
+            (true, A, 1.0 / 0.969 - 1.0, true),
+            (false, B, 0.0299, false),
         ] {
             let why = worse.why(&verdict(higher_is_better, higher, at_least));
             assert_eq!(why.is_some(), fails, "{higher_is_better} {higher:?} {at_least}: {why:?}");
         }
-        let why = worse.why(&verdict(true, A, 0.2));
+        let why = worse.why(&verdict(false, B, 0.2));
         assert_eq!(why.as_deref(), Some("new is worse than old by 20.0 % or more: --fail-if allows 3.0 %"));
+    }
+
+    #[test]
+    fn half_the_throughput_is_worse_by_50_percent_and_twice_the_cpu_time_by_100() {
+        let worse: Worse = "worse".parse().expect("a condition");
+        for (higher_is_better, higher, percent) in
+            [(true, ComparisonSide::A, "50.0 %"), (false, ComparisonSide::B, "100.0 %")]
+        {
+            let why = worse.why(&verdict(higher_is_better, higher, 1.0)).expect("a failure");
+            assert!(why.contains(percent), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_variant_without_an_answer_is_named_although_another_one_has_an_answer() {
+        let mut verdict = verdict(true, ComparisonSide::B, 0.2);
+        assert_eq!(Worse::undecided(&verdict), None);
+        let mut third = verdict.comparisons[0].clone();
+        third.b = "third".to_owned();
+        third.verdict = ComparisonVerdict::Inconclusive {
+            reason: crate::model::InconclusiveReason::TooFewBlocks { blocks: 1, needed: 3 },
+        };
+        // How two other variants compare does not count: the first one is the reference.
+        let mut others = third.clone();
+        others.a = "new".to_owned();
+        verdict.comparisons.push(others);
+        assert_eq!(Worse::undecided(&verdict), None);
+        verdict.comparisons.push(third);
+        let open = Worse::undecided(&verdict).expect("an open comparison");
+        assert!(open.contains("no answer for third: inconclusive against old"), "{open}");
     }
 
     #[test]

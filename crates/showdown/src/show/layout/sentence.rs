@@ -1,8 +1,9 @@
 //! Sentences of results at the beginning of a line.
 
 /// How sentences begin that do not begin with a name.
-const BEGINS: [&str; 7] = [
+const BEGINS: [&str; 8] = [
     "no difference ",
+    "no verdict yet",
     "alike in most starts",
     "inconclusive",
     "what limits",
@@ -29,6 +30,10 @@ mod tests {
     #[test]
     fn words_are_capitalised_and_names_are_not() {
         assert_eq!(capitalised("no difference in cost shown"), "No difference in cost shown.");
+        assert_eq!(
+            capitalised("no verdict yet on a against b: stopped after 1 block"),
+            "No verdict yet on a against b: stopped after 1 block."
+        );
         assert_eq!(capitalised("at p99<5ms, nginx is cheaper"), "At p99<5ms, nginx is cheaper.");
         assert_eq!(capitalised("nginx is cheaper"), "nginx is cheaper.");
     }

@@ -11,57 +11,78 @@ const MOST: usize = 100;
 
 /// The first line, and what follows it.
 pub(super) fn lines(verdict: &Verdict, trials: &[TrialRecord]) -> (String, Option<String>) {
-    let sentence = capitalised(&verdict.sentence);
-    let is_inconclusive = !verdict.comparisons.is_empty()
-        && verdict.comparisons.iter().all(|pair| pair.verdict.is_inconclusive());
     let has_value = verdict.variants.iter().any(|variant| variant.median.is_some());
-    // Without any value, the cause comes before what a ratio would need.
-    if is_inconclusive
+    // Without any value, the cause comes before what a ratio would need. The list of invalid trials has its whole text and the others.
+    if is_inconclusive(verdict)
         && !has_value
         && let Some(cause) = reasons::kinds(trials).into_iter().next()
     {
-        let (first, _) = cut(&format!("Inconclusive: {}", cause.text));
-        return (ended(&first), Some(sentence));
+        let (first, _) = cut(&format!("Inconclusive: {}.", cause.text.trim_end_matches('.')));
+        return (first, verdict.machine.as_deref().map(|machine| format!("{}.", begun(machine))));
     }
-    let (first, rest) = cut(&sentence);
-    (ended(&first), rest)
+    cut(&capitalised(&verdict.sentence))
 }
 
-/// The text up to the last of its parts that fits, and the others; if none fits, up to the first one. A text without parts stays
-/// whole, and nothing is cut within brackets.
+/// Whether no comparison has an answer.
+pub(super) fn is_inconclusive(verdict: &Verdict) -> bool {
+    !verdict.comparisons.is_empty() && verdict.comparisons.iter().all(|pair| pair.verdict.is_inconclusive())
+}
+
+/// A text that ends with a full stop: its first parts that fit on a line, as a sentence, and the others. If no part fits, it is cut
+/// before its first bracket, before a rate, or after a word, and the whole text follows.
 fn cut(text: &str) -> (String, Option<String>) {
     if text.chars().count() <= MOST {
         return (text.to_owned(), None);
     }
-    let mut first_overlong = None;
     for separator in ["; ", ": ", ", "] {
-        let mut best = None;
-        for (at, _) in text.match_indices(separator) {
-            let before = &text[..at];
-            let is_within_brackets = before.matches('(').count() > before.matches(')').count();
-            // A first line of a word or two says nothing.
-            let is_too_short = before.chars().count() < MOST / 4;
-            if is_within_brackets || is_too_short {
-                continue;
-            }
-            if before.chars().count() < MOST {
-                best = Some(at);
-            } else if first_overlong.is_none() {
-                first_overlong = Some((at, separator));
-            }
-        }
-        if let Some(at) = best {
-            return cut_at(text, at, separator);
+        if let Some(at) = last_that_fits(text, text.match_indices(separator).map(|(at, _)| at)) {
+            return (format!("{}.", &text[..at]), Some(begun(&text[at + separator.len()..])));
         }
     }
-    match first_overlong {
-        Some((at, separator)) => cut_at(text, at, separator),
-        None => (text.to_owned(), None),
+    let brackets = text.match_indices(" (").map(|(at, _)| at);
+    if let Some(at) = last_that_fits(text, brackets.take(1)) {
+        return (format!("{}.", &text[..at]), Some(unbracketed(text, at)));
+    }
+    let rates = text.match_indices(" at ").map(|(at, _)| at).filter(|at| is_rate(&text[at + " at ".len()..]));
+    if let Some(at) = last_that_fits(text, rates) {
+        return (format!("{}.", &text[..at]), Some(text.to_owned()));
+    }
+    let words = text.match_indices(' ').map(|(at, _)| at);
+    let at = last_that_fits(text, words)
+        .or_else(|| text.char_indices().nth(MOST - 1).map(|(at, _)| at))
+        .unwrap_or(text.len());
+    (format!("{}…", text[..at].trim_end_matches([',', ';', ':'])), Some(text.to_owned()))
+}
+
+/// The last of these places at which what is before it fits on a line with a full stop. Nothing is cut within brackets.
+fn last_that_fits(text: &str, places: impl Iterator<Item = usize>) -> Option<usize> {
+    places
+        .filter(|&at| {
+            let before = &text[..at];
+            // A first line of a word or two says nothing.
+            (MOST / 4..MOST).contains(&before.chars().count())
+                && before.matches('(').count() <= before.matches(')').count()
+        })
+        .last()
+}
+
+/// What follows a text that was cut before the bracket at this place: what is in the bracket and after it; or the whole text, if the
+/// bracket is within a sentence.
+fn unbracketed(text: &str, at: usize) -> String {
+    let inner = &text[at + " (".len()..];
+    match inner.split_once(')') {
+        Some((inside, after)) if !inside.contains('(') && after.starts_with(['.', ';']) => {
+            format!("{inside}{after}")
+        }
+        _ => text.to_owned(),
     }
 }
 
-fn cut_at(text: &str, at: usize, separator: &str) -> (String, Option<String>) {
-    (text[..at].to_owned(), Some(begun(&text[at + separator.len()..])))
+/// Whether a text begins with a rate, such as `1,000/s`.
+fn is_rate(text: &str) -> bool {
+    let after =
+        text.trim_start_matches(|letter: char| letter.is_ascii_digit() || matches!(letter, ',' | '.'));
+    after.len() < text.len() && after.starts_with("/s")
 }
 
 /// What follows begins a line. Names of servers keep their case.
@@ -69,12 +90,11 @@ fn begun(rest: &str) -> String {
     rest.strip_prefix("on ").map_or_else(|| rest.to_owned(), |rest| format!("On {rest}"))
 }
 
-fn ended(first: &str) -> String {
-    if first.ends_with('.') { first.to_owned() } else { format!("{first}.") }
-}
-
 #[cfg(test)]
 mod tests {
+    use archive::model::{ComparisonVerdict, InconclusiveReason, TrialStatus};
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -84,7 +104,7 @@ mod tests {
         let (first, rest) = cut(sentence);
         assert_eq!(
             first,
-            "apache needs 1.95 × nginx's CPU time an operation at 5,600/s (97 % CI 1.88–2.02, 7 blocks)"
+            "apache needs 1.95 × nginx's CPU time an operation at 5,600/s (97 % CI 1.88–2.02, 7 blocks)."
         );
         assert_eq!(
             rest.as_deref(),
@@ -94,14 +114,30 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_not_cut_within_brackets() {
+    fn with_long_names_the_interval_is_on_the_second_line() {
         let sentence = "my-api:cache=off needs 1.54 × my-api:cache=on's CPU time an operation at 1,000/s (97 % CI 1.43–1.71, 7 blocks); \
                         on 1 CPU of an Intel Xeon, 29 November.";
         let (first, rest) = cut(sentence);
-        assert!(
-            first.ends_with("7 blocks)") && rest.is_some_and(|rest| rest.starts_with("On 1 CPU")),
-            "{first}"
+        assert_eq!(
+            first,
+            "my-api:cache=off needs 1.54 × my-api:cache=on's CPU time an operation at 1,000/s."
         );
+        assert_eq!(
+            rest.as_deref(),
+            Some("97 % CI 1.43–1.71, 7 blocks; on 1 CPU of an Intel Xeon, 29 November.")
+        );
+    }
+
+    #[test]
+    fn with_longer_names_the_rate_is_on_the_second_line_too() {
+        let sentence = "redis:appendfsync=everysec,appendonly=on needs 1.082 × redis:appendonly=off's CPU time an operation at 4,100/s \
+                        (99 % CI 1.037–1.13, 18 blocks); 2 more are inconclusive.";
+        let (first, rest) = cut(sentence);
+        assert_eq!(
+            first,
+            "redis:appendfsync=everysec,appendonly=on needs 1.082 × redis:appendonly=off's CPU time an operation."
+        );
+        assert_eq!(rest.as_deref(), Some(sentence));
     }
 
     #[test]
@@ -109,13 +145,47 @@ mod tests {
         let sentence = "Inconclusive: my-api:cache=on and my-api:cache=off may differ by up to 29 %, and \"no difference\" must rule out \
                         10 % (95 % CI 0.79–1.29, 3 blocks): run more blocks; other programs used 97 % of the CPUs.";
         let (first, rest) = cut(sentence);
-        assert_eq!(first, "Inconclusive: my-api:cache=on and my-api:cache=off may differ by up to 29 %");
+        assert_eq!(first, "Inconclusive: my-api:cache=on and my-api:cache=off may differ by up to 29 %.");
         assert!(rest.is_some_and(|rest| rest.starts_with("and \"no difference\"")), "{first}");
     }
 
     #[test]
-    fn a_text_without_parts_stays_whole() {
-        let text = "x".repeat(150);
-        assert_eq!(cut(&text), (text.clone(), None));
+    fn without_any_value_the_cause_stands_once() {
+        let root = tempfile::tempdir().expect("a folder");
+        let id = archive::example::comparison(root.path(), 3).expect("a run");
+        let mut run = archive::Run::open(&root.path().join(id.as_str())).expect("a run");
+        let mut verdict = run.verdict.take().expect("a verdict");
+        verdict.variants.iter_mut().for_each(|variant| variant.median = None);
+        verdict.comparisons.iter_mut().for_each(|pair| {
+            pair.verdict = ComparisonVerdict::Inconclusive {
+                reason: InconclusiveReason::TooFewBlocks { blocks: 0, needed: 3 },
+            };
+        });
+        verdict.sentence =
+            "inconclusive: a ratio needs at least 3 complete blocks; 6 of 6 trials are invalid: busy"
+                .to_owned();
+        verdict.machine = Some("on 1 CPU of an Intel Xeon, 29 November".to_owned());
+        for record in &mut run.trials {
+            record.trial.status = TrialStatus::Invalid;
+            record.trial.reasons = vec!["other programs used 45 % of the CPUs: stop them".to_owned()];
+        }
+        let (first, rest) = lines(&verdict, &run.trials);
+        assert_eq!(first, "Inconclusive: other programs used 45 % of the CPUs: stop them.");
+        assert_eq!(rest.as_deref(), Some("On 1 CPU of an Intel Xeon, 29 November."));
+    }
+
+    proptest! {
+        #[test]
+        fn every_first_line_fits_and_nothing_is_lost(
+            parts in prop::collection::vec("[a-zé=×]{1,40}(| \\(97 % CI 1\\.2, 7 blocks\\)| at 4,100/s)(; |: |, | )", 1..12),
+        ) {
+            let text = format!("{}.", parts.concat().trim_end_matches([' ', ';', ':', ',']));
+            let (first, rest) = cut(&text);
+            prop_assert!(first.chars().count() <= MOST, "{first}");
+            let shown = first + " " + &rest.unwrap_or_default();
+            for word in text.split(|letter: char| !letter.is_alphanumeric()) {
+                prop_assert!(shown.contains(word), "{word} of {text:?} is not in {shown:?}");
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! `showdown workloads`: list the workloads with their servers and knobs, or create a new one.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -91,7 +91,10 @@ pub fn run(args: &WorkloadsArgs) -> anyhow::Result<CommandStatus> {
                 let path = workload::scaffold::create(dir, name, *protocol).map_err(usage)?;
                 (path, protocol.example_variants(name))
             };
-            let command = format!("showdown compare {first} {second}");
+            // Elsewhere, a comparison does not find the workload by its servers.
+            let elsewhere = (*dir != Path::new(workload::DIRECTORY))
+                .then(|| format!(" -w {}", shell_words::quote(&path.display().to_string())));
+            let command = format!("showdown compare {first} {second}{}", elsewhere.unwrap_or_default());
             let mut out = format!("{}\n\nedit it, then for example:\n  {command} --quick\n", path.display());
             // A scenario's users wait, and a runner makes its own load: their comparisons have another measure.
             let found = Catalogue::with(dir).find(&path.display().to_string()).map_err(usage)?;

@@ -74,7 +74,7 @@ impl FromStr for PeakLoad {
     fn from_str(text: &str) -> Result<Self, String> {
         const EXAMPLE: &str = "write it as '120k req/s at p99<5ms'";
         let Some((rate, slo)) = text.split_once(" at ") else {
-            return Err(format!("a fleet needs a load and an objective: {EXAMPLE}"));
+            return Err(format!("the number of servers follows from a load and an objective: {EXAMPLE}"));
         };
         let Some(count) = PER_SECOND.iter().find_map(|unit| rate.trim().strip_suffix(unit)) else {
             let units = PER_SECOND.join(", ");
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!("120k rps at p99<5ms".parse(), Ok(load));
         assert!("2M ops/s at p99<2ms,errors<0.1%".parse::<PeakLoad>().is_ok());
         let mistakes = [
-            ("120k req/s", "a fleet needs a load and an objective: write it as"),
+            ("120k req/s", "the number of servers follows from a load and an objective: write it as"),
             ("120k at p99<5ms", "\"120k\" has no unit, which is one of req/s"),
             ("many req/s at p99<5ms", "write it as '120k req/s at p99<5ms'"),
             ("0 req/s at p99<5ms", "is not a whole number from 1 up"),

@@ -306,23 +306,24 @@ pub fn run_trials(
     end_trials(answer)
 }
 
-/// How trials ended whose verdict has been printed. An answer that the plan's `fail_if` names has an exit code of its own, also where the
-/// run was resumed or repeats a plan.
+/// How trials ended whose verdict has been printed. An answer that the plan's `fail_if` names has an exit code of its own, also if the run
+/// was resumed or repeats a plan. A comparison with the reference that is inconclusive is no answer, whatever the others are.
 pub fn end_trials(answer: RunAnswer) -> anyhow::Result<CommandStatus> {
     let verdict = answer.verdict();
     let goes_on = verdict.filter(|verdict| verdict.is_interrupted()).map(|_| resume_command(&answer.run.dir));
     let fail_if = answer.run.plan.as_ref().and_then(|plan| plan.fail_if);
     let fails = if answer.interrupted { None } else { fail_if.zip(verdict) };
+    let undecided = fails.and_then(|(_, verdict)| Worse::undecided(verdict));
     let fails = fails.and_then(|(worse, verdict)| worse.why(verdict));
     let status = end(answer)?;
     if let Some(resume) = goes_on {
         note(&format!("interrupted: {resume} goes on"));
     }
-    if let Some(why) = &fails {
-        note(why);
-    }
-    Ok(match status {
-        CommandStatus::Success if fails.is_some() => CommandStatus::FailsIf,
-        status => status,
-    })
+    let (why, fails_with) = match (fails, undecided) {
+        (Some(why), _) => (why, CommandStatus::FailsIf),
+        (None, Some(why)) if status == CommandStatus::Success => (why, CommandStatus::Invalid),
+        _ => return Ok(status),
+    };
+    note(&why);
+    Ok(if status == CommandStatus::Success { fails_with } else { status })
 }

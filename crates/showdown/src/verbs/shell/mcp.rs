@@ -32,6 +32,7 @@ const REVISIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 const MOST_LINE_BYTES: u64 = 1024 * 1024;
 /// JSON-RPC's codes of errors.
 const NO_JSON: i32 = -32_700;
+const NO_REQUEST: i32 = -32_600;
 const NO_METHOD: i32 = -32_601;
 const BAD_PARAMETERS: i32 = -32_602;
 
@@ -39,8 +40,15 @@ const BAD_PARAMETERS: i32 = -32_602;
 type Running = Arc<Mutex<BTreeMap<String, ToolCall>>>;
 
 /// A tool that was called and has not answered.
+struct ToolCall {
+    state: CallState,
+    /// Whether it loads servers, which nobody waits for when the client is gone.
+    starts_servers: bool,
+}
+
+/// How far a call is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ToolCall {
+enum CallState {
     /// Its process does not run yet.
     Starting,
     /// It was cancelled before its process ran.
@@ -50,32 +58,61 @@ enum ToolCall {
 }
 
 impl ToolCall {
+    fn starting(tool: &str) -> Self {
+        Self { state: CallState::Starting, starts_servers: tools::starts_servers(tool) }
+    }
+
     /// Ends the process, now or as soon as it runs.
     fn cancel(&mut self) {
-        match self {
-            Self::Starting | Self::Cancelled => *self = Self::Cancelled,
-            Self::Runs(pid) => {
-                let _ = kill_process(*pid, Signal::INT);
+        match self.state {
+            CallState::Starting | CallState::Cancelled => self.state = CallState::Cancelled,
+            CallState::Runs(pid) => {
+                let _ = kill_process(pid, Signal::INT);
             }
         }
     }
 
     /// Its process runs.
     fn has_started(&mut self, pid: Pid) {
-        let is_cancelled = *self == Self::Cancelled;
-        *self = Self::Runs(pid);
+        let is_cancelled = self.state == CallState::Cancelled;
+        self.state = CallState::Runs(pid);
         if is_cancelled {
             self.cancel();
         }
     }
 }
 
-/// Runs the verb: it ends with its input, and the tools that still run end with it.
+/// What a message is answered with.
+enum Answer {
+    /// Nothing: it is a notification.
+    Nothing,
+    /// This.
+    Now(Value),
+    /// What this returns, when the tool has ended.
+    OfTool(Box<dyn FnOnce() -> Value + Send>),
+}
+
+impl Answer {
+    fn error(id: &Value, code: i32, message: &str) -> Self {
+        Self::Now(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }))
+    }
+
+    /// The answer, once it is known.
+    fn wait(self) -> Option<Value> {
+        match self {
+            Self::Nothing => None,
+            Self::Now(answer) => Some(answer),
+            Self::OfTool(answer) => Some(answer()),
+        }
+    }
+}
+
+/// Runs the verb: it ends with its input. Tools that load servers are interrupted then; the others, which end soon, are answered.
 pub fn run(_: &McpArgs) -> anyhow::Result<CommandStatus> {
     let running = Running::default();
     let mut calls: Vec<JoinHandle<()>> = Vec::new();
     let input_end = answer_lines(&mut BufReader::new(std::io::stdin()), &running, &mut calls);
-    for call in locked(&running).values_mut() {
+    for call in locked(&running).values_mut().filter(|call| call.starts_servers) {
         call.cancel();
     }
     for call in calls {
@@ -96,66 +133,64 @@ fn answer_lines(
         if input.by_ref().take(MOST_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        let message: Value = match serde_json::from_slice(&line) {
-            Ok(message) => message,
-            Err(error) => {
-                reply(
-                    &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": NO_JSON, "message": error.to_string() } }),
-                );
-                continue;
-            }
+        let answer = match serde_json::from_slice(&line) {
+            Ok(Value::Array(members)) if !members.is_empty() => batch(&members, running),
+            Ok(message) => handle(&message, running),
+            Err(error) => Answer::error(&Value::Null, NO_JSON, &error.to_string()),
         };
-        if let Some(call) = handle(&message, running) {
-            calls.push(call);
+        match answer {
+            Answer::OfTool(answer) => calls.push(thread::spawn(move || reply(&answer()))),
+            other => other.wait().iter().for_each(reply),
         }
         calls.retain(|call| !call.is_finished());
     }
 }
 
-/// Answers a message at once, or starts a tool whose thread answers later.
-fn handle(message: &Value, running: &Running) -> Option<JoinHandle<()>> {
+/// Handles the messages of a batch, which revision 2025-03-26 has: one array answers them, when all are answered. Its tools run one
+/// after another.
+fn batch(messages: &[Value], running: &Running) -> Answer {
+    let answers: Vec<Answer> = messages.iter().map(|message| handle(message, running)).collect();
+    if answers.iter().all(|answer| matches!(answer, Answer::Nothing)) {
+        return Answer::Nothing;
+    }
+    Answer::OfTool(Box::new(|| answers.into_iter().filter_map(Answer::wait).collect()))
+}
+
+/// Answers a message at once, or returns what runs its tool.
+fn handle(message: &Value, running: &Running) -> Answer {
     let (id, parameters) = (message["id"].clone(), message["params"].clone());
+    if !message["method"].is_string() {
+        return Answer::error(&id, NO_REQUEST, "a request is an object with a method");
+    }
     let result = match message["method"].as_str().unwrap_or_default() {
         "initialize" => initialized(&parameters),
         "ping" => json!({}),
         "tools/list" => json!({ "tools": tools::all() }),
         "tools/call" => {
-            let arguments = match tools::arguments(
-                parameters["name"].as_str().unwrap_or_default(),
-                &parameters["arguments"],
-            ) {
+            let tool = parameters["name"].as_str().unwrap_or_default();
+            let arguments = match tools::arguments(tool, &parameters["arguments"]) {
                 Ok(arguments) => arguments,
-                Err(why) => {
-                    reply(
-                        &json!({ "jsonrpc": "2.0", "id": id, "error": { "code": BAD_PARAMETERS, "message": why } }),
-                    );
-                    return None;
-                }
+                Err(why) => return Answer::error(&id, BAD_PARAMETERS, &why),
             };
             let (running, token) = (Arc::clone(running), parameters["_meta"]["progressToken"].clone());
-            locked(&running).insert(id.to_string(), ToolCall::Starting);
-            return Some(thread::spawn(move || {
+            locked(&running).insert(id.to_string(), ToolCall::starting(tool));
+            return Answer::OfTool(Box::new(move || {
                 let result = called(&arguments, &id, &token, &running);
                 locked(&running).remove(&id.to_string());
-                reply(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+                json!({ "jsonrpc": "2.0", "id": id, "result": result })
             }));
         }
         "notifications/cancelled" => {
             if let Some(call) = locked(running).get_mut(&parameters["requestId"].to_string()) {
                 call.cancel();
             }
-            return None;
+            return Answer::Nothing;
         }
         // Other notifications need no answer.
-        _ if id.is_null() => return None,
-        method => {
-            let message = format!("there is no method {method:?}");
-            reply(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": NO_METHOD, "message": message } }));
-            return None;
-        }
+        _ if id.is_null() => return Answer::Nothing,
+        method => return Answer::error(&id, NO_METHOD, &format!("there is no method {method:?}")),
     };
-    reply(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
-    None
+    Answer::Now(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
 /// The client's revision if it is spoken here, otherwise the newest.
@@ -249,7 +284,7 @@ mod tests {
     #[test]
     fn a_call_that_is_cancelled_before_its_process_runs_ends_at_once() {
         let running = Running::default();
-        locked(&running).insert("7".to_owned(), ToolCall::Starting);
+        locked(&running).insert("7".to_owned(), ToolCall::starting("run"));
         handle(&json!({ "method": "notifications/cancelled", "params": { "requestId": 7 } }), &running);
         let mut child = Command::new("sleep").arg("600").spawn().expect("a process");
         locked(&running).get_mut("7").expect("the call").has_started(Pid::from_child(&child));

@@ -230,6 +230,18 @@ fn a_new_workload_is_created_and_never_overwritten() {
 }
 
 #[test]
+fn the_command_for_a_new_workload_elsewhere_finds_it() {
+    let home = TestHome::new();
+    let made = text(&home.run(&["workloads", "new", "my-api", "--dir", "my work"]).stdout);
+    let printed = made.lines().map(str::trim).find(|line| line.starts_with("showdown compare")).expect(&made);
+    assert!(printed.contains(" -w 'my work/my-api/workload.toml'"), "{made}");
+    let words = shell_words::split(printed).expect("a command");
+    let plan: Vec<&str> = ["plan"].into_iter().chain(words.iter().skip(1).map(String::as_str)).collect();
+    let planned = home.run(&plan);
+    assert!(planned.status.success(), "{}", text(&planned.stderr));
+}
+
+#[test]
 fn the_doctor_prints_its_findings() {
     let home = TestHome::new();
     let output = home.run(&["doctor", "--format", "json"]);

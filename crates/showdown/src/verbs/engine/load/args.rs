@@ -124,7 +124,7 @@ pub struct LoadArgs {
     #[arg(long, help_heading = "Load")]
     pub target_is_mine: bool,
 
-    /// Read a mix of operations from a TOML file of [[op]] tables (see docs/FORMATS.md)
+    /// Read a mix of operations from a TOML file of [[op]] tables, or from the [[load.op]] tables of a workload.toml (see docs/FORMATS.md)
     #[arg(long, value_name = "FILE", help_heading = "Operations")]
     pub ops: Option<PathBuf>,
 

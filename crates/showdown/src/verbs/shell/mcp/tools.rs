@@ -132,7 +132,7 @@ fn described(tool: &Tool) -> Value {
         }
         properties.insert((*name).to_owned(), schema);
     }
-    let starts_servers = matches!(tool.name, "run" | "explain");
+    let starts_servers = starts_servers(tool.name);
     json!({
         "name": tool.name,
         "description": tool.about,
@@ -140,6 +140,11 @@ fn described(tool: &Tool) -> Value {
         // Those that load a machine, and install packages on it, are asked about by careful clients.
         "annotations": { "readOnlyHint": !starts_servers, "destructiveHint": false, "openWorldHint": starts_servers },
     })
+}
+
+/// Whether a tool starts servers and loads them. The others read, and end soon.
+pub(super) fn starts_servers(name: &str) -> bool {
+    matches!(name, "run" | "explain")
 }
 
 /// The command line of a call, or what is wrong with its arguments.
