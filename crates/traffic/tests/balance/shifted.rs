@@ -188,7 +188,7 @@ fn a_reload_is_noticed_and_removes_the_candidate() {
     let window = observe_until(&mut live, "the reload is seen", |window| !window.alarms.is_empty());
     let reload = &window.alarms[0];
     assert!(
-        matches!(reload, Alarm::Changed(Change::Reloaded { before: pid, .. } | Change::Restarted { before: pid, .. }) if *pid == before),
+        matches!(reload, Alarm::Changed(Change::Reloaded { before: pid, .. }) if *pid == before),
         "{reload}"
     );
     assert_eq!(window.server("cand").map(|server| server.state), Some(Some(ServerState::Absent)));
