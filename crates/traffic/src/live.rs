@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::balancer::haproxy::new_server;
 use crate::balancer::haproxy::refusals::{self, Refusal, Unseen};
 use crate::balancer::interface::{Balancer, BalancerError};
 use crate::balancer::lock::{BalancerLock, BalancerLockError, LockRole};
@@ -229,7 +230,7 @@ impl LiveBalancer {
     /// Checks that servers can join, and changes nothing.
     pub fn check_joining(&mut self, joining: &[Joining]) -> Result<(), LiveError> {
         for server in joining {
-            refusals::check_new(&mut self.balancer, &new_server(server, None))?;
+            new_server::check_new(&mut self.balancer, &new_server(server, None))?;
         }
         Ok(())
     }

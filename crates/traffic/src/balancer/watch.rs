@@ -188,6 +188,11 @@ mod tests {
         assert_eq!(changes, [Change::Added("old".into())]);
     }
 
+    /// Of a process without a master: it has opened its socket itself.
+    fn alone(pid: u32, started_s: u64) -> BalancerIdentity {
+        BalancerIdentity { master: Some(pid), ..identity(pid, started_s) }
+    }
+
     #[test]
     fn a_reload_is_told_from_a_restart() {
         let servers = [server("old", 64)];
@@ -208,8 +213,6 @@ mod tests {
             let after = BalancerIdentity { master, ..identity(pid, 20) };
             assert_eq!(watch.clone().changes(&after, &servers, |_| is_alive), [change], "{why}");
         }
-        // Each process has opened its socket itself.
-        let alone = |pid, started| BalancerIdentity { master: Some(pid), ..identity(pid, started) };
         let changes = Watch::new("b", alone(1, 10), &servers).changes(&alone(2, 20), &servers, |_| false);
         assert_eq!(changes, [Change::Replaced { before, now }]);
         assert!(changes[0].to_string().starts_with("HAProxy was reloaded or restarted: "), "{}", changes[0]);

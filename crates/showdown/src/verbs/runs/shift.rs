@@ -91,7 +91,7 @@ pub struct ShiftArgs {
 
 /// `showdown shift`.
 pub fn run(args: &ShiftArgs) -> anyhow::Result<CommandStatus> {
-    let Some(plan_file) = args.plan.as_deref().filter(|_| !args.status && !args.abort) else {
+    let (Some(plan_file), false) = (&args.plan, args.status || args.abort) else {
         return show_or_abort(args);
     };
     let overrides = Overrides { dwell: args.dwell, max_share: args.max_share };

@@ -3,15 +3,13 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::answers::{self, BackendStatistics};
 use super::client::Haproxy;
 use super::configuration::{self, Obstacle};
-use crate::balancer::interface::{Balancer, BalancerError, NewServer, ServerReading};
-use crate::observation::ServerState;
+use crate::balancer::interface::{Balancer, BalancerError};
 
 /// The algorithm under which equal weights are equal shares, request by request.
 const ALGORITHM: &str = "roundrobin";
@@ -21,9 +19,6 @@ const OLDEST_VERSION: (u32, u32) = (2, 6);
 
 /// The largest configuration that is read.
 const MOST_CONFIGURATION_BYTES: u64 = 4 << 20;
-
-/// How long a server may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Why weight is not shifted at this balancer.
 #[derive(Debug, thiserror::Error)]
@@ -401,74 +396,10 @@ fn read(file: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Checks that a server can be added: its name is free, no other server takes traffic at its address, and it accepts connections.
-pub fn check_new(balancer: &mut Haproxy, server: &NewServer) -> Result<(), Refusal> {
-    let readings = balancer.read()?;
-    check_place(balancer.backend().as_str(), &readings, server)?;
-    match TcpStream::connect_timeout(&server.address, CONNECT_LIMIT) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Refusal::CandidateDown {
-            server: server.name.to_string(),
-            address: server.address,
-            reason: error.to_string(),
-        }),
-    }
-}
-
-fn check_place(backend: &str, readings: &[ServerReading], new: &NewServer) -> Result<(), Refusal> {
-    let (backend, server) = (backend.to_owned(), new.name.to_string());
-    if let Some(existing) = readings.iter().find(|other| other.name == server) {
-        return Err(Refusal::Exists { backend, server, weight: existing.weight });
-    }
-    let (ip, port) = (new.address.ip().to_canonical(), new.address.port());
-    let is_there = |other: &&ServerReading| {
-        let address = other.address.parse::<SocketAddr>();
-        let takes_traffic = other.weight > 0 && other.state != ServerState::Maintenance;
-        takes_traffic && address.is_ok_and(|other| (other.ip().to_canonical(), other.port()) == (ip, port))
-    };
-    match readings.iter().find(is_there) {
-        Some(other) => {
-            let (address, other) = (new.address, other.name.clone());
-            Err(Refusal::AddressTaken { server, address, backend, other })
-        }
-        None => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::balancer::haproxy::answers::ServerStatistics;
-
-    fn reading(name: &str, address: &str, weight: u32, state: ServerState) -> ServerReading {
-        let (name, address) = (name.to_owned(), address.to_owned());
-        ServerReading { name, address, weight, initial_weight: 1, state, administration: 0, has_agent: false }
-    }
-
-    #[test]
-    fn a_new_server_has_a_name_and_an_address_of_its_own() {
-        let new = |name: &str, address: &str| NewServer {
-            name: name.parse().unwrap(),
-            address: address.parse().unwrap(),
-            check: None,
-            sends_proxy_header: false,
-            most_connections: None,
-        };
-        let readings = [
-            reading("old1", "10.0.0.1:80", 64, ServerState::Up),
-            reading("off", "10.0.0.2:80", 64, ServerState::Maintenance),
-            reading("empty", "10.0.0.3:80", 0, ServerState::Up),
-        ];
-        for address in ["10.0.0.1:81", "10.0.0.2:80", "10.0.0.3:80"] {
-            assert!(check_place("b", &readings, &new("candidate", address)).is_ok(), "{address}");
-        }
-        for address in ["10.0.0.1:80", "[::ffff:10.0.0.1]:80"] {
-            let refusal = check_place("b", &readings, &new("control", address)).unwrap_err().to_string();
-            assert!(refusal.contains("where b/old1 takes traffic: start control at an"), "{refusal}");
-        }
-        let refusal = check_place("b", &readings, &new("off", "10.0.0.9:80")).unwrap_err().to_string();
-        assert!(refusal.contains("has a server off already, with weight 64"), "{refusal}");
-    }
 
     #[test]
     fn a_haproxy_without_servers_added_at_run_time_is_refused() {
