@@ -19,18 +19,23 @@ const AGAIN: &str = "interrupted again: it ends at once. Servers that it started
 
 /// A flag that the first signal sets.
 pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
+    flag_of(AGAIN)
+}
+
+/// The same for a command whose second signal has another consequence, which it prints.
+pub fn flag_of(again: &'static str) -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = interrupted.clone();
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let wait = move || {
+    let waiting = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for _signal in signals.forever() {
             if flag.swap(true, Ordering::Relaxed) {
-                print_failure(AGAIN);
+                print_failure(again);
                 exit(INTERRUPTED.into())
             }
         }
-    };
-    thread::Builder::new().name("signals".to_owned()).spawn(wait).context("cannot wait for signals")?;
+    });
+    waiting.context("cannot wait for signals")?;
     Ok(interrupted)
 }
 

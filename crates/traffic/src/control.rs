@@ -1,8 +1,8 @@
-//! A run from outside: how it stands, and its end by anybody who may. Who may is who can write to the socket of the run, or to its journal
+//! A run from outside: how it stands, and its end, by anybody who may. Who may is who can write to the socket of the run, or to its journal
 //! where the run is dead. An abort works also if the run hangs: the balancer is then asked directly.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -23,7 +23,9 @@ use crate::name::Name;
 use crate::observation::{Alarm, Window};
 use crate::recovery::{self, REMOVE_LIMIT, Recovered};
 
-/// The socket of a run, in its directory.
+/// The socket of a run, and the folder for it in the directory of the run. The group may write to the socket, and a journal is not trusted
+/// if others may write to anything beside it.
+const CONTROL_FOLDER: &str = "control";
 const CONTROL_NAME: &str = "control.sock";
 
 /// The last window of a run, in its directory.
@@ -36,6 +38,12 @@ const MOST_BYTES: u64 = 16 << 20;
 const ABORT: &[u8] = b"abort\n";
 const OUT: &[u8] = b"out\n";
 
+/// What is sent to the socket to learn how the run stands. The answer is a [`Status`] as JSON.
+const STATUS: &[u8] = b"status\n";
+
+/// The longest word that is read.
+const MOST_WORD_BYTES: u64 = 16;
+
 /// How long somebody who connects may take, and how often the thread looks whether it shall end.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -43,7 +51,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a run that was asked to end may take until its servers are out. Then the balancer is asked directly.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
 
-/// The socket by which a run is ended. It ends when this is dropped.
+/// The socket by which a run is shown and ended. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Control {
     requests: Receiver<String>,
@@ -55,7 +63,7 @@ pub struct Control {
 
 /// The path of a socket may have 107 bytes, that of a directory more: the kernel finds it by the open directory.
 fn socket_below(directory: &Path) -> io::Result<(File, PathBuf)> {
-    let open = File::open(directory)?;
+    let open = File::open(directory.join(CONTROL_FOLDER))?;
     let path = Path::new("/proc/self/fd").join(open.as_raw_fd().to_string()).join(CONTROL_NAME);
     Ok((open, path))
 }
@@ -63,7 +71,11 @@ fn socket_below(directory: &Path) -> io::Result<(File, PathBuf)> {
 impl Control {
     /// Listens in the directory of a run. Its journal is locked by then, so that a socket there is of a dead run.
     pub fn serve(directory: &Path) -> io::Result<Self> {
-        let path = directory.join(CONTROL_NAME);
+        let folder = directory.join(CONTROL_FOLDER);
+        fs::create_dir_all(&folder)?;
+        // Whatever the umask is: the group reaches the socket, and cannot replace it.
+        fs::set_permissions(&folder, Permissions::from_mode(0o755))?;
+        let path = folder.join(CONTROL_NAME);
         let _ = fs::remove_file(&path);
         let (_open, short) = socket_below(directory)?;
         let listener = UnixListener::bind(&short)?;
@@ -73,11 +85,12 @@ impl Control {
         let is_over = Arc::new(AtomicBool::new(false));
         let is_out = Arc::new(AtomicBool::new(false));
         let (ends, out) = (Arc::clone(&is_over), Arc::clone(&is_out));
+        let directory = directory.to_owned();
         let thread = thread::Builder::new().name("sd-control".to_owned()).spawn(move || {
             let mut waiting = Vec::new();
             while !ends.load(Ordering::Relaxed) {
                 match listener.accept() {
-                    Ok((stream, _)) => waiting.extend(answer(stream, &sender).ok()),
+                    Ok((stream, _)) => waiting.extend(answer(stream, &sender, &directory).ok().flatten()),
                     Err(_) => thread::sleep(POLL_INTERVAL),
                 }
                 if out.load(Ordering::Relaxed) {
@@ -112,30 +125,45 @@ impl Drop for Control {
 }
 
 /// Answers who connects. One who has asked for the end waits for the second word.
-fn answer(mut stream: UnixStream, requests: &Sender<String>) -> io::Result<UnixStream> {
+fn answer(
+    mut stream: UnixStream,
+    requests: &Sender<String>,
+    directory: &Path,
+) -> io::Result<Option<UnixStream>> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(TALK_LIMIT))?;
     stream.set_write_timeout(Some(TALK_LIMIT))?;
-    let mut word = [0; ABORT.len()];
-    stream.read_exact(&mut word)?;
-    if word != *ABORT {
+    let mut word = Vec::new();
+    BufReader::new(&stream).take(MOST_WORD_BYTES).read_until(b'\n', &mut word)?;
+    if word == STATUS {
+        let status = read_status(directory).map_err(io::Error::other)?;
+        stream.write_all(&serde_json::to_vec(&status)?)?;
+        return Ok(None);
+    }
+    if word != ABORT {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let who = socket_peercred(&stream)?;
     let who = format!("pid {} of user ID {}", who.pid.as_raw_pid(), who.uid.as_raw());
     let _ = requests.send(who);
     stream.write_all(ABORT)?;
+    Ok(Some(stream))
+}
+
+/// Asks the run in this directory for something.
+fn ask(directory: &Path, word: &[u8]) -> io::Result<UnixStream> {
+    let (_open, path) = socket_below(directory)?;
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(TALK_LIMIT))?;
+    stream.set_write_timeout(Some(TALK_LIMIT))?;
+    stream.write_all(word)?;
     Ok(stream)
 }
 
 /// Asks the run in this directory to end, and waits until its servers get nothing more. False if it has heard that and does not do it in
 /// time.
 fn ask_to_abort(directory: &Path) -> io::Result<bool> {
-    let (_open, path) = socket_below(directory)?;
-    let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(TALK_LIMIT))?;
-    stream.set_write_timeout(Some(TALK_LIMIT))?;
-    stream.write_all(ABORT)?;
+    let mut stream = ask(directory, ABORT)?;
     let mut word = [0; ABORT.len()];
     stream.read_exact(&mut word)?;
     stream.set_read_timeout(Some(ABORT_LIMIT))?;
@@ -181,7 +209,7 @@ impl LastSecond {
 }
 
 /// A server that a run has added and not removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
 pub struct AddedStatus {
     pub server: Name,
@@ -190,7 +218,7 @@ pub struct AddedStatus {
 }
 
 /// A server that was there before, and whose weight a run has changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
 pub struct ChangedStatus {
     pub server: Name,
@@ -199,7 +227,7 @@ pub struct ChangedStatus {
 }
 
 /// How a run stands.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Whether its process runs.
     pub is_running: bool,
@@ -223,8 +251,48 @@ pub struct Status {
     pub lease: Option<LeaseRecord>,
 }
 
-/// How the run of this directory stands. None if there was none.
+/// How the run of this directory stands. None if there was none. Who may not trust the journal, because another user owns it, hears it from
+/// the run.
 pub fn status(directory: &Path) -> Result<Option<Status>, JournalError> {
+    match read_status(directory) {
+        Err(error) => match ask(directory, STATUS) {
+            Ok(stream) => serde_json::from_reader(stream.take(MOST_BYTES)).map_err(|_| error),
+            Err(_) => Err(error),
+        },
+        read => read,
+    }
+}
+
+/// A run that is in progress, or was killed and has left something.
+#[derive(Debug)]
+pub struct OpenRun {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// How it stands.
+    pub status: Status,
+}
+
+/// The open runs in the directories below this one. An error is of a directory that this user may not read, and only returned if no run is
+/// open.
+pub fn open_runs(states: &Path) -> Result<Vec<OpenRun>, JournalError> {
+    let Ok(entries) = fs::read_dir(states) else { return Ok(Vec::new()) };
+    let mut directories: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    directories.sort();
+    let (mut open, mut unreadable) = (Vec::new(), None);
+    for directory in directories {
+        match status(&directory) {
+            Ok(Some(status)) if status.since_s.is_some() => open.push(OpenRun { directory, status }),
+            Ok(_) => {}
+            Err(error) => unreadable = Some(error),
+        }
+    }
+    match unreadable {
+        Some(error) if open.is_empty() => Err(error),
+        _ => Ok(open),
+    }
+}
+
+fn read_status(directory: &Path) -> Result<Option<Status>, JournalError> {
     let Some(state) = journal::read(directory)? else { return Ok(None) };
     let opened = state.opened.as_ref();
     Ok(Some(Status {
@@ -285,7 +353,7 @@ pub fn abort(directory: &Path) -> Result<Recovered, JournalError> {
     let asked = ask_to_abort(directory);
     if matches!(asked, Ok(true)) {
         let done = "the run has taken its servers out".to_owned();
-        return Ok(Recovered { done: vec![done], left: Vec::new() });
+        return Ok(Recovered { done: vec![done], ..Recovered::default() });
     }
     let Some(before) = journal::read(directory)? else { return Ok(Recovered::default()) };
     if before.opened.is_none() {
@@ -309,7 +377,11 @@ pub fn abort(directory: &Path) -> Result<Recovered, JournalError> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{MetadataExt, chown};
+
     use super::*;
+    use crate::journal::{JournalLine, Opened};
+    use crate::observation::BalancerIdentity;
 
     #[test]
     fn who_asks_for_the_end_is_named() {
@@ -325,7 +397,66 @@ mod tests {
         assert!(request.contains(&format!("pid {} of user ID", std::process::id())), "{request}");
         drop(control);
         assert!(ask_to_abort(&deep).is_err());
-        assert!(!deep.join(CONTROL_NAME).exists());
+        assert!(!deep.join(CONTROL_FOLDER).join(CONTROL_NAME).exists());
+    }
+
+    /// The journal of a run that has raised the old server's weight.
+    fn begin(directory: &Path) -> ShiftJournal {
+        let (algorithm, version) = ("roundrobin".to_owned(), "HAProxy 2.6".to_owned());
+        let identity = BalancerIdentity { pid: 7, started_s: 1, algorithm, version, master: None };
+        let (socket, backend) = (directory.join("admin.sock"), "b".parse().unwrap());
+        let weights = [("old1".to_owned(), 1)].into();
+        let mut journal = ShiftJournal::lock(directory).unwrap();
+        journal.begin(Opened { socket, backend, identity, weights, at_s: 5 }).unwrap();
+        let line = JournalLine::Setting { server: "old1".parse().unwrap(), weight: 64, at_s: 6 };
+        journal.write(line).unwrap();
+        journal
+    }
+
+    #[test]
+    fn a_socket_that_a_shared_group_may_use_does_not_spoil_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = begin(dir.path());
+        let control = Control::serve(dir.path()).unwrap();
+        let folder = dir.path().join(CONTROL_FOLDER);
+        let socket = folder.join(CONTROL_NAME);
+        assert_eq!(fs::metadata(&socket).unwrap().mode() & 0o777, 0o660);
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o755);
+        // Not a private group of this user, whatever this machine has: then nothing beside the journal may be writable by it.
+        for entry in fs::read_dir(dir.path()).unwrap().flatten() {
+            assert_eq!(entry.metadata().unwrap().mode() & 0o022, 0, "{}", entry.path().display());
+        }
+        // After SIGKILL the socket is still there.
+        std::mem::forget(control);
+        drop(journal);
+        if rustix::process::geteuid().is_root() {
+            chown(&socket, None, Some(4_242)).unwrap();
+        }
+        assert!(ShiftJournal::lock(dir.path()).is_ok());
+    }
+
+    #[test]
+    fn a_run_tells_its_status_also_to_those_who_may_not_read_its_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let _journal = begin(dir.path());
+        let control = Control::serve(dir.path()).unwrap();
+        let asked: Status = serde_json::from_reader(ask(dir.path(), STATUS).unwrap()).unwrap();
+        let read = status(dir.path()).unwrap().unwrap();
+        assert_eq!(serde_json::to_value(&asked).unwrap(), serde_json::to_value(&read).unwrap());
+        assert_eq!((asked.changed[0].weight, asked.changed[0].weight_before), (64, 1));
+        assert_eq!(control.abort_request(), None, "nobody has asked for the end");
+    }
+
+    #[test]
+    fn the_open_runs_of_a_directory_are_found_without_a_plan() {
+        let states = tempfile::tempdir().unwrap();
+        let missing = states.path().join("missing");
+        assert!(open_runs(&missing).unwrap().is_empty());
+        let [ended, open] = ["ended", "open"].map(|name| states.path().join(name));
+        begin(&ended).write(JournalLine::Ended).unwrap();
+        drop(begin(&open));
+        let [found] = open_runs(states.path()).unwrap().try_into().unwrap();
+        assert_eq!((found.directory, found.status.is_running), (open, true));
     }
 
     #[test]

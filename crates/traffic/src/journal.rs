@@ -2,7 +2,7 @@
 //! from it what has to be undone. [`crate::recovery`] undoes it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -245,6 +245,14 @@ pub fn read(directory: &Path) -> Result<Option<JournalState>, JournalError> {
     }
 }
 
+/// The directory of the journal that a process has open. None if it has none, or this user may not see its files.
+pub fn directory_of(pid: u32) -> Option<PathBuf> {
+    let files = fs::read_dir(Path::new("/proc").join(pid.to_string()).join("fd")).ok()?;
+    let mut paths = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    let journal = paths.find(|path| path.file_name().is_some_and(|name| name == JOURNAL_NAME))?;
+    journal.parent().map(Path::to_owned)
+}
+
 fn read_text(journal: &Path) -> Result<String, String> {
     host::ownership::check(journal).map_err(|error| error.to_string())?;
     let mut text = String::new();
@@ -272,6 +280,7 @@ mod tests {
             started_s: 1,
             algorithm: "roundrobin".into(),
             version: "HAProxy 2.6".into(),
+            master: None,
         };
         let weights = [("old1".to_owned(), 1)].into();
         Opened { socket: "/run/admin".into(), backend: name("b"), identity, weights, at_s: 5 }
@@ -294,6 +303,7 @@ mod tests {
         journal.write(JournalLine::Adding(new_server("new"))).unwrap();
         journal.write(JournalLine::Setting { server: name("old1"), weight: 64, at_s: 6 }).unwrap();
         journal.write(JournalLine::Setting { server: name("new"), weight: 4, at_s: 7 }).unwrap();
+        assert_eq!(directory_of(std::process::id()), Some(dir.path().canonicalize().unwrap()));
         let state = read(dir.path()).unwrap().unwrap();
         assert_eq!(&state, journal.state());
         let old = &state.changed[&name("old1")];

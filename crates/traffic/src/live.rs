@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::balancer::haproxy::new_server;
 use crate::balancer::haproxy::refusals::{self, Refusal, Unseen};
 use crate::balancer::interface::{Balancer, BalancerError};
 use crate::balancer::lock::{BalancerLock, BalancerLockError, LockRole};
@@ -120,6 +121,7 @@ pub struct LiveBalancer {
     lease: Option<Lease>,
     control: Control,
     unseen: Vec<Unseen>,
+    notes: Vec<String>,
     recovered: Recovered,
     /// The weight of each server, as this run has set or found it.
     weights: BTreeMap<Name, u32>,
@@ -153,7 +155,7 @@ impl LiveBalancer {
             refusals::check(&mut balancer, settings.mail.is_some(), settings.configuration.as_deref())?;
         let mail = settings.mail.as_ref().map(MailLogs::open).transpose()?;
         let log = LogReceiver::start(&settings.log, settings.backend.as_str())?;
-        let observer = Observer::start(&mut balancer)?;
+        let observer = Observer::start(&mut balancer, settings.backend.as_str())?;
         let mut weights = BTreeMap::new();
         for server in balancer.read()? {
             weights.insert(server.name.parse::<Name>()?, server.weight);
@@ -177,6 +179,7 @@ impl LiveBalancer {
             lease: None,
             control,
             unseen: checked.unseen,
+            notes: checked.notes,
             recovered,
             weights,
             added: Vec::new(),
@@ -198,7 +201,12 @@ impl LiveBalancer {
         &self.unseen
     }
 
-    /// What an earlier run had left, and was undone.
+    /// What a person should know before the start.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What was undone: before the start what an earlier run had left, at the end what this run has changed.
     pub fn recovered(&self) -> &Recovered {
         &self.recovered
     }
@@ -219,11 +227,18 @@ impl LiveBalancer {
         self.lease.as_ref().map(Lease::pid)
     }
 
+    /// Checks that servers can join, and changes nothing.
+    pub fn check_joining(&mut self, joining: &[Joining]) -> Result<(), LiveError> {
+        for server in joining {
+            new_server::check_new(&mut self.balancer, &new_server(server, None))?;
+        }
+        Ok(())
+    }
+
     /// Adds servers with weight 0, under a lease. Called once, before any weight is raised.
     pub fn join(&mut self, joining: &[Joining]) -> Result<(), LiveError> {
-        for server in joining {
-            refusals::check_new(&mut self.balancer, &new_server(server, None))?;
-        }
+        // Again: a person may have thought about the question for an hour.
+        self.check_joining(joining)?;
         let mut members = Vec::new();
         for Joining { name, address, probe, .. } in joining {
             members.push(LeaseMember { server: name.clone(), address: *address, probe: probe.clone() });

@@ -18,6 +18,9 @@ pub struct BalancerIdentity {
     pub algorithm: String,
     /// The balancer's name and version: `HAProxy 2.6.12`.
     pub version: String,
+    /// The process that opened the admin socket: the master, which a reload leaves and a restart ends. None if it cannot be told.
+    #[serde(default)]
+    pub master: Option<u32>,
 }
 
 /// Whether the balancer sends new requests to a server.
@@ -161,15 +164,22 @@ impl ServerWindow {
 /// A change at the balancer that this run has not made. The balancer does not say who did it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Another process answers, and the old one still runs: a reload.
+    /// Another process answers, and the old one still runs, or both have the same master process: a reload.
     Reloaded {
         /// The process before.
         before: u32,
         /// The process now.
         now: u32,
     },
-    /// Another process answers, and the old one has ended.
+    /// Another process answers, and the old one has ended, with the master process that it had.
     Restarted {
+        /// The process before.
+        before: u32,
+        /// The process now.
+        now: u32,
+    },
+    /// Another process answers, and the old one has ended. There is no master process that tells a reload from a restart.
+    Replaced {
         /// The process before.
         before: u32,
         /// The process now.
@@ -182,6 +192,8 @@ pub enum Change {
     },
     /// A server has another weight.
     Weight {
+        /// The backend.
+        backend: String,
         /// The server.
         server: String,
         /// The weight that it should have.
@@ -191,6 +203,8 @@ pub enum Change {
     },
     /// A server was switched off, drained or switched on.
     Administration {
+        /// The backend.
+        backend: String,
         /// The server.
         server: String,
         /// Its state now.
@@ -215,7 +229,10 @@ impl Change {
     /// The server that was changed. None if it was the balancer.
     pub fn server(&self) -> Option<&str> {
         match self {
-            Self::Reloaded { .. } | Self::Restarted { .. } | Self::Algorithm { .. } => None,
+            Self::Reloaded { .. }
+            | Self::Restarted { .. }
+            | Self::Replaced { .. }
+            | Self::Algorithm { .. } => None,
             Self::Weight { server, .. }
             | Self::Administration { server, .. }
             | Self::Address { server, .. }
@@ -230,24 +247,28 @@ impl fmt::Display for Change {
         match self {
             Self::Reloaded { before, now } => write!(
                 f,
-                "HAProxy was reloaded: pid {now} has taken over from pid {before}, which finishes its sessions; weights are those \
-                 of the configuration again"
+                "HAProxy was reloaded: pid {now} has taken over from pid {before}; weights are those of the configuration again"
             ),
             Self::Restarted { before, now } => write!(
                 f,
                 "HAProxy was restarted: pid {now} answers, and pid {before} has ended; weights are those of the configuration again"
             ),
+            Self::Replaced { before, now } => write!(
+                f,
+                "HAProxy was reloaded or restarted: pid {now} answers, and pid {before} has ended; weights are those of the \
+                 configuration again"
+            ),
             Self::Algorithm { now } => {
                 write!(f, "somebody else has changed the backend's algorithm to {now:?}")
             }
-            Self::Weight { server, expected, now } => write!(
+            Self::Weight { backend, server, expected, now } => write!(
                 f,
-                "somebody else has set the weight of {server} from {expected} to {now} (`set server {server} weight {now}`)"
+                "somebody else has set the weight of {server} from {expected} to {now} (`set server {backend}/{server} weight {now}`)"
             ),
-            Self::Administration { server, now } => {
+            Self::Administration { backend, server, now } => {
                 write!(
                     f,
-                    "somebody else has changed the state of {server}: it is {now} (`set server {server} state`)"
+                    "somebody else has changed the state of {server}: it is {now} (`set server {backend}/{server} state`)"
                 )
             }
             Self::Address { server, before, now } => {
@@ -337,6 +358,8 @@ pub struct Window {
     pub identity: Option<BalancerIdentity>,
     /// All servers of the backend, also those that do not take part, in the balancer's order.
     pub servers: Vec<ServerWindow>,
+    /// The process of before a reload, while it finishes its sessions. Nobody can ask it how many they are: its socket is gone.
+    pub old_process: Option<u32>,
     /// What the observing part knows to be wrong. Each ends the run.
     pub alarms: Vec<Alarm>,
 }

@@ -20,6 +20,8 @@ pub const REMOVE_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Recovered {
     /// What was done.
     pub done: Vec<String>,
+    /// Servers that stay in the balancer, out of service, because sessions go on there. Nothing has to be undone for that.
+    pub stays: Vec<String>,
     /// What is left, with its reason and remedy.
     pub left: Vec<String>,
 }
@@ -98,7 +100,7 @@ fn undo(
                 recovered.done.push(format!("{name} was removed"));
                 journalled.push(JournalLine::Removed(name.clone()));
             }
-            Err(BalancerError::Refused { answer, .. }) => recovered.done.push(format!(
+            Err(BalancerError::Refused { answer, .. }) => recovered.stays.push(format!(
                 "{name} stays in the balancer until its sessions end ({answer}): remove it later with `del server {}/{name}`, or by a reload",
                 opened.backend
             )),
@@ -125,7 +127,7 @@ pub fn recover(journal: &mut ShiftJournal, patience: Duration) -> Result<Recover
         undo(&state, &mut balancer, patience)
     } else {
         let done = "the balancer was reloaded, restarted or ended since then: it has the weights of its configuration".to_owned();
-        (Recovered { done: vec![done], left: Vec::new() }, Vec::new())
+        (Recovered { done: vec![done], ..Recovered::default() }, Vec::new())
     };
     for line in lines {
         journal.write(line)?;
@@ -159,7 +161,7 @@ mod tests {
     /// The journal of a run whose two old servers had weight 1.
     fn journal(directory: &Path) -> ShiftJournal {
         let (algorithm, version) = ("roundrobin".to_owned(), "HAProxy 2.6".to_owned());
-        let identity = BalancerIdentity { pid: 7, started_s: 1, algorithm, version };
+        let identity = BalancerIdentity { pid: 7, started_s: 1, algorithm, version, master: None };
         let weights = [("old1".to_owned(), 1), ("old2".to_owned(), 1)].into();
         let socket = directory.join("admin.sock");
         let mut journal = ShiftJournal::lock(directory).unwrap();

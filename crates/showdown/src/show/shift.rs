@@ -74,7 +74,7 @@ pub fn answer_text(answer: &AnswerRecord, directory: &Path) -> String {
     for compared in &answer.programs {
         text.extend(["\n", compared.in_words().as_str(), "\n"]);
     }
-    if !answer.mail.is_empty() || !answer.before_breach.is_empty() {
+    if !answer.mail.is_empty() || !answer.before_breach.is_empty() || !answer.sessions_left.is_empty() {
         text.push('\n');
     }
     for server in &answer.mail {
@@ -83,12 +83,14 @@ pub fn answer_text(answer: &AnswerRecord, directory: &Path) -> String {
     for server in &answer.before_breach {
         text.extend([server.in_words().as_str(), "\n"]);
     }
+    for left in &answer.sessions_left {
+        text.extend([left.in_words().as_str(), "\n"]);
+    }
     text + &format!("\nreport: {}/report.html\n", directory.display())
 }
 
 /// How a run stands, and what it has left.
-pub fn status_text(status: Option<&Status>) -> String {
-    let Some(status) = status else { return NO_RUN.to_owned() };
+pub fn status_text(status: &Status) -> String {
     let pid = status.pid.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
     let mut text = if status.is_running {
         format!("a run is in progress (pid {pid})\n")

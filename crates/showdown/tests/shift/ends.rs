@@ -43,7 +43,8 @@ fn anybody_who_may_ends_a_run_and_a_second_one_beside_it_is_refused() {
         let other = other.stdin(Stdio::null()).output().expect("it runs");
         let refused = text(&other.stderr);
         assert_eq!(other.status.code(), Some(2), "{option}: {}{refused}", text(&other.stdout));
-        assert!(refused.contains("has no such run: pass the directory of runs"), "{refused}");
+        let named = format!("has no such run: pass --runs {}", site.runs().display());
+        assert!(refused.contains(&named), "{refused}");
     }
     let weights = site.weights();
     assert!(weights.contains(&("candidate".to_owned(), "16".to_owned())), "the first goes on: {weights:?}");
@@ -55,10 +56,16 @@ fn anybody_who_may_ends_a_run_and_a_second_one_beside_it_is_refused() {
     assert_eq!(removed.status.code(), Some(1), "{}", text(&removed.stdout));
     assert!(text(&removed.stderr).contains("goes on: end it first"), "{}", text(&removed.stderr));
 
-    // A plan that was spoiled since then still ends the run.
+    // A plan that was spoiled since then still finds the run.
     let plan = fs::read_to_string(&site.plan).expect("the plan");
     fs::write(&site.plan, plan.replace("log = \"127", "log = \"nowhere 127")).expect("a file");
-    let abort = site.shift(&["--abort"]);
+    // And no plan is needed.
+    for shown in [site.shift(&["--status"]), site.command(&["shift", "--status"]).output().expect("it runs")]
+    {
+        let shown = text(&shown.stdout);
+        assert!(shown.starts_with("a run is in progress (pid "), "{shown}");
+    }
+    let abort = site.command(&["shift", "--abort"]).output().expect("it runs");
     assert_eq!(abort.status.code(), Some(0), "{}", text(&abort.stderr));
     assert!(text(&abort.stdout).contains("the run has taken its servers out"), "{}", text(&abort.stdout));
     let output = run.end();
@@ -68,6 +75,33 @@ fn anybody_who_may_ends_a_run_and_a_second_one_beside_it_is_refused() {
     assert!(sentence.contains("aborted by pid"), "{sentence}");
     site.assert_as_before();
     assert_eq!(text(&site.shift(&["--status"]).stdout), "no run at this balancer\n");
+    for option in ["--status", "--abort"] {
+        let none = site.command(&["shift", option]).output().expect("it runs");
+        assert_eq!((none.status.code(), text(&none.stderr)), (Some(0), String::new()));
+        assert_eq!(text(&none.stdout), format!("no run is open in {}\n", site.runs().display()));
+    }
+}
+
+#[test]
+fn a_start_that_is_refused_leaves_no_record() {
+    let site = Site::start(200);
+    let plan = fs::read_to_string(&site.plan).expect("the plan");
+    let old = site.address_of("old1");
+    let control =
+        plan.split("name = \"control\"").nth(1).and_then(|rest| rest.split('"').nth(1)).expect("one");
+    for (address, words) in [
+        ("127.0.0.1:9".to_owned(), "does not accept connections at 127.0.0.1:9"),
+        (old, "where b/old1 takes traffic: start control at an address of its own"),
+    ] {
+        fs::write(&site.plan, plan.replace(control, &address)).expect("a file");
+        let refused = site.shift(&["--yes"]);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains(words) && !said.contains("At stake"), "{said}");
+    }
+    let listed = site.command(&["list", "--format", "json"]).output().expect("it runs");
+    assert_eq!(text(&listed.stdout).trim(), "[]");
+    site.assert_as_before();
 }
 
 #[test]

@@ -180,10 +180,15 @@ impl Site {
         Users(load.expect("it starts"))
     }
 
+    /// The directory of runs.
+    pub fn runs(&self) -> PathBuf {
+        self.directory.path().join("runs")
+    }
+
     /// `showdown VERB…` with this site's directory of runs.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.args(arguments).arg("--runs").arg(self.directory.path().join("runs")).stdin(Stdio::null());
+        command.args(arguments).arg("--runs").arg(self.runs()).stdin(Stdio::null());
         command
     }
 
@@ -209,6 +214,13 @@ impl Site {
         weights(&self.socket)
     }
 
+    /// Where a server of the backend listens.
+    pub fn address_of(&self, server: &str) -> String {
+        let rows = rows(&self.socket);
+        let row = rows.iter().find(|row| row[3] == server).expect("it is in the backend");
+        format!("{}:{}", row[4], row[18])
+    }
+
     pub fn assert_as_before(&self) {
         let weights = self.weights();
         let weights: Vec<(&str, &str)> = weights.iter().map(|(name, weight)| (&**name, &**weight)).collect();
@@ -218,17 +230,17 @@ impl Site {
 
 /// The names and weights in the backend `b` of a HAProxy.
 pub fn weights(socket: &Path) -> Vec<(String, String)> {
+    rows(socket).into_iter().map(|row| (row[3].clone(), row[7].clone())).collect()
+}
+
+/// The rows of `show servers state b`.
+fn rows(socket: &Path) -> Vec<Vec<String>> {
     let mut stream = UnixStream::connect(socket).expect("the socket");
     stream.write_all(b"show servers state b\n").expect("it is sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     let lines = answer.lines().skip(2).filter(|line| !line.is_empty());
-    lines
-        .map(|line| {
-            let fields: Vec<&str> = line.split(' ').collect();
-            (fields[3].to_owned(), fields[7].to_owned())
-        })
-        .collect()
+    lines.map(|line| line.split(' ').map(str::to_owned).collect()).collect()
 }
 
 pub fn answer(output: &Output) -> serde_json::Value {

@@ -126,7 +126,7 @@ pub enum BalancerError {
         answer: String,
     },
     /// It answers something else than was asked.
-    #[error("the answer to {command:?} cannot be read: {reason}: is it HAProxy 2.4 or later?")]
+    #[error("the answer to {command:?} cannot be read: {reason}: is it HAProxy 2.6 or newer?")]
     Unreadable {
         /// What was asked.
         command: String,

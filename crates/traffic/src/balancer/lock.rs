@@ -2,6 +2,7 @@
 //! releases it when its process ends, it needs no file, and whoever meets it learns from the kernel which process has it.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
@@ -32,7 +33,7 @@ pub enum BalancerLockError {
         /// The admin socket.
         socket: PathBuf,
         /// The process, and its user.
-        owner: String,
+        owner: LockOwner,
     },
     /// The admin socket does not exist, or the kernel has no more sockets.
     #[error("cannot lock the balancer at {}: {source}: check the path of its admin socket", socket.display())]
@@ -42,6 +43,26 @@ pub enum BalancerLockError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+/// The process that has a lock, and its user. None if the kernel does not tell it at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockOwner(Option<(u32, u32)>);
+
+impl LockOwner {
+    /// The process.
+    pub fn pid(self) -> Option<u32> {
+        self.0.map(|(pid, _)| pid)
+    }
+}
+
+impl fmt::Display for LockOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some((pid, user)) => write!(f, "pid {pid} of user ID {user}"),
+            None => f.write_str("another process"),
+        }
+    }
 }
 
 /// The lock of a balancer.
@@ -60,7 +81,7 @@ impl BalancerLock {
         let lock = match listener {
             Ok(listener) => Self { _listener: listener },
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                let owner = owner(&real, role).unwrap_or_else(|| "another process".to_owned());
+                let owner = owner(&real, role).unwrap_or(LockOwner(None));
                 return Err(BalancerLockError::Taken { socket: real, owner });
             }
             Err(error) => return Err(failed(socket, error)),
@@ -75,7 +96,7 @@ impl BalancerLock {
 }
 
 /// The process of the run at the balancer with this admin socket. None if there is no run.
-pub fn user_of(socket: &Path) -> Option<String> {
+pub fn user_of(socket: &Path) -> Option<LockOwner> {
     owner(&socket.canonicalize().ok()?, LockRole::Run)
 }
 
@@ -96,7 +117,7 @@ fn address(socket: &Path, role: LockRole) -> io::Result<SocketAddr> {
 }
 
 /// The process that has a lock: the kernel knows who listens. None if nobody does.
-fn owner(socket: &Path, role: LockRole) -> Option<String> {
+fn owner(socket: &Path, role: LockRole) -> Option<LockOwner> {
     let name = address(socket, role).ok()?;
     let path = [b"\0", name.as_abstract_name()?].concat();
     let stream = Socket::new(Domain::UNIX, Type::STREAM, None).ok()?;
@@ -104,11 +125,11 @@ fn owner(socket: &Path, role: LockRole) -> Option<String> {
     stream.set_nonblocking(true).ok()?;
     match stream.connect(&SockAddr::unix(OsStr::from_bytes(&path)).ok()?) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some("another process".to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some(LockOwner(None)),
         Err(_) => return None,
     }
     let credentials = socket_peercred(&stream).ok()?;
-    Some(format!("pid {} of user ID {}", credentials.pid.as_raw_pid(), credentials.uid.as_raw()))
+    Some(LockOwner(Some((credentials.pid.as_raw_pid().cast_unsigned(), credentials.uid.as_raw()))))
 }
 
 #[cfg(test)]
@@ -129,7 +150,9 @@ mod tests {
         drop(lease);
         assert_eq!(user_of(&socket), None);
         let run = BalancerLock::take(&socket, LockRole::Run).unwrap();
-        assert!(user_of(&socket).is_some_and(|user| user.starts_with(&this)));
+        assert!(user_of(&socket).is_some_and(
+            |user| user.to_string().starts_with(&this) && user.pid() == Some(std::process::id())
+        ));
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&socket, &link).unwrap();
         let refused = BalancerLock::take(&link, LockRole::Run).unwrap_err().to_string();

@@ -74,18 +74,21 @@ pub struct Observer {
     agreements: HashMap<String, Agreement>,
     /// All servers that were ever there, in the order of their appearance.
     known: Vec<String>,
+    /// The process of before a reload, until it has ended.
+    old_process: Option<u32>,
     second: u64,
 }
 
 impl Observer {
     /// Begins with everything as it is now.
-    pub fn start(balancer: &mut dyn Balancer) -> Result<Self, BalancerError> {
+    pub fn start(balancer: &mut dyn Balancer, backend: &str) -> Result<Self, BalancerError> {
         let Moment { identity, servers, counters } = ask(balancer)?;
         let mut observer = Self {
-            watch: Watch::new(identity.clone(), &servers),
+            watch: Watch::new(backend, identity.clone(), &servers),
             agreements: HashMap::new(),
             known: servers.iter().map(|server| server.name.clone()).collect(),
             before: (identity, BackendCounters::default()),
+            old_process: None,
             second: 0,
         };
         observer.begin_counting(counters);
@@ -142,10 +145,17 @@ impl Observer {
                     server.state = Some(ServerState::Absent);
                 }
             }
-            return (Window { second, identity: None, servers, alarms }, Vec::new());
+            let old_process = self.old_process.filter(|pid| is_alive(*pid));
+            return (Window { second, identity: None, servers, old_process, alarms }, Vec::new());
         };
         let Moment { identity, servers, counters } = moment;
         let changes = self.watch.changes(&identity, &servers, is_alive);
+        for change in &changes {
+            if let Change::Reloaded { before, .. } = change {
+                self.old_process = Some(*before);
+            }
+        }
+        self.old_process.take_if(|pid| !is_alive(*pid));
         let is_same_process =
             (self.before.0.pid, self.before.0.started_s) == (identity.pid, identity.started_s);
         let has_dropped = counters.dropped_log_lines != self.before.1.dropped_log_lines;
@@ -184,7 +194,8 @@ impl Observer {
         } else {
             self.begin_counting(counters);
         }
-        (Window { second, identity: Some(identity), servers: windows, alarms }, changes)
+        let old_process = self.old_process;
+        (Window { second, identity: Some(identity), servers: windows, old_process, alarms }, changes)
     }
 }
 

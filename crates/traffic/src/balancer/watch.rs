@@ -17,15 +17,17 @@ struct Expected {
 /// What this run expects of a balancer. A change is reported once, and expected from then on.
 #[derive(Debug, Clone)]
 pub struct Watch {
+    /// The name of the backend.
+    backend: String,
     identity: BalancerIdentity,
     servers: BTreeMap<String, Expected>,
 }
 
 impl Watch {
     /// Everything as it is now.
-    pub fn new(identity: BalancerIdentity, servers: &[ServerReading]) -> Self {
-        let servers = servers.iter().map(|server| (server.name.clone(), Expected::from(server))).collect();
-        Self { identity, servers }
+    pub fn new(backend: &str, identity: BalancerIdentity, servers: &[ServerReading]) -> Self {
+        let servers = expected(servers);
+        Self { backend: backend.to_owned(), identity, servers }
     }
 
     /// This run has given a server this weight.
@@ -54,14 +56,11 @@ impl Watch {
     ) -> Vec<Change> {
         let (before, now) = (self.identity.pid, identity.pid);
         if (before, self.identity.started_s) != (now, identity.started_s) {
+            let change = replacement(&self.identity, identity, is_alive);
             // What is different about its servers follows from the configuration, and is nobody's change.
-            *self = Self::new(identity.clone(), servers);
-            let is_reload = before != now && is_alive(before);
-            return vec![if is_reload {
-                Change::Reloaded { before, now }
-            } else {
-                Change::Restarted { before, now }
-            }];
+            self.identity = identity.clone();
+            self.servers = expected(servers);
+            return vec![change];
         }
         let mut changes = Vec::new();
         if self.identity.algorithm != identity.algorithm {
@@ -69,7 +68,7 @@ impl Watch {
         }
         for server in servers {
             match self.servers.get(&server.name) {
-                Some(expected) => expected.compare(server, &mut changes),
+                Some(expected) => expected.compare(&self.backend, server, &mut changes),
                 None => changes.push(Change::Added(server.name.clone())),
             }
         }
@@ -79,10 +78,29 @@ impl Watch {
             }
         }
         if !changes.is_empty() {
-            *self = Self::new(identity.clone(), servers);
+            self.identity = identity.clone();
+            self.servers = expected(servers);
         }
         changes
     }
+}
+
+/// How a process has taken the place of another one. A reload leaves the master process, which opened the admin socket. Without one, each
+/// process opens the socket itself.
+fn replacement(before: &BalancerIdentity, now: &BalancerIdentity, is_alive: impl Fn(u32) -> bool) -> Change {
+    let (pid, now_pid) = (before.pid, now.pid);
+    let master = before.master.filter(|master| *master != pid);
+    if pid != now_pid && (is_alive(pid) || (master.is_some() && master == now.master)) {
+        return Change::Reloaded { before: pid, now: now_pid };
+    }
+    if pid == now_pid || master.is_some() {
+        return Change::Restarted { before: pid, now: now_pid };
+    }
+    Change::Replaced { before: pid, now: now_pid }
+}
+
+fn expected(servers: &[ServerReading]) -> BTreeMap<String, Expected> {
+    servers.iter().map(|server| (server.name.clone(), Expected::from(server))).collect()
 }
 
 impl From<&ServerReading> for Expected {
@@ -93,17 +111,22 @@ impl From<&ServerReading> for Expected {
 }
 
 impl Expected {
-    fn compare(&self, now: &ServerReading, changes: &mut Vec<Change>) {
-        let server = now.name.clone();
+    fn compare(&self, backend: &str, now: &ServerReading, changes: &mut Vec<Change>) {
+        let (backend, server) = (backend.to_owned(), now.name.clone());
         if self.weight != now.weight {
-            changes.push(Change::Weight { server: server.clone(), expected: self.weight, now: now.weight });
+            changes.push(Change::Weight {
+                backend: backend.clone(),
+                server: server.clone(),
+                expected: self.weight,
+                now: now.weight,
+            });
         }
         if self.address != now.address {
             let (before, now) = (self.address.clone(), now.address.clone());
             changes.push(Change::Address { server: server.clone(), before, now });
         }
         if self.administration != now.administration {
-            changes.push(Change::Administration { server, now: now.state });
+            changes.push(Change::Administration { backend, server, now: now.state });
         }
     }
 }
@@ -114,7 +137,8 @@ mod tests {
     use crate::observation::ServerState;
 
     fn identity(pid: u32, started_s: u64) -> BalancerIdentity {
-        BalancerIdentity { pid, started_s, algorithm: "roundrobin".into(), version: "HAProxy 2.6".into() }
+        let (algorithm, version) = ("roundrobin".into(), "HAProxy 2.6".into());
+        BalancerIdentity { pid, started_s, algorithm, version, master: Some(900) }
     }
 
     fn server(name: &str, weight: u32) -> ServerReading {
@@ -132,7 +156,7 @@ mod tests {
     #[test]
     fn a_change_by_somebody_else_is_reported_once_and_own_changes_never() {
         let servers = [server("old", 64), server("new", 0)];
-        let mut watch = Watch::new(identity(1, 10), &servers);
+        let mut watch = Watch::new("b", identity(1, 10), &servers);
         assert_eq!(watch.changes(&identity(1, 10), &servers, |_| true), []);
         watch.expect_weight("new", 4);
         let raised = [server("old", 64), server("new", 4)];
@@ -143,36 +167,55 @@ mod tests {
         assert_eq!(
             changes,
             [
-                Change::Weight { server: "old".into(), expected: 64, now: 3 },
+                Change::Weight { backend: "b".into(), server: "old".into(), expected: 64, now: 3 },
                 Change::Address { server: "new".into(), before, now }
             ]
         );
+        assert!(changes[0].to_string().contains("`set server b/old weight 3`"), "{}", changes[0]);
         assert_eq!(watch.changes(&identity(1, 10), &after, |_| true), []);
         let off = [ServerReading { administration: 1, state: ServerState::Maintenance, ..server("old", 3) }];
         let changes = watch.changes(&identity(1, 10), &off, |_| true);
         let now = ServerState::Maintenance;
         assert_eq!(
             changes,
-            [Change::Administration { server: "old".into(), now }, Change::Removed("new".into())]
+            [
+                Change::Administration { backend: "b".into(), server: "old".into(), now },
+                Change::Removed("new".into())
+            ]
         );
         watch.expect_no_server("old");
         let changes = watch.changes(&identity(1, 10), &off, |_| true);
         assert_eq!(changes, [Change::Added("old".into())]);
     }
 
+    /// Of a process without a master: it has opened its socket itself.
+    fn alone(pid: u32, started_s: u64) -> BalancerIdentity {
+        BalancerIdentity { master: Some(pid), ..identity(pid, started_s) }
+    }
+
     #[test]
     fn a_reload_is_told_from_a_restart() {
         let servers = [server("old", 64)];
-        let watch = Watch::new(identity(1, 10), &servers);
-        let now =
-            |pid, started, alive: bool| watch.clone().changes(&identity(pid, started), &servers, |_| alive);
-        assert_eq!(now(2, 20, true), [Change::Reloaded { before: 1, now: 2 }]);
-        assert_eq!(now(2, 20, false), [Change::Restarted { before: 1, now: 2 }]);
-        assert_eq!(
-            now(1, 20, true),
-            [Change::Restarted { before: 1, now: 1 }],
-            "in a container it is pid 1 again"
-        );
+        let watch = Watch::new("b", identity(1, 10), &servers);
+        let (before, now) = (1, 2);
+        for (pid, master, is_alive, change, why) in [
+            (2, Some(900), true, Change::Reloaded { before, now }, "the old process finishes"),
+            (
+                2,
+                Some(900),
+                false,
+                Change::Reloaded { before, now },
+                "it had no session, and the master stays",
+            ),
+            (2, Some(901), false, Change::Restarted { before, now }, "another master"),
+            (1, Some(900), true, Change::Restarted { before, now: 1 }, "in a container it is pid 1 again"),
+        ] {
+            let after = BalancerIdentity { master, ..identity(pid, 20) };
+            assert_eq!(watch.clone().changes(&after, &servers, |_| is_alive), [change], "{why}");
+        }
+        let changes = Watch::new("b", alone(1, 10), &servers).changes(&alone(2, 20), &servers, |_| false);
+        assert_eq!(changes, [Change::Replaced { before, now }]);
+        assert!(changes[0].to_string().starts_with("HAProxy was reloaded or restarted: "), "{}", changes[0]);
         let other = BalancerIdentity { algorithm: "leastconn".into(), ..identity(1, 10) };
         let changes = watch.clone().changes(&other, &servers, |_| true);
         assert_eq!(changes, [Change::Algorithm { now: "leastconn".into() }]);

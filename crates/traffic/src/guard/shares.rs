@@ -73,8 +73,8 @@ mod tests {
             });
         }
         let (algorithm, version) = ("roundrobin".to_owned(), "HAProxy 2.6".to_owned());
-        let identity = Some(BalancerIdentity { pid: 1, started_s: 1, algorithm, version });
-        Window { second: 0, identity, servers, alarms: Vec::new() }
+        let identity = Some(BalancerIdentity { pid: 1, started_s: 1, algorithm, version, master: None });
+        Window { second: 0, identity, servers, old_process: None, alarms: Vec::new() }
     }
 
     #[test]

@@ -243,7 +243,7 @@ fn ask_http(server: SocketAddr, path: &str, within_ms: u64) -> io::Result<()> {
     }
     let status = std::str::from_utf8(&answer[9..]).ok().and_then(|text| text.parse::<u16>().ok());
     match status {
-        Some(status) if answer.starts_with(b"HTTP/1.") && status < 500 => Ok(()),
+        Some(status) if answer.starts_with(b"HTTP/1.") && status < 400 => Ok(()),
         Some(status) => Err(io::Error::other(format!("it answers GET {path} with status {status}"))),
         None => Err(io::Error::other(format!("its answer to GET {path} is no HTTP"))),
     }
@@ -366,6 +366,7 @@ mod tests {
         let http = Probe::Http { path: "/health".into(), within_ms: 10_000 };
         for (answer, words) in [
             (&b"HTTP/1.1 503 No\r\n\r\n"[..], "with status 503"),
+            (b"HTTP/1.1 404 Not Found\r\n\r\n", "with status 404"),
             (b"", "closes the connection"),
             (b"SSH-2.0-OpenSSH_9.2\r\n", "is no HTTP"),
         ] {

@@ -174,6 +174,7 @@ fn take_over(order: &LeaseOrder, lost: String) {
         && let Ok(rest) = recovery::recover(&mut journal, Duration::ZERO)
     {
         record.done.extend(rest.done);
+        record.done.extend(rest.stays);
         record.left.extend(rest.left);
         let _ = write_record(order, &record);
     }

@@ -26,7 +26,7 @@ pub enum Probe {
         /// The time, in ms.
         within_ms: u64,
     },
-    /// It answers `GET` with a status below 500 within a time.
+    /// It answers `GET` with a status below 400 within a time.
     Http {
         /// The path of the request.
         path: String,

@@ -43,6 +43,16 @@ fn a_short_plan_has_the_usual_numbers() {
 }
 
 #[test]
+fn an_objective_keeps_its_milliseconds() {
+    for (text, objective_ms) in
+        [("p99<1ms", 1), ("p99<1001ms", 1001), ("p99<0.57s", 570), ("p99<=60s", 60_000)]
+    {
+        let plan = parse(&PLAN.replace("p99<200ms", text)).unwrap();
+        assert_eq!(plan.canary_rules().unwrap().hard.objective_ms, objective_ms, "{text}");
+    }
+}
+
+#[test]
 fn options_replace_keys() {
     let overrides = Overrides { dwell: Some(Duration::from_secs(7)), max_share: Some(0.01) };
     let plan = ShiftPlan::parse(PLAN, Path::new("plan.toml"), overrides).unwrap();
@@ -58,6 +68,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "p99<200us",
         "plan.toml:19: [rules] objective: \"p99<200us\" is not one percentile of the response time in whole ms",
     ),
+    ("p99<200ms", "p99<1.5ms", "\"p99<1.5ms\" is not one percentile of the response time in whole ms"),
+    ("p99<200ms", "p99<200ms,errors<0.1%", "write it as hard_failed, such as hard_failed = \"0.1%\""),
     ("p99<200ms", "p99<200ms,p50<10ms", "[rules] objective: \"p99<200ms,p50<10ms\" is not one percentile"),
     ("p99<200ms\"", "p99<200ms\"\nmargin = 0.5", "plan.toml:20: [rules] margin: a ratio above 1"),
     ("p99<200ms\"", "p99<200ms\"\nsteps = [4, 1]", "[rules] steps: rising weights"),

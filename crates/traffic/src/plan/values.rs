@@ -86,17 +86,27 @@ pub(super) fn from_toml<T: DeserializeOwned>(text: &str, file: &Path) -> Result<
     toml::from_str(text).map_err(|error| PlanError::Text(source.toml_error(&error)))
 }
 
-/// One percentile and its limit in whole ms.
+/// One percentile and its limit in whole ms: HAProxy's log has no smaller unit.
 pub(super) fn objective(text: &str) -> Result<(f64, u32), BadValue> {
     let slo: Slo = text.parse().map_err(|_| no_objective(text))?;
+    // A bound that is not written is there, too: the one that objectives have by default.
+    if text.split(',').any(|bound| bound.trim_start().starts_with("errors")) {
+        let reason = format!(
+            "{text:?} has a bound of errors, which is not an objective here: write it as hard_failed, such as hard_failed = \"0.1%\""
+        );
+        return Err(bad("[rules] objective", reason));
+    }
     let times: Vec<&Bound> = slo.bounds().iter().filter(|bound| bound.quantity != Quantity::Errors).collect();
-    match times[..] {
-        [Bound { quantity: Quantity::Percentile(percent), limit }]
-            if *limit >= 1000.0 && *percent < 100.0 =>
-        {
-            Ok((*percent, (limit / 1000.0) as u32))
-        }
-        _ => Err(no_objective(text)),
+    let [Bound { quantity: Quantity::Percentile(percent), limit: limit_us }] = times[..] else {
+        return Err(no_objective(text));
+    };
+    let limit_ms = (limit_us / 1000.0).round();
+    // What a number of seconds cannot be exactly is less than a nanosecond here.
+    let is_whole = (limit_us - 1000.0 * limit_ms).abs() < 0.001;
+    if *percent < 100.0 && limit_ms >= 1.0 && is_whole {
+        Ok((*percent, limit_ms as u32))
+    } else {
+        Err(no_objective(text))
     }
 }
 

@@ -161,14 +161,17 @@ impl Canary {
     }
 }
 
-/// Whether the added servers have no session in progress, and no message in the queue. A server that is gone has none: a reload has removed
-/// it, and its sessions are those of the process before.
+/// Whether the added servers have no session in progress, and no message in the queue. A reload has removed them from the balancer: then
+/// their sessions are those of the process before, which ends with the last one.
 pub(crate) fn is_drained(window: &Window, participants: &Participants) -> bool {
+    if window.old_process.is_some() {
+        return false;
+    }
     participants.added().all(|name| match window.server(name.as_str()) {
-        Some(server) if server.state == Some(ServerState::Absent) => true,
         Some(server) => {
             let is_delivered = server.mail.is_none_or(|mail| mail.log_arrived && mail.queued == 0);
-            server.counters_arrived && server.in_progress == 0 && is_delivered
+            let is_absent = server.state == Some(ServerState::Absent);
+            is_delivered && (is_absent || (server.counters_arrived && server.in_progress == 0))
         }
         None => window.identity.is_some(),
     })

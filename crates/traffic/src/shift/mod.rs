@@ -13,7 +13,8 @@ pub use before::{BeforeBreach, ServerBefore, ThreadsBefore, WaitBefore};
 pub use decider::{Decider, Ending, EvidenceLogs, Question};
 pub use programs::{ProgramComparison, ProgramDifference};
 pub use record::{
-    AnswerRecord, MailRecord, MailSums, Record, RecordError, ServerRecord, StepRecord, WindowRecord,
+    AnswerRecord, MailRecord, MailSums, Record, RecordError, ServerRecord, SessionsLeft, StepRecord,
+    WindowRecord,
 };
 pub use run::{Acting, RunError, Second, run};
 pub use stored::{StoredError, StoredShift, StoredState, folders, is_record, remove_all};

@@ -6,7 +6,7 @@ use archive::model::thousands;
 
 use super::before::ServerBefore;
 use super::programs::ProgramComparison;
-use super::record::{AnswerRecord, MailSums, ServerRecord, StepRecord, WindowRecord};
+use super::record::{AnswerRecord, MailSums, ServerRecord, SessionsLeft, StepRecord, WindowRecord};
 use crate::name::Name;
 use crate::plan::PlannedNames;
 
@@ -38,18 +38,19 @@ pub(super) struct Told<'a> {
     pub(super) steps: &'a [StepRecord],
     pub(super) programs: &'a [ProgramComparison],
     pub(super) before_breach: &'a [ServerBefore],
+    pub(super) sessions_left: &'a [SessionsLeft],
 }
 
 impl<'a> From<&'a AnswerRecord> for Told<'a> {
     fn from(answer: &'a AnswerRecord) -> Self {
-        let AnswerRecord { answer: sentence, steps, programs, before_breach, .. } = answer;
-        Self { sentence, steps, programs, before_breach }
+        let AnswerRecord { answer: sentence, steps, programs, before_breach, sessions_left, .. } = answer;
+        Self { sentence, steps, programs, before_breach, sessions_left }
     }
 }
 
 /// The page of a run.
 pub(super) fn page(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord]) -> String {
-    let Told { sentence, steps, programs, before_breach } = told;
+    let Told { sentence, steps, programs, before_breach, sessions_left } = told;
     let candidate = names.candidate.as_str();
     let control = names.control.as_ref().map(Name::as_str);
     let mut html = String::new();
@@ -61,6 +62,9 @@ pub(super) fn page(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord
         escape(candidate),
         escape(sentence)
     );
+    for left in sessions_left {
+        let _ = write!(html, "<p>{}", escape(&left.in_words()));
+    }
     for compared in programs {
         let _ = write!(html, "<p>{}", escape(&compared.in_words()));
     }

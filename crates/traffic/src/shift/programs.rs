@@ -43,14 +43,27 @@ impl ProgramComparison {
         comparison
     }
 
+    /// Whether the programs themselves differ: a control that does is not the old version. Limits and the environment may be its own.
+    pub fn is_other_program(&self) -> bool {
+        self.differences.iter().any(|difference| {
+            let fact = difference.fact.as_str();
+            ["executable", "build_id", "libc"].contains(&fact) || fact.starts_with("allocator.")
+        })
+    }
+
     /// In a sentence: "candidate and old1 differ in allocator.name (jemalloc, glibc malloc)".
     pub fn in_words(&self) -> String {
+        self.in_words_of("candidate")
+    }
+
+    /// The same, if the first server is another one than the candidate.
+    pub fn in_words_of(&self, first: &str) -> String {
         let other = archive::printable::one_line(&self.other);
         if let Some(reason) = &self.not_compared {
-            return format!("the programs of candidate and {other} were not compared: {reason}");
+            return format!("the programs of {first} and {other} were not compared: {reason}");
         }
         if self.differences.is_empty() {
-            return format!("candidate and {other} have the same program, allocator and C library");
+            return format!("{first} and {other} have the same program, allocator and C library");
         }
         let mut parts = Vec::new();
         for ProgramDifference { fact, of_candidate, of_other } in &self.differences {
@@ -58,7 +71,7 @@ impl ProgramComparison {
             let of_other = of_other.as_deref().unwrap_or("none");
             parts.push(format!("{fact} ({of_candidate}, {of_other})"));
         }
-        archive::printable::one_line(&format!("candidate and {other} differ in {}", parts.join("; ")))
+        archive::printable::one_line(&format!("{first} and {other} differ in {}", parts.join("; ")))
             .into_owned()
     }
 }
@@ -117,7 +130,11 @@ mod tests {
         }
         changed.command_line.push("--port".to_owned());
         let differences = unlike(&changed, &facts);
-        let words = ProgramComparison { differences, ..same }.in_words();
+        assert!(!same.is_other_program());
+        let other = ProgramComparison { differences, ..same };
+        assert!(other.is_other_program());
+        assert!(other.in_words_of("control").starts_with("control and old1 differ in"));
+        let words = other.in_words();
         assert_eq!(words, "candidate and old1 differ in allocator.name (jemalloc, glibc malloc)");
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::before::{BeforeBreach, ServerBefore};
-use super::decider::{Decider, EvidenceLogs, Question};
+use super::decider::{Decider, Ending, EvidenceLogs, Question};
 use super::programs::ProgramComparison;
 use crate::observation::{Alarm, MailWindow, ServerState, ServerWindow, Window};
 use crate::ramp::ResponseTimes;
@@ -222,7 +222,46 @@ pub struct AnswerRecord {
     pub before_breach: Vec<ServerBefore>,
     #[serde(default)]
     pub mail: Vec<MailSums>,
+    #[serde(default)]
+    pub sessions_left: Vec<SessionsLeft>,
     pub directory: String,
+}
+
+/// Sessions of a server that the run has added, in progress when the run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "docs/LIVE-TRAFFIC.md has every key, and a test compares")]
+pub struct SessionsLeft {
+    pub server: String,
+    pub sessions: Option<u64>,
+}
+
+impl SessionsLeft {
+    /// Of the servers that were added, in the last second. After a reload the process of before has their sessions.
+    fn of(question: &Question, last: Option<&WindowRecord>, has_old_process: bool) -> Vec<Self> {
+        let mut left = Vec::new();
+        for name in question.participants().added() {
+            let found = last.and_then(|last| last.servers.iter().find(|server| server.server == *name));
+            let sessions = found.map_or(0, |server| server.in_progress);
+            if sessions > 0 || has_old_process {
+                let sessions = (!has_old_process).then_some(sessions);
+                left.push(Self { server: name.to_string(), sessions });
+            }
+        }
+        left
+    }
+
+    /// In a sentence.
+    pub fn in_words(&self) -> String {
+        let server = &self.server;
+        match self.sessions {
+            Some(sessions) => {
+                format!("{server} has {sessions} sessions in progress: do not stop it before they end")
+            }
+            None => format!(
+                "{server} may have sessions of HAProxy's process before the reload, which still runs: do not stop it before that process ends"
+            ),
+        }
+    }
 }
 
 /// The record of a run that goes on.
@@ -236,6 +275,8 @@ pub struct Record {
     /// The response times of the last step: of the candidate, and of all old servers.
     times: [ResponseTimes; 2],
     seconds: u64,
+    /// Whether HAProxy's process of before a reload ran in the last second.
+    has_old_process: bool,
 }
 
 impl Record {
@@ -257,6 +298,7 @@ impl Record {
             programs: Vec::new(),
             times: <[ResponseTimes; 2]>::default(),
             seconds: 0,
+            has_old_process: false,
         })
     }
 
@@ -279,6 +321,7 @@ impl Record {
         objective_ms: u32,
     ) -> Result<&WindowRecord, RecordError> {
         self.seconds += 1;
+        self.has_old_process = window.old_process.is_some();
         if self.steps.last().is_none_or(|step| step.phase != phase) {
             self.steps.push(StepRecord::new(self.seconds, share, phase.clone()));
             self.times = <[ResponseTimes; 2]>::default();
@@ -345,12 +388,37 @@ impl Record {
             programs: self.programs.clone(),
             before_breach: if decider.is_breach() { before.result() } else { Vec::new() },
             mail: MailSums::of(&self.windows),
+            sessions_left: SessionsLeft::of(question, self.windows.last(), self.has_old_process),
             directory: self.directory.display().to_string(),
         };
-        let file = self.directory.join(ANSWER);
-        let text = serde_json::to_string_pretty(&record).map_err(io::Error::from).map_err(failed(&file))?;
-        fs::write(&file, text + "\n").map_err(failed(&file))?;
+        self.write_answer(&record)?;
         Ok(Some(record))
+    }
+
+    /// Writes that the run has ended before its first step: nobody was sent to the candidate.
+    pub fn end_before_start(&self, question: &Question, reason: &str) -> Result<AnswerRecord, RecordError> {
+        let record = AnswerRecord {
+            question: question.word().to_owned(),
+            status: Ending::Stopped.word().to_owned(),
+            answer: format!("stopped before the first step: {reason}"),
+            carried: None,
+            seconds: 0,
+            requests: 0,
+            steps: Vec::new(),
+            programs: self.programs.clone(),
+            before_breach: Vec::new(),
+            mail: Vec::new(),
+            sessions_left: Vec::new(),
+            directory: self.directory.display().to_string(),
+        };
+        self.write_answer(&record)?;
+        Ok(record)
+    }
+
+    fn write_answer(&self, record: &AnswerRecord) -> Result<(), RecordError> {
+        let file = self.directory.join(ANSWER);
+        let text = serde_json::to_string_pretty(record).map_err(io::Error::from).map_err(failed(&file))?;
+        fs::write(&file, text + "\n").map_err(failed(&file))
     }
 
     /// The seconds so far.

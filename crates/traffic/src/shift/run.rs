@@ -93,8 +93,19 @@ pub fn run(
     interrupted: &AtomicBool,
     follow: &mut dyn FnMut(&Second<'_>),
 ) -> Result<Option<AnswerRecord>, RunError> {
-    let first = wait_until_up(question, acting, interrupted)?;
-    let Some(first) = first else { return Ok(None) };
+    let first = match wait_until_up(question, acting, interrupted) {
+        Ok(Some(first)) => first,
+        Ok(None) => {
+            let answer = end_before_start(question, record, "Ctrl-C")?;
+            acting.apply(&Action::Done)?;
+            return Ok(Some(answer));
+        }
+        Err(error) => {
+            // The error says more than one of the record.
+            let _ = end_before_start(question, record, &error.to_string());
+            return Err(error);
+        }
+    };
     let (mut decider, actions) = Decider::start(question, &first);
     let mut pending = apply(acting, &mut decider, actions);
     let (mut seconds_pending, mut seconds_draining) = (0, 0);
@@ -134,8 +145,7 @@ pub fn run(
             if asks_for_the_end {
                 let answer = record.end(question, &decider, before)?;
                 if let Some(answer) = &answer {
-                    let names = question.names();
-                    record.page(&page(&names, answer.into(), record.windows()))?;
+                    write_page(question, record, answer)?;
                 }
                 return Ok(answer);
             }
@@ -145,9 +155,24 @@ pub fn run(
         if seconds_pending >= MOST_SECONDS_OF_LOWERING
             && let Some((_, error)) = pending.pop()
         {
+            // The error says more than one of the record.
+            if let Ok(Some(answer)) = record.end(question, &decider, before) {
+                let _ = write_page(question, record, &answer);
+            }
             return Err(error.into());
         }
     }
+}
+
+/// Writes that nobody was sent to the candidate, and why: without an answer, the record would be of a run that was killed.
+fn end_before_start(question: &Question, record: &Record, reason: &str) -> Result<AnswerRecord, RecordError> {
+    let answer = record.end_before_start(question, reason)?;
+    write_page(question, record, &answer)?;
+    Ok(answer)
+}
+
+fn write_page(question: &Question, record: &Record, answer: &AnswerRecord) -> Result<(), RecordError> {
+    record.page(&page(&question.names(), answer.into(), record.windows()))
 }
 
 /// Does what is asked; returns what must be tried again. Where a rise fails, the decider is told, and its rollback is done instead.

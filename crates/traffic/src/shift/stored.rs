@@ -27,7 +27,7 @@ pub enum StoredError {
         reason: String,
     },
     /// The run goes on.
-    #[error("{id} goes on: end it first, with `showdown shift PLAN --abort`")]
+    #[error("{id} goes on: end it first, with `showdown shift --abort`")]
     Running {
         /// The run.
         id: RunId,
@@ -163,7 +163,7 @@ impl StoredShift {
     pub fn sentence(&self) -> String {
         match (&self.answer, self.state) {
             (Some(answer), _) => answer.answer.clone(),
-            (None, StoredState::Running) => "goes on: see `showdown shift PLAN --status`".to_owned(),
+            (None, StoredState::Running) => "goes on: see `showdown shift --status`".to_owned(),
             (None, _) => "was killed before it had an answer".to_owned(),
         }
     }
@@ -176,7 +176,13 @@ impl StoredShift {
         names.control.take_if(|control| !has_server(&windows, control));
         let Some(answer) = &self.answer else {
             let (sentence, steps) = (self.sentence(), steps(&windows));
-            let told = Told { sentence: &sentence, steps: &steps, programs: &[], before_breach: &[] };
+            let told = Told {
+                sentence: &sentence,
+                steps: &steps,
+                programs: &[],
+                before_breach: &[],
+                sessions_left: &[],
+            };
             return Ok(page(&names, told, &windows));
         };
         Ok(page(&names, answer.into(), &windows))

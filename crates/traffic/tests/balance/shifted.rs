@@ -163,11 +163,15 @@ fn what_somebody_else_changes_is_named() {
     set(&mut live, "cand", 4).unwrap();
     assert_eq!(live.observe().alarms, []);
     lab.ask("set server b/cand weight 200");
-    let weight = Change::Weight { server: "cand".to_owned(), expected: 4, now: 200 };
+    let weight = Change::Weight { backend: "b".to_owned(), server: "cand".to_owned(), expected: 4, now: 200 };
     assert_eq!(live.observe().alarms, [Alarm::Changed(weight)]);
     assert_eq!(live.observe().alarms, [], "once");
     lab.ask("set server b/old1 state drain");
-    let state = Change::Administration { server: "old1".to_owned(), now: ServerState::Draining };
+    let state = Change::Administration {
+        backend: "b".to_owned(),
+        server: "old1".to_owned(),
+        now: ServerState::Draining,
+    };
     assert_eq!(live.observe().alarms, [Alarm::Changed(state)]);
     lab.ask("add server b/other 127.0.0.1:1 weight 0");
     assert_eq!(live.observe().alarms, [Alarm::Changed(Change::Added("other".to_owned()))]);
@@ -188,7 +192,7 @@ fn a_reload_is_noticed_and_removes_the_candidate() {
     let window = observe_until(&mut live, "the reload is seen", |window| !window.alarms.is_empty());
     let reload = &window.alarms[0];
     assert!(
-        matches!(reload, Alarm::Changed(Change::Reloaded { before: pid, .. } | Change::Restarted { before: pid, .. }) if *pid == before),
+        matches!(reload, Alarm::Changed(Change::Reloaded { before: pid, .. }) if *pid == before),
         "{reload}"
     );
     assert_eq!(window.server("cand").map(|server| server.state), Some(Some(ServerState::Absent)));

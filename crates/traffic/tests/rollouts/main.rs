@@ -251,7 +251,12 @@ fn an_alarm_of_the_observing_part_stops_the_run_and_is_named() {
     let alarms = [
         (Alarm::Changed(Change::Restarted { before, now: 900 }), "pid 900 answers, and pid 812 has ended"),
         (
-            Alarm::Changed(Change::Weight { server: "old1".to_owned(), expected: 64, now: 3 }),
+            Alarm::Changed(Change::Weight {
+                backend: "b".to_owned(),
+                server: "old1".to_owned(),
+                expected: 64,
+                now: 3,
+            }),
             "the weight of old1 from 64 to 3",
         ),
         (

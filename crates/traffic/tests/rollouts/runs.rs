@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use traffic::live::LiveError;
-use traffic::observation::{Action, Window};
+use traffic::observation::{Action, MailWindow, ServerState, Window};
 use traffic::ramp::RampRules;
 use traffic::shift::{
-    Acting, AnswerRecord, BeforeBreach, Question, Record, StepRecord, StoredShift, StoredState, folders, run,
+    Acting, AnswerRecord, BeforeBreach, Question, Record, RunError, SessionsLeft, StepRecord, StoredShift,
+    StoredState, folders, run,
 };
 use traffic::weights::Participants;
 
@@ -19,8 +20,8 @@ struct SimulatedActing<'a> {
     backend: Backend,
     seconds: u64,
     asked: Vec<Action>,
-    /// Sessions of the candidate that do not end for so many seconds.
-    busy_for: u64,
+    /// What is different in a second.
+    differs: Box<dyn Fn(u64, &mut Window)>,
     /// The second in which somebody presses Ctrl-C.
     interrupts_at: u64,
     interrupted: &'a AtomicBool,
@@ -37,9 +38,7 @@ impl Acting for SimulatedActing<'_> {
             self.interrupted.store(true, Ordering::Relaxed);
         }
         let mut window = self.backend.window();
-        if self.seconds < self.busy_for {
-            window.servers[3].in_progress = 1;
-        }
+        (self.differs)(self.seconds, &mut window);
         window
     }
 
@@ -71,13 +70,22 @@ fn run_with(plant: impl FnOnce(&mut SimulatedActing<'_>)) -> Ended {
 }
 
 fn run_at(backend: Backend, question: &Question, plant: impl FnOnce(&mut SimulatedActing<'_>)) -> Ended {
+    let (answer, asked, seconds, runs) = try_run(backend, question, plant);
+    Ended { answer: answer.unwrap().expect("an answer"), asked, seconds, runs }
+}
+
+fn try_run(
+    backend: Backend,
+    question: &Question,
+    plant: impl FnOnce(&mut SimulatedActing<'_>),
+) -> (Result<Option<AnswerRecord>, RunError>, Vec<Action>, u64, tempfile::TempDir) {
     let runs = tempfile::tempdir().unwrap();
     let interrupted = AtomicBool::new(false);
     let mut acting = SimulatedActing {
         backend,
         seconds: 0,
         asked: Vec::new(),
-        busy_for: 0,
+        differs: Box::new(|_, _| {}),
         interrupts_at: 0,
         interrupted: &interrupted,
         highest_weight: 256,
@@ -86,9 +94,17 @@ fn run_at(backend: Backend, question: &Question, plant: impl FnOnce(&mut Simulat
     let plan = "[candidate]\nname = \"candidate\"\n[control]\nname = \"control\"\n";
     let mut record = Record::create(runs.path(), "candidate", plan).unwrap();
     let before = BeforeBreach::watch(&[]);
-    let answer = run(question, &mut acting, before, &mut record, &interrupted, &mut |_| {}).unwrap();
-    let (asked, seconds) = (acting.asked, acting.seconds);
-    Ended { answer: answer.expect("an answer"), asked, seconds, runs }
+    let answer = run(question, &mut acting, before, &mut record, &interrupted, &mut |_| {});
+    (answer, acting.asked, acting.seconds, runs)
+}
+
+/// A difference in the seconds before this one.
+fn until(end: u64, differs: impl Fn(&mut Window) + 'static) -> Box<dyn Fn(u64, &mut Window)> {
+    Box::new(move |second, window| {
+        if second < end {
+            differs(window);
+        }
+    })
 }
 
 fn lowers_candidate() -> Action {
@@ -97,7 +113,10 @@ fn lowers_candidate() -> Action {
 
 #[test]
 fn the_windows_say_when_sessions_are_over() {
-    let ended = run_with(|acting| (acting.interrupts_at, acting.busy_for) = (10, 40));
+    let ended = run_with(|acting| {
+        acting.interrupts_at = 10;
+        acting.differs = until(40, |window| window.servers[3].in_progress = 1);
+    });
     assert_eq!(ended.answer.status, "stopped");
     assert_eq!((ended.seconds, ended.asked.last()), (40, Some(&Action::Done)));
     let lowered = ended.asked.iter().position(|action| *action == lowers_candidate());
@@ -106,8 +125,71 @@ fn the_windows_say_when_sessions_are_over() {
 
 #[test]
 fn sessions_that_do_not_end_are_waited_for_ten_minutes() {
-    let ended = run_with(|acting| (acting.interrupts_at, acting.busy_for) = (10, u64::MAX));
+    let ended = run_with(|acting| {
+        acting.interrupts_at = 10;
+        acting.differs = until(u64::MAX, |window| window.servers[3].in_progress = 3);
+    });
     assert_eq!((ended.seconds, ended.asked.last()), (10 + 600, Some(&Action::Done)));
+    let [left] = ended.answer.sessions_left.try_into().expect("those of the candidate");
+    assert_eq!(left.in_words(), "candidate has 3 sessions in progress: do not stop it before they end");
+    let [(_, directory)] = folders(ended.runs.path()).try_into().expect("one run");
+    let page = std::fs::read_to_string(directory.join("report.html")).unwrap();
+    assert!(page.contains("candidate has 3 sessions in progress"), "{page}");
+}
+
+#[test]
+fn sessions_of_the_process_before_a_reload_are_waited_for() {
+    let is_finishing = |window: &mut Window| window.old_process = Some(7);
+    let ended = run_with(|acting| {
+        acting.interrupts_at = 10;
+        acting.differs = until(40, is_finishing);
+    });
+    assert_eq!((ended.seconds, ended.answer.sessions_left.len()), (40, 0));
+    let ended = run_with(|acting| {
+        acting.interrupts_at = 10;
+        acting.differs = until(u64::MAX, is_finishing);
+    });
+    assert_eq!(ended.seconds, 10 + 600, "ten minutes at most");
+    let words: Vec<String> = ended.answer.sessions_left.iter().map(SessionsLeft::in_words).collect();
+    assert!(words[0].contains("may have sessions of HAProxy's process before the reload"), "{words:?}");
+}
+
+#[test]
+fn mail_in_the_queue_is_waited_for_also_after_a_reload_has_removed_the_server() {
+    let ended = run_with(|acting| {
+        acting.interrupts_at = 10;
+        acting.differs = Box::new(|second, window| {
+            if second > 10 {
+                let queued = u64::from(second < 40);
+                window.servers[3].state = Some(ServerState::Absent);
+                window.servers[3].mail =
+                    Some(MailWindow { log_arrived: true, queued, ..MailWindow::default() });
+            }
+        });
+    });
+    assert_eq!(ended.seconds, 40);
+}
+
+#[test]
+fn a_run_that_ends_before_its_first_step_is_stopped_and_not_killed() {
+    let ended = run_with(|acting| acting.interrupted.store(true, Ordering::Relaxed));
+    assert_eq!((ended.answer.status.as_str(), ended.asked), ("stopped", vec![Action::Done]));
+    assert_eq!(ended.answer.answer, "stopped before the first step: Ctrl-C");
+    let [(_, directory)] = folders(ended.runs.path()).try_into().expect("one run");
+    assert_eq!(StoredShift::open(&directory).unwrap().state, StoredState::Stopped);
+    assert!(directory.join("report.html").is_file());
+
+    let backend = Backend::new(2000.0, Behaviour::default(), always(Behaviour::default()), 1);
+    let question = Question::Canary(participants(), rules());
+    let (answer, asked, _, runs) = try_run(backend, &question, |acting| {
+        acting.differs = until(u64::MAX, |window| window.servers[3].state = Some(ServerState::Down));
+    });
+    let error = answer.unwrap_err().to_string();
+    assert!(error.starts_with("candidate is not up after 30 s") && asked.is_empty(), "{error} {asked:?}");
+    let [(_, directory)] = folders(runs.path()).try_into().expect("one run");
+    let stored = StoredShift::open(&directory).unwrap();
+    assert_eq!(stored.state, StoredState::Stopped);
+    assert_eq!(stored.sentence(), format!("stopped before the first step: {error}"));
 }
 
 #[test]

@@ -78,6 +78,7 @@ impl Backend {
                 pid: 812,
                 started_s: 1_795_000_000,
                 algorithm: "roundrobin".to_owned(),
+                master: None,
                 version: "HAProxy 2.6.12".to_owned(),
             },
         }
@@ -140,6 +141,12 @@ impl Backend {
             });
         }
         self.second += 1;
-        Window { second: self.second - 1, identity: Some(self.identity.clone()), servers, alarms: Vec::new() }
+        Window {
+            second: self.second - 1,
+            identity: Some(self.identity.clone()),
+            servers,
+            old_process: None,
+            alarms: Vec::new(),
+        }
     }
 }

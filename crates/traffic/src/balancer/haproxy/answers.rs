@@ -67,10 +67,8 @@ pub struct Info {
     pub pid: u32,
     /// Processes that the configuration starts. Always 1 since HAProxy 2.5.
     pub processes: u32,
-    /// Its start, in seconds since 1970. HAProxy before 2.5 does not say it; then it is computed from `Uptime_sec` by who reads it.
-    pub started_s: Option<u64>,
-    /// Seconds since its start.
-    pub uptime_s: u64,
+    /// Its start, in seconds since 1970, by the clock of that moment: a clock that is set later does not change it.
+    pub started_s: u64,
     /// Whether the process only finishes what it has begun.
     pub is_stopping: bool,
     /// Lines of the log that it could not send.
@@ -86,10 +84,6 @@ pub fn info(answer: &str) -> Result<Info, AnswerError> {
         }
     }
     let Ok(name) = field(&fields, "Name") else { return Err(AnswerError::Other(in_one_line(answer))) };
-    let started_s = match field(&fields, "Start_time_sec") {
-        Ok(started) => Some(number(started, "Start_time_sec")?),
-        Err(_) => None,
-    };
     let processes = match field(&fields, "Nbproc") {
         Ok(count) => number(count, "Nbproc")?,
         Err(_) => 1,
@@ -99,8 +93,7 @@ pub fn info(answer: &str) -> Result<Info, AnswerError> {
         version: in_one_line(field(&fields, "Version")?),
         pid: number(field(&fields, "Pid")?, "Pid")?,
         processes,
-        started_s,
-        uptime_s: number(field(&fields, "Uptime_sec")?, "Uptime_sec")?,
+        started_s: number(field(&fields, "Start_time_sec")?, "Start_time_sec")?,
         is_stopping: field(&fields, "Stopping")? != "0",
         dropped_log_lines: number(field(&fields, "DroppedLogs")?, "DroppedLogs")?,
     })
@@ -354,7 +347,7 @@ mod tests {
     #[test]
     fn recorded_answers_are_read() {
         let info = info(INFO).unwrap();
-        assert_eq!((info.pid, info.started_s, info.dropped_log_lines), (13_251, Some(1_795_993_179), 3));
+        assert_eq!((info.pid, info.started_s, info.dropped_log_lines), (13_251, 1_795_993_179, 3));
         assert_eq!((info.processes, info.is_stopping), (1, false));
         let backend = statistics(STAT, "b").unwrap().unwrap();
         assert_eq!(

@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::admin_socket::AdminSocket;
 use super::answers::{self, AnswerError, BackendStatistics, Info};
@@ -105,13 +104,13 @@ fn unreadable(command: &str, error: &AnswerError) -> BalancerError {
 impl Balancer for Haproxy {
     fn now(&mut self) -> Result<(BalancerIdentity, BackendCounters), BalancerError> {
         let info = self.info()?;
-        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let of_backend = self.of_backend()?;
         let identity = BalancerIdentity {
             pid: info.pid,
-            started_s: info.started_s.unwrap_or_else(|| now_s.saturating_sub(info.uptime_s)),
+            started_s: info.started_s,
             algorithm: of_backend.algorithm,
             version: format!("{} {}", info.name, info.version),
+            master: self.socket.listener(),
         };
         let servers = of_backend.servers.into_iter().map(|server| server.counters).collect();
         Ok((identity, BackendCounters { servers, dropped_log_lines: info.dropped_log_lines }))

@@ -46,15 +46,31 @@ pub struct Found {
     pub line: usize,
 }
 
-/// What a `defaults` section gives to the sections after it: the obstacles that are in effect, with their lines.
-type Settings = Vec<Found>;
+/// What is in effect in a section, or what a `defaults` section gives to those after it.
+#[derive(Debug, Clone, Default)]
+struct Settings {
+    /// The obstacles, with their lines.
+    obstacles: Vec<Found>,
+    /// Whether there is `option redispatch`.
+    redispatches: bool,
+}
 
 /// The obstacles in a configuration for one backend, from its own section and the `defaults` that it has.
 pub fn obstacles(text: &str, backend: &str) -> Vec<Found> {
+    settings(text, backend).unwrap_or_default().obstacles
+}
+
+/// Whether a request that a server of this backend refuses goes to another one. None if the configuration has no such backend.
+pub fn redispatches(text: &str, backend: &str) -> Option<bool> {
+    settings(text, backend).map(|settings| settings.redispatches)
+}
+
+/// What is in effect for a backend. None if it is not there.
+fn settings(text: &str, backend: &str) -> Option<Settings> {
     let mut named: HashMap<String, Settings> = HashMap::new();
-    let mut defaults = Settings::new();
+    let mut defaults = Settings::default();
     let mut section = Section::Other;
-    let mut found = Vec::new();
+    let mut found = None;
     for (at, line) in text.lines().enumerate() {
         let words = words(line);
         let Some((first, rest)) = words.split_first() else { continue };
@@ -66,14 +82,14 @@ pub fn obstacles(text: &str, backend: &str) -> Vec<Found> {
             }
             "backend" | "listen" if rest.first().is_some_and(|name| name == backend) => {
                 let inherited = from(rest).and_then(|name| named.get(name).cloned());
-                found = inherited.unwrap_or_else(|| defaults.clone());
+                found = Some(inherited.unwrap_or_else(|| defaults.clone()));
                 section = Section::Wanted;
             }
             first if SECTIONS.contains(&first) => section = Section::Other,
             first => {
                 let effects = effects(first, rest);
                 match &section {
-                    Section::Wanted => apply(&effects, at + 1, &mut found),
+                    Section::Wanted => apply(&effects, at + 1, found.get_or_insert_default()),
                     Section::Defaults(name) => {
                         apply(&effects, at + 1, &mut defaults);
                         if let Some(name) = name {
@@ -117,8 +133,13 @@ enum Section {
     Other,
 }
 
-/// Whether a directive brings an obstacle or takes one away.
-type Effect = (Obstacle, bool);
+/// What a directive does.
+enum Effect {
+    /// Brings an obstacle, or takes one away.
+    Obstacle(Obstacle, bool),
+    /// Whether a refused request goes to another server.
+    Redispatch(bool),
+}
 
 fn from(words: &[String]) -> Option<&str> {
     let at = words.iter().position(|word| word == "from")?;
@@ -127,16 +148,18 @@ fn from(words: &[String]) -> Option<&str> {
 
 fn effects(first: &str, rest: &[String]) -> Vec<Effect> {
     match first {
-        "load-server-state-from-file" => vec![(Obstacle::StateFile, !has(rest, "none"))],
-        "cookie" | "dynamic-cookie-key" => vec![(Obstacle::Cookie, true)],
-        "stick" => vec![(Obstacle::StickTable, true)],
-        "use-server" => vec![(Obstacle::UseServer, true)],
-        "option" if has(rest, "prefer-last-server") => vec![(Obstacle::PrefersLastServer, true)],
-        "no" if has(rest, "prefer-last-server") => vec![(Obstacle::PrefersLastServer, false)],
+        "load-server-state-from-file" => vec![Effect::Obstacle(Obstacle::StateFile, !has(rest, "none"))],
+        "cookie" | "dynamic-cookie-key" => vec![Effect::Obstacle(Obstacle::Cookie, true)],
+        "stick" => vec![Effect::Obstacle(Obstacle::StickTable, true)],
+        "use-server" => vec![Effect::Obstacle(Obstacle::UseServer, true)],
+        "option" | "no" if has(rest, "prefer-last-server") => {
+            vec![Effect::Obstacle(Obstacle::PrefersLastServer, first == "option")]
+        }
+        "option" | "no" if has(rest, "redispatch") => vec![Effect::Redispatch(first == "option")],
         "server" | "default-server" | "server-template" => {
-            let slow = has(rest, "slowstart").then_some((Obstacle::SlowStart, true));
-            let agent = has(rest, "agent-check").then_some((Obstacle::AgentCheck, true));
-            slow.into_iter().chain(agent).collect()
+            let obstacles = [("slowstart", Obstacle::SlowStart), ("agent-check", Obstacle::AgentCheck)];
+            let there = obstacles.into_iter().filter(|(word, _)| has(rest, word));
+            there.map(|(_, obstacle)| Effect::Obstacle(obstacle, true)).collect()
         }
         _ => Vec::new(),
     }
@@ -147,10 +170,15 @@ fn has(words: &[String], wanted: &str) -> bool {
 }
 
 fn apply(effects: &[Effect], line: usize, settings: &mut Settings) {
-    for (obstacle, is_there) in effects {
-        settings.retain(|found| found.obstacle != *obstacle);
-        if *is_there {
-            settings.push(Found { obstacle: *obstacle, line });
+    for effect in effects {
+        match *effect {
+            Effect::Redispatch(is_on) => settings.redispatches = is_on,
+            Effect::Obstacle(obstacle, is_there) => {
+                settings.obstacles.retain(|found| found.obstacle != obstacle);
+                if is_there {
+                    settings.obstacles.push(Found { obstacle, line });
+                }
+            }
         }
     }
 }
@@ -221,6 +249,15 @@ backend clean
         );
         assert_eq!(names("clean"), [""; 0]);
         assert_eq!(names("missing"), [""; 0]);
+    }
+
+    #[test]
+    fn redispatch_is_that_of_the_backend_or_of_its_defaults() {
+        let text = "defaults\n option redispatch 3\nbackend a\n balance roundrobin\nbackend b\n no option redispatch\n";
+        assert_eq!(redispatches(text, "a"), Some(true));
+        assert_eq!(redispatches(text, "b"), Some(false));
+        assert_eq!(redispatches(text, "c"), None);
+        assert_eq!(redispatches("backend a\n", "a"), Some(false));
     }
 
     #[test]

@@ -4,4 +4,5 @@ pub mod admin_socket;
 pub mod answers;
 pub mod client;
 pub mod configuration;
+pub mod new_server;
 pub mod refusals;

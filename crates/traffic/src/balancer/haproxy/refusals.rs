@@ -3,23 +3,22 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::answers::{self, BackendStatistics};
 use super::client::Haproxy;
 use super::configuration::{self, Obstacle};
-use crate::balancer::interface::{Balancer, BalancerError, NewServer};
+use crate::balancer::interface::{Balancer, BalancerError};
 
 /// The algorithm under which equal weights are equal shares, request by request.
 const ALGORITHM: &str = "roundrobin";
 
+/// The first HAProxy whose `add server` takes a health check and is not experimental.
+const OLDEST_VERSION: (u32, u32) = (2, 6);
+
 /// The largest configuration that is read.
 const MOST_CONFIGURATION_BYTES: u64 = 4 << 20;
-
-/// How long a server may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Why weight is not shifted at this balancer.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +30,15 @@ pub enum Refusal {
         socket: PathBuf,
         /// What it answers.
         reason: String,
+    },
+    /// It cannot add servers with a health check.
+    #[error(
+        "this is HAProxy {version}, which adds no server with a health check while it runs (`add server` is experimental, or missing): use HAProxy {}.{} or newer",
+        OLDEST_VERSION.0, OLDEST_VERSION.1
+    )]
+    TooOld {
+        /// Its version.
+        version: String,
     },
     /// The socket may not change weights.
     #[error("{} has level {level}: add `level admin` to its line `stats socket` and reload HAProxy", socket.display())]
@@ -127,6 +135,20 @@ pub enum Refusal {
         /// Its weight.
         weight: u32,
     },
+    /// The address of the new server is that of a server with traffic.
+    #[error(
+        "{server} is at {address}, where {backend}/{other} takes traffic: start {server} at an address of its own, and give that one"
+    )]
+    AddressTaken {
+        /// The new server.
+        server: String,
+        /// Its address.
+        address: SocketAddr,
+        /// The backend.
+        backend: String,
+        /// The server that is there.
+        other: String,
+    },
     /// The new server does not answer.
     #[error("{server} does not accept connections at {address} ({reason}): start it first")]
     CandidateDown {
@@ -186,8 +208,21 @@ pub struct Unseen(pub String);
 pub struct Checked {
     /// What could not be seen, one line each.
     pub unseen: Vec<Unseen>,
+    /// What a person should know before the start, one line each.
+    pub notes: Vec<String>,
     /// The configuration files that were read.
     pub read: Vec<PathBuf>,
+}
+
+/// Checks that servers can be added. A version that is not two numbers is not refused: what it cannot do, it refuses itself.
+fn check_version(version: &str) -> Result<(), Refusal> {
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) if (major, minor) < OLDEST_VERSION => {
+            Err(Refusal::TooOld { version: version.to_owned() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks that a backend has sessions if the plan is of mail, and requests if it is not.
@@ -224,6 +259,7 @@ pub fn check(
         }
         Err(error) => return Err(error.into()),
     };
+    check_version(&info.version)?;
     let level = balancer.socket().ask("show cli level")?;
     if level.trim() != "admin" {
         return Err(Refusal::NotAdmin { socket, level: answers::in_one_line(&level) });
@@ -271,7 +307,7 @@ fn check_statistics(backend: &str, statistics: &BackendStatistics) -> Result<(),
 /// What only the configuration tells.
 fn check_configuration(balancer: &Haproxy, pid: u32, named: Option<&Path>) -> Result<Checked, Refusal> {
     let backend = balancer.backend().as_str();
-    let mut checked = Checked { unseen: Vec::new(), read: Vec::new() };
+    let mut checked = Checked { unseen: Vec::new(), notes: Vec::new(), read: Vec::new() };
     let files = match named {
         Some(file) => vec![file.to_owned()],
         None => files_of(balancer, pid),
@@ -285,11 +321,17 @@ fn check_configuration(balancer: &Haproxy, pid: u32, named: Option<&Path>) -> Re
         if let Some(found) = configuration::obstacles(&text, backend).first() {
             return Err(Refusal::Configuration { file, line: found.line, obstacle: found.obstacle });
         }
+        if configuration::redispatches(&text, backend) == Some(false) {
+            checked.notes.push(format!(
+                "backend {backend} has no `option redispatch`: a user gets an error for each request that the candidate refuses; add it, and \
+                 reload HAProxy before you begin"
+            ));
+        }
         checked.read.push(file);
     }
     if checked.read.is_empty() {
-        let what = "no state file, slowstart, stick table or use-server is configured (the configuration cannot be read \
-                    here: name the file in the plan)";
+        let what = "no state file, slowstart, stick table or use-server is configured, and `option redispatch` is \
+                    (the configuration cannot be read here: name the file in the plan)";
         checked.unseen.push(Unseen(what.to_owned()));
     }
     checked.unseen.push(Unseen("no other balancer sends requests to these servers".to_owned()));
@@ -354,29 +396,21 @@ fn read(file: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Checks that a server can be added: its name is free, and it accepts connections.
-pub fn check_new(balancer: &mut Haproxy, server: &NewServer) -> Result<(), Refusal> {
-    if let Some(existing) = balancer.read()?.into_iter().find(|other| other.name == server.name.as_str()) {
-        return Err(Refusal::Exists {
-            backend: balancer.backend().to_string(),
-            server: existing.name,
-            weight: existing.weight,
-        });
-    }
-    match TcpStream::connect_timeout(&server.address, CONNECT_LIMIT) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Refusal::CandidateDown {
-            server: server.name.to_string(),
-            address: server.address,
-            reason: error.to_string(),
-        }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::balancer::haproxy::answers::ServerStatistics;
+
+    #[test]
+    fn a_haproxy_without_servers_added_at_run_time_is_refused() {
+        for version in ["2.6.12-1+deb12u2", "2.6-dev3", "3.0.1", "10.1", "unknown"] {
+            assert!(check_version(version).is_ok(), "{version}");
+        }
+        for version in ["2.4.22", "2.5.0-1ppa1", "1.8.30"] {
+            let refusal = check_version(version).unwrap_err().to_string();
+            assert!(refusal.contains(version) && refusal.ends_with("use HAProxy 2.6 or newer"), "{refusal}");
+        }
+    }
 
     fn statistics(algorithm: &str, cookie: &str) -> BackendStatistics {
         let (algorithm, cookie) = (algorithm.to_owned(), cookie.to_owned());
