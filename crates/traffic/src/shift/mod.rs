@@ -10,7 +10,7 @@ mod run;
 mod stored;
 
 pub use before::{BeforeBreach, ServerBefore, ThreadsBefore, WaitBefore};
-pub use decider::{Decider, Ending, EvidenceLogs, Question};
+pub use decider::{Decider, Ending, EvidenceLogs, Found, Question, Stake};
 pub use programs::{ProgramComparison, ProgramDifference};
 pub use record::{
     AnswerRecord, MailRecord, MailSums, Record, RecordError, ServerRecord, StepRecord, WindowRecord,
