@@ -226,6 +226,39 @@ fn requests_without_any_answer_are_a_breach() {
     assert!(matches!(rollout.breach(), Breach::NoAnswers { .. }));
 }
 
+/// Users who wait for an answer ask for nothing more: then there are sessions in progress, and no requests.
+#[test]
+fn a_candidate_that_hangs_with_all_its_users_is_rolled_back_after_two_seconds() {
+    let hangs = |window: &mut Window| {
+        let candidate = window.servers.iter_mut().find(|server| server.server == "candidate").unwrap();
+        (candidate.requests, candidate.log_lines, candidate.in_progress) = (0, 0, 40);
+        candidate.response_ms.clear();
+    };
+    let start = || {
+        let backend = Backend::new(20_000.0, Behaviour::default(), always(Behaviour::default()), 3);
+        Rollout::start(rules(), backend)
+    };
+    let mut rollout = start();
+    for _ in 0..20 {
+        rollout.second_with(|_| {});
+    }
+    rollout.second_with(hangs);
+    assert_eq!(rollout.canary.phase(), Phase::Step(0), "one second may be a pause");
+    rollout.second_with(hangs);
+    assert_eq!(rollout.breach(), &Breach::Hangs { in_progress: 40 });
+    assert_as_before(&rollout.backend);
+
+    // Sessions of minutes: nobody knows that an answer is due.
+    let mut rollout = start();
+    for _ in 0..20 {
+        rollout.second_with(hangs);
+    }
+    assert!(!matches!(
+        rollout.canary.answer(),
+        Some(Answer::RolledBack { breach: Breach::Hangs { .. }, .. })
+    ));
+}
+
 #[test]
 fn a_control_that_fails_stops_the_run_and_does_not_praise_the_candidate() {
     let backend = Backend::new(1000.0, Behaviour::default(), always(Behaviour::default()), 3);
