@@ -2,37 +2,9 @@
 
 use std::fmt;
 
-use super::evidence::{Metric, MetricState};
+use super::metric::{Bound, Metric};
 use super::proof::Proof;
 use crate::guard::{Breach, Reason, Stop, percent};
-
-/// How much worse than the control the candidate can be in one metric.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Bound {
-    /// Less than this ratio to the control's share.
-    Ratio(f64),
-    /// Less than this share of its requests: there were too few events for a ratio, and so few that they do not matter.
-    Rate(f64),
-}
-
-impl Bound {
-    /// The bound of a metric for a margin.
-    pub(super) fn of(state: &MetricState, margin: f64) -> Self {
-        match state.ratio_bound {
-            Some(ratio) if ratio <= margin => Self::Ratio(ratio),
-            _ => Self::Rate(state.highest_rate),
-        }
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ratio(ratio) => write!(f, "{ratio:.2} ×"),
-            Self::Rate(rate) => f.write_str(&percent(*rate)),
-        }
-    }
-}
 
 /// What a canary has found.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 //! The state machine of a canary: windows in, actions and an answer out.
 
-use super::answer::{Answer, Bound};
+use super::answer::Answer;
 use super::evidence::Evidences;
+use super::metric::Bound;
 use super::proof::{Proof, StepLacks};
 use super::rules::{CanaryRules, OLD_WEIGHT, Step};
 use crate::guard::{Guard, Reason, Stop};

@@ -3,7 +3,7 @@
 
 use stats::anytime::bounds::highest_rate_without_events;
 
-use super::evidence::Metric;
+use super::metric::Metric;
 use super::rules::{CanaryRules, share_at};
 use crate::balancer::interface::HIGHEST_WEIGHT;
 
@@ -88,10 +88,5 @@ impl CanaryRules {
             }
         }
         enough
-    }
-
-    /// The share that is negligible at a step, 0 to 1. At a larger margin a larger share is negligible, in proportion.
-    pub fn negligible_at(&self, margin: f64) -> f64 {
-        self.negligible * margin / self.margin
     }
 }

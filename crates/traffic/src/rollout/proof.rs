@@ -5,8 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::Bound;
-use super::evidence::Metric;
+use super::metric::{Bound, Metric};
 use crate::guard::percent;
 
 /// What is shown of a metric for a margin.

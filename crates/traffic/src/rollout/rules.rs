@@ -44,6 +44,11 @@ pub struct CanaryRules {
 }
 
 impl CanaryRules {
+    /// The share that is negligible at a step, 0 to 1. At a larger margin a larger share is negligible, in proportion.
+    pub fn negligible_at(&self, margin: f64) -> f64 {
+        self.negligible * margin / self.margin
+    }
+
     /// Why the last step has less than [`max_share`](Self::max_share) of the traffic. None if it has all that the plan allows.
     pub fn why_no_more(&self, old_servers: usize) -> Option<String> {
         if !self.left_out.is_empty() {
