@@ -7,6 +7,7 @@ mod page;
 mod programs;
 mod record;
 mod run;
+mod states;
 mod stored;
 
 pub use before::{BeforeBreach, ServerBefore, ThreadsBefore, WaitBefore};
@@ -16,4 +17,5 @@ pub use record::{
     AnswerRecord, MailRecord, MailSums, Record, RecordError, ServerRecord, StepRecord, WindowRecord,
 };
 pub use run::{Acting, RunError, Second, run};
+pub use states::{BalancerState, state_directory, states};
 pub use stored::{StoredError, StoredShift, StoredState, folders, is_record, remove_all};

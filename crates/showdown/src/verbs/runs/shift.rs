@@ -15,7 +15,7 @@ use traffic::control::{self, Status};
 use traffic::guard::{check_log, check_start};
 use traffic::live::{Joining, LiveBalancer, LiveError, LiveSettings};
 use traffic::plan::{Overrides, PlannedBackend, ShiftPlan, parse_percentage};
-use traffic::shift::{BeforeBreach, ProgramComparison, Question, Record, run as run_shift};
+use traffic::shift::{BeforeBreach, ProgramComparison, Question, Record, run as run_shift, state_directory};
 use traffic::weights::Participants;
 
 use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
@@ -174,18 +174,6 @@ fn classify(error: LiveError) -> anyhow::Error {
         | LiveError::Locked(_) => usage(error),
         other => other.into(),
     }
-}
-
-/// A text as a part of a file's name.
-fn slug(text: &str) -> String {
-    let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
-    plain.collect::<String>().trim_matches('-').to_owned()
-}
-
-/// Where the journal of a balancer is: the next run and `--abort` find there what a killed run has left.
-fn state_directory(runs: &Path, place: &PlannedBackend) -> PathBuf {
-    let name = format!("{} {}", place.socket.display(), place.backend);
-    runs.join("shift").join("state").join(slug(&name))
 }
 
 /// Prints what is at stake, and asks.
