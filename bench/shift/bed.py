@@ -53,12 +53,12 @@ servers = {olds}
 [candidate]
 name = "candidate"
 address = "127.0.0.1:{candidate}"
-health = "/"
+{health}
 
 [control]
 name = "control"
 address = "127.0.0.1:{control}"
-health = "/"
+{health}
 
 [rules]
 objective = "p99<100ms"
@@ -102,6 +102,10 @@ class Bed:
     is_watched: bool = True
     """Whether the balancer is asked all the time."""
     lease: str = "2s"
+    has_health: bool = True
+    """Whether the plan has a page of the health of candidate and control."""
+    start_server: Callable[[Bed, str], None] | None = None
+    """Starts a server in place of a known one."""
 
     def __post_init__(self) -> None:
         self.olds = [f"old{number}" for number in range(1, self.old_count + 1)]
@@ -127,28 +131,37 @@ class Bed:
 
     def _start(self) -> None:
         for name in (*self.olds, *ADDED):
+            if self.start_server is not None:
+                self.start_server(self, name)
+                continue
             options = self.planted.get(name, [])
             if not any(option.startswith("--service=") for option in options):
                 options = [self.service, *options]
             argv = [str(self.showdown), "__known-server", "--port", str(self.ports[name]), *options]
-            self._run(name, argv, self.ports[name])
+            self._run(name, argv)
         config = self.directory / "haproxy.cfg"
         lines = [f"    server {name} 127.0.0.1:{self.ports[name]} weight 64\n" for name in self.olds]
         config.write_text(CONFIG.format(directory=self.directory, **self.ports) + "".join(lines))
-        self._run("haproxy", ["haproxy", "-W", "-f", str(config)], self.ports["web"])
+        self._run("haproxy", ["haproxy", "-W", "-f", str(config)])
         if self.is_watched:
             threading.Thread(target=self._watch, daemon=True).start()
 
-    def _run(self, name: str, argv: list[str], port: int) -> None:
+    def _run(self, name: str, argv: list[str]) -> None:
         log = self.directory / f"{name}.log"
-        self.processes[name] = processes.start(argv, os.sched_getaffinity(0), log)
-        processes.await_answer(name, self.processes[name], log, lambda: socket.create_connection(("127.0.0.1", port), 1).close())
+        self.await_server(name, processes.start(argv, os.sched_getaffinity(0), log), log)
+
+    def await_server(self, name: str, process: subprocess.Popen, log: Path) -> None:
+        """Takes a server that was started, and waits until it takes connections."""
+        self.processes[name] = process
+        port = self.ports["web" if name == "haproxy" else name]
+        processes.await_answer(name, process, log, lambda: socket.create_connection(("127.0.0.1", port), 1).close())
 
     def plan(self, **rules: str | list[int]) -> Path:
         """Writes the plan of a rollout with these rules."""
         path = self.directory / "plan.toml"
         lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in rules.items())
-        path.write_text(PLAN.format(directory=self.directory, rules=lines, olds=json.dumps(self.olds), lease=self.lease, **self.ports))
+        health = 'health = "/"' if self.has_health else ""
+        path.write_text(PLAN.format(health=health, directory=self.directory, rules=lines, olds=json.dumps(self.olds), lease=self.lease, **self.ports))
         return path
 
     def users(self, rate: int, seconds: int) -> None:

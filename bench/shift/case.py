@@ -11,8 +11,14 @@ from pathlib import Path
 
 from .bed import ADDED, PATIENCE_S, Bed, Look, require
 from .faults import FAULTS, Fault
+from .program import BY
 
-COLUMNS = ["fault", "repeat", "step", "at_s", "out_s", "after", "left", "exit", "message", "users", "failed", "candidate", "seconds"]
+COLUMNS = ["fault", "repeat", "step", "at_s", "out_s", "after", "left", "exit", "message", "users", "failed", "candidate", "seconds", *BY]
+NO_ANSWER = "no answer: "
+LEAST_OUT_S = 1.0
+"""Counters are read each second: a shorter time is that of a second's requests."""
+GUESS_S = 40.0
+"""Seconds of a case."""
 RATE = 800
 """Requests a second of the users."""
 USERS_S = 300
@@ -43,7 +49,7 @@ def run(fault_name: str, repeat: int, seed: int, showdown: Path, work: Path) -> 
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     began = time.monotonic()
-    with Bed(showdown, directory, {"candidate": fault.planted}) as bed:
+    with Bed(showdown, directory, {"candidate": fault.planted}, has_health=fault.has_health) as bed:
         bed.users(RATE, USERS_S)
         plan = bed.plan(dwell=DWELL, steps=STEPS)
         process = start(showdown, plan, directory)
@@ -78,7 +84,7 @@ def run(fault_name: str, repeat: int, seed: int, showdown: Path, work: Path) -> 
         "after": requests_after(looks, out.at_s) if out else "",
         "left": left,
         "exit": code,
-        "message": answer(directory).get("answer", ""),
+        "message": message(directory, answer(directory)),
         "users": operations,
         "failed": failed,
         "candidate": max((look.requests for look in looks), default=0),
@@ -116,6 +122,14 @@ def servers_left(bed: Bed) -> str:
             return ""
         time.sleep(1)
     return "; ".join(found)
+
+
+def message(directory: Path, answer_of: dict[str, object]) -> str:
+    """The answer of the run. Without one: the last line that it has printed, behind NO_ANSWER."""
+    if "answer" in answer_of:
+        return str(answer_of["answer"])
+    lines = (directory / "run.log").read_text(errors="replace").split("\n")
+    return NO_ANSWER + next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "")
 
 
 def answer(directory: Path) -> dict[str, object]:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 
 from shared.figures import Figure, Rows
 from shared.markdown import facts_table, plural, shell, show_figure, table
 from shared.results import Settings
 
-from . import case, series
+from . import case, nginx, program, series
 from .faults import FAULTS
 from .series import SERIES
 
+OLD_WEIGHT = 64
 MOST_RAMP = 3.0
 FOUND_S = 150.0
 LAST_STEP = 0.333
 """The candidate's share in the last step of a leak, as it is written."""
 
 
-def render(tables: dict[str, Rows], settings: Settings) -> str:
+def render(tables: dict[str, Rows], earlier: dict[str, Rows], settings: Settings) -> str:
     """The page as Markdown."""
     bars = [bar.row(tables) for bar in BARS]
     bad = [(row["fault"], row, problems(row)) for row in tables["cases"]]
@@ -34,11 +36,13 @@ def render(tables: dict[str, Rows], settings: Settings) -> str:
 
 {_failures(bad)}{_note(settings)}## A fault at a moment
 
-{table(["fault", "rollouts", "s until the candidate takes nothing", "bar", "requests to it after that", "failed for users", "exit codes"], [line for line in lines if line])}
+{table(["fault", "rollouts", "s until the candidate takes nothing", "bar", "requests to it after that", "failed for users", "failed ÷ share", "exit codes"], [line for line in lines if line])}
 
 - *Takes nothing*: HAProxy has weight 0 for the candidate, or regards it as down, or does not know it. It is asked every 50 ms.
 - Planted faults count from the candidate's first weight, others from the fault. Medians, with minimum and maximum in brackets.
 - *Failed for users*: errors that the users count, in all rollouts of the line. Requests that HAProxy sends to another server do not fail.
+- *Failed ÷ share*: failed for users, divided by the requests that are the candidate's share of the traffic until it takes nothing. At most 1: users
+  see at most the candidate's share of the fault. Only for faults of the candidate; the median, with the largest in brackets.
 - After `kill-balancer`, nobody serves: the users' errors are HAProxy's.
 
 {table(["fault", "what happens"], [[f"`{name}`", fault.about + ("; in the first and in the second step in turn" if fault.in_each_step else "")] for name, fault in FAULTS.items()])}
@@ -51,7 +55,10 @@ def render(tables: dict[str, Rows], settings: Settings) -> str:
 
 {_series(tables["series"])}
 
-{_mail(tables["series"])}{_simulated(tables["simulated"])}## Where and how
+{_mail(tables["series"])}{_simulated(tables["simulated"])}## Which program
+
+{_programs(tables, "No row yet.")}
+{_earlier(earlier)}## Where and how
 
 {shell([str(command) for command in settings.get("commands", ["make bench-shift"])])}
 
@@ -153,17 +160,38 @@ BARS = [
         lambda rows: float(rows[0]["median_s"] or "inf") <= 25 * 60,
     ),
     PageBar(
-        "5 % of errors, resets, crash, hang: nothing at the candidate after ≤ 3 s",
-        4,
-        _faults("errors", "resets", "crash", "hang"),
+        "the same: ≤ 60 extra late requests until then (median)",
+        1000,
+        lambda tables: [row for row in _simulation("2 % against 1 %, 4 requests/s")(tables) if row.get("extra_late")],
+        lambda rows: f"{rows[0]['extra_late']} more than the control",
+        lambda rows: int(rows[0]["extra_late"]) <= 60,
+    ),
+    PageBar(
+        "5 % of errors, resets, crash, hang with and without a health page: nothing at the candidate after ≤ 3 s",
+        5,
+        _faults("errors", "resets", "crash", "hang", "hang-no-health"),
         _slowest,
         _are_well,
+    ),
+    PageBar(
+        "errors, resets, crash, hang: users see at most the candidate's share of it",
+        5,
+        lambda tables: [row for row in tables["cases"] if of_share(row) is not None],
+        lambda rows: f"{max(of_share(row) or 0 for row in rows):.2f} of the share at most",
+        lambda rows: all((of_share(row) or 0) <= 1 for row in rows),
     ),
     PageBar(
         "a leak that shows after 8 of 10 minutes: rolled back before the last step",
         SERIES["leak"].count,
         _of("leak"),
         lambda rows: f"{_rolled_back(rows)} rolled back; {show_figure(_found(rows))} s",
+        _are_well,
+    ),
+    PageBar(
+        "nginx: a good candidate is no worse, one with 5 % of errors is rolled back",
+        SERIES["nginx"].count,
+        _of("nginx"),
+        lambda rows: f"{sum(1 for row in rows if row['status'] == 'no_worse')} no worse, {_rolled_back(rows)} rolled back",
         _are_well,
     ),
     PageBar(
@@ -203,7 +231,22 @@ def problems(row: dict) -> list[str]:
         found.append(f"{plural(int(row['after']), 'request')} after that")
     if row["left"] and any(part.split()[-1] != "0" for part in row["left"].split("; ")) and "DOWN" not in row["left"]:
         found.append(f"left in the balancer: {row['left']}")
+    # An empty message is of a row before the last line of the run was written down.
+    if fault.answers and (not row["message"] or str(row["message"]).startswith(case.NO_ANSWER)):
+        found.append("no answer")
+    share = of_share(row)
+    if share is not None and share > 1:
+        found.append(f"users saw {share:.2f} times the candidate's share")
     return found
+
+
+def of_share(row: dict) -> float | None:
+    """Failed for users, in requests that are the candidate's share until it took nothing. None where the fault is not the candidate's."""
+    if not FAULTS[row["fault"]].at_its_share or row["out_s"] == "":
+        return None
+    step = int(row["step"])
+    requests = case.RATE * step / (2 * step + OLD_WEIGHT) * max(float(row["out_s"]), case.LEAST_OUT_S)
+    return int(row["failed"]) / requests
 
 
 def problems_of_series(row: dict) -> list[str]:
@@ -216,6 +259,8 @@ def problems_of_series(row: dict) -> list[str]:
         found.append(f"not rolled back: {status or row['exit']}")
     if name == "leak" and float(row["share"] or 1) >= LAST_STEP:
         found.append("only in the last step")
+    if name == "nginx" and status != ("no_worse" if nginx.candidate_of(int(row["repeat"])) == nginx.GOOD else "rolled_back"):
+        found.append(str(status or f"exit {row['exit']}"))
     if name == "ramp" and (status != "carried" or float(row["carried"] or 0) not in (2.0, 2.5)):
         found.append(f"carried {row['carried'] or 'nothing'}")
     if name == "mail":
@@ -249,7 +294,9 @@ def _line(fault: str, rows: Rows) -> list[str] | None:
     counted = [f"{code} ({sum(1 for row in rows if int(row['exit']) == code)})" for code in codes]
     after = sum(int(row["after"] or 0) for row in rows)
     users = f"{sum(int(row['failed']) for row in rows):,} of {sum(int(row['users']) for row in rows):,}"
-    return [f"`{fault}`", str(len(rows)), show_figure(out, 2), f"≤ {FAULTS[fault].bar_s:g} s", str(after), users, ", ".join(counted)]
+    shares = [share for row in rows if (share := of_share(row)) is not None]
+    of_shares = f"{median(shares):.2f} ({max(shares):.2f})" if shares else "–"
+    return [f"`{fault}`", str(len(rows)), show_figure(out, 2), f"≤ {FAULTS[fault].bar_s:g} s", str(after), users, of_shares, ", ".join(counted)]
 
 
 def _failures(bad: list[tuple[object, dict, list[str]]]) -> str:
@@ -283,13 +330,33 @@ mailboxes, by their Message-IDs, not in the logs that Showdown reads.
 """
 
 
+def _programs(tables: dict[str, Rows], none: str) -> str:
+    lines = [[commit, profile, dates, ", ".join(names)] for commit, profile, dates, names in program.groups(tables)]
+    return table(["commit", "profile", "dates", "rows"], lines) + "\n" if lines else none + "\n"
+
+
+def _earlier(tables: dict[str, Rows]) -> str:
+    """Rows of other commits, which are in no bar."""
+    if not any(tables.values()):
+        return ""
+    bad = sum(1 for row in tables["cases"] if problems(row)) + sum(1 for row in tables["series"] if problems_of_series(row))
+    count = len(tables["cases"]) + len(tables["series"])
+    return f"""### Earlier rollouts
+
+{plural(count, "rollout")} by programs of other commits, which no bar above counts; {bad} of them did not keep their bar by today's rules. The rows are in
+[live-traffic/earlier](live-traffic/earlier).
+
+{_programs(tables, "")}
+"""
+
+
 def _simulated(rows: Rows) -> str:
     if not rows:
         return ""
-    lines = [[row["case"], f"{int(row['rollouts']):,}", row["rolled_back"], row["median_s"] or "–", row["p90_s"] or "–"] for row in rows]
+    lines = [[row["case"], f"{int(row['rollouts']):,}", row["rolled_back"], row["median_s"] or "–", row["p90_s"] or "–", row.get("extra_late") or "–", row.get("date") or "not recorded"] for row in rows]
     return f"""## Simulated rollouts
 
-{table(["case", "rollouts", "rolled back", "s to it, median", "90th percentile"], lines)}
+{table(["case", "rollouts", "rolled back", "s to it, median", "90th percentile", "extra late requests, median", "date"], lines)}
 
 An hour each, α = 1 %, margin 1.25, 50 requests/s for each of candidate and control where nothing else is said. A stall: 30 % late in one second of a
 hundred. `cargo run --release -p traffic --example rollouts -- 1000`.

@@ -13,10 +13,12 @@ from pathlib import Path
 from . import case
 from .bed import SERVICE, Bed, require
 from .mail import PLANTED, SLOW, MailBed
+from .nginx import candidate_of, starter
+from .program import BY
 
 COLUMNS = [
     "series", "repeat", "exit", "status", "carried", "after_s", "requests", "share", "users", "failed",
-    "accepted", "lost", "twice", "cut", "at_candidate", "left", "message", "seconds",
+    "accepted", "lost", "twice", "cut", "at_candidate", "left", "message", "seconds", *BY,
 ]  # fmt: skip
 Row = dict[str, object]
 FREEZE = "--freeze=300ms/30s"
@@ -25,6 +27,7 @@ EQUAL_RATE = 60
 """Requests a second of the users. In the last step, each server has a third of them."""
 LEAK = "--slows=205us"
 """After 8 minutes, all answers of the candidate are later than the objective."""
+NGINX_RATE = 800
 RAMP_RATE = 1000
 RAMP_OLDS = 8
 RAMP_CAPACITY = 2.6
@@ -42,6 +45,8 @@ class Series:
     """How many the bar asks for."""
     run: Callable[[Path, Path, int], Row]
     """Of the program, an empty directory and the number of the rollout."""
+    guess_s: float
+    """Seconds of a rollout, more or less."""
     at_once: bool = True
     """Whether rollouts may run beside one another."""
 
@@ -72,7 +77,7 @@ def _end(run: subprocess.Popen, directory: Path) -> Row:
         "after_s": answer.get("seconds", ""),
         "requests": answer.get("requests", ""),
         "share": f"{max(shares):.3f}" if shares else "",
-        "message": answer.get("answer", ""),
+        "message": case.message(directory, answer),
     }
 
 
@@ -147,10 +152,16 @@ def _mail(showdown: Path, directory: Path, repeat: int) -> Row:
     }
 
 
+def _nginx(showdown: Path, directory: Path, repeat: int) -> Row:
+    bed = Bed(showdown, directory, start_server=starter(candidate_of(repeat)), is_watched=False, lease="10s")
+    return _web(bed, NGINX_RATE, dwell="15s", longest="5m", steps=[16, 64])
+
+
 SERIES = {
-    "mail": Series("the candidate defers (or, in every second rollout, rejects) a recipient whom the others accept", 20, _mail),
-    "ramp": Series(f"a ramp to a server that carries {RAMP_CAPACITY} times the share of an old one", 5, _ramp, at_once=False),
-    "late": Series("2 % of the candidate's answers are late, 1 % of the control's; 50 requests/s each", 9, _late),
-    "leak": Series("the candidate's answers become slower, and are too late after 8 minutes", 3, _leak),
-    "equal": Series(f"equal servers with stalls (`{FREEZE.removeprefix('--')}`), 10 minutes", 40, _equal),
+    "nginx": Series("real nginx as old, control and candidate; in every second rollout, 5 % of the candidate's answers are status 503", 10, _nginx, 80),
+    "mail": Series("the candidate defers (or, in every second rollout, rejects) a recipient whom the others accept", 20, _mail, 30),
+    "ramp": Series(f"a ramp to a server that carries {RAMP_CAPACITY} times the share of an old one", 5, _ramp, 60, at_once=False),
+    "late": Series("2 % of the candidate's answers are late, 1 % of the control's; 50 requests/s each", 9, _late, 80),
+    "leak": Series("the candidate's answers become slower, and are too late after 8 minutes", 3, _leak, 490),
+    "equal": Series(f"equal servers with stalls (`{FREEZE.removeprefix('--')}`), 10 minutes", 40, _equal, 602),
 }

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from shared.errors import ServerError
 
-COLUMNS = ["case", "rollouts", "rolled_back", "median_s", "p90_s"]
+from .program import BY
+
+COLUMNS = ["case", "rollouts", "rolled_back", "median_s", "p90_s", "extra_late", *BY]
 PROGRAM = "examples/rollouts"
 """Beside the program of the bench, where cargo builds it."""
 

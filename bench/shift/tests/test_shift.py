@@ -5,10 +5,11 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from shift import case, page, series
+from shift import case, page, program, series
 from shift.bed import Bed, Look, candidate_of
 from shift.faults import FAULTS
 from shift.mail import MailBed
+from shift.remaining import Part, in_words
 
 STAT = """# pxname,svname,stot,econ,eresp,status,weight,hrsp_5xx,
 web,old,10,0,0,no check,64,0,
@@ -60,6 +61,36 @@ class Plans(unittest.TestCase):
         self.assertAlmostEqual(busy, 1.0, places=2)
 
 
+class Programs(unittest.TestCase):
+    def test_rows_of_other_commits_are_set_aside(self):
+        columns = {"cases": ["fault", "repeat", *program.BY]}
+        now = {"commit": "new", "profile": "release", "date": "2026-12-01"}
+        with tempfile.TemporaryDirectory() as directory:
+            work, published = Path(directory) / "work", Path(directory) / "results"
+            work.mkdir()
+            (work / "cases.csv").write_text("fault,repeat,commit,profile,date\ncrash,1,old,release,x\ncrash,2,new,release,x\n")
+            self.assertEqual(program.set_aside(work, published, columns, now), 1)
+            self.assertIn("crash,2,new", (work / "cases.csv").read_text())
+            self.assertNotIn("old", (work / "cases.csv").read_text())
+            self.assertIn("crash,1,old", (published / "earlier/cases.csv").read_text())
+
+    def test_a_new_directory_continues_with_the_published_rows(self):
+        columns = {"cases": ["fault", "commit"], "series": ["series", "commit"]}
+        with tempfile.TemporaryDirectory() as directory:
+            work, published = Path(directory) / "work", Path(directory) / "results"
+            published.mkdir()
+            (published / "cases.csv").write_text("fault,commit\ncrash,new\n")
+            (published / "series.csv").write_text("series\nother columns\n")
+            program.continue_published(work, published, columns)
+            self.assertEqual([path.name for path in work.iterdir()], ["cases.csv"])
+
+    def test_the_time_left_is_that_of_the_rollouts_so_far(self):
+        parts = [Part("equal", 40, 6, 602.0), Part("ramp", 0, 1, 60.0)]
+        self.assertEqual(in_words(parts), "about 1 h 11 min left")
+        parts[0].took(300.0)
+        self.assertEqual(in_words(parts), "about 35 min left")
+
+
 class Mailboxes(unittest.TestCase):
     def test_each_message_is_counted_by_its_id(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -81,12 +112,12 @@ class Page(unittest.TestCase):
         return well | {"accepted": "100", "lost": "0", "twice": "0", "cut": "0", "share": "0.1"} | found
 
     def render(self, cases: list[dict], of_series: list[dict] | None = None, simulated: list[dict] | None = None) -> str:
-        return page.render({"cases": cases, "series": of_series or [], "simulated": simulated or []}, {"date": "2026-11-29"})
+        return page.render({"cases": cases, "series": of_series or [], "simulated": simulated or []}, dict.fromkeys(("cases", "series", "simulated"), []), {"date": "2026-11-29"})
 
     def test_all_is_well(self):
         text = self.render([self.row(), self.row(repeat="2", out_s="0.51")])
-        self.assertIn("| `crash` | 2 | 0.46 (0.41–0.51) | ≤ 3 s | 0 | 4 of 2,000 | 1 (2) |", text)
-        self.assertIn("after ≤ 3 s | 2 of 4 | 0.46 (0.41–0.51) s; 0 requests after that | kept so far |", text)
+        self.assertIn("| `crash` | 2 | 0.46 (0.41–0.51) | ≤ 3 s | 0 | 4 of 2,000 | 0.01 (0.01) | 1 (2) |", text)
+        self.assertIn("after ≤ 3 s | 2 of 5 | 0.46 (0.41–0.51) s; 0 requests after that | kept so far |", text)
         self.assertIn("exactly once | 0 of 20 | – | not measured |", text)
         self.assertNotIn("did not keep", text)
 
@@ -95,17 +126,34 @@ class Page(unittest.TestCase):
             ({"out_s": "3.20"}, "after 3.20 s"),
             ({"out_s": "", "after": ""}, "went on taking requests"),
             ({"after": "4"}, "4 requests after that"),
+            ({"message": ""}, "no answer"),
+            ({"message": "no answer: error: the balancer ended"}, "no answer"),
+            ({"failed": "200"}, "users saw 1.50 times the candidate's share"),
             ({"left": "candidate UP 4"}, "left in the balancer: candidate UP 4"),
         ]:
             text = self.render([self.row(**found)])
-            self.assertIn("not kept: 1", text)
+            self.assertIn("not kept: ", text)
             self.assertIn(words, text)
         self.assertEqual(page.problems(self.row(left="candidate MAINT 0; control MAINT 0")), [])
+        self.assertEqual(page.problems(self.row(fault="kill-run", message="")), [], "it was killed before it had an answer")
+
+    def test_rows_say_which_program_they_are_by(self):
+        by = {"commit": "0123456789", "profile": "release", "date": "2026-12-01"}
+        text = self.render([self.row(**by), self.row(repeat="2", **by), self.row(repeat="3")])
+        self.assertIn("| 0123456789 | release | 2026-12-01 | crash (2) |", text)
+        self.assertIn("| not recorded | not recorded | not recorded | crash (1) |", text)
+
+    def test_rows_of_other_commits_are_in_no_bar(self):
+        tables = {"cases": [self.row(message="", commit="old")], "series": [], "simulated": []}
+        text = page.render(dict.fromkeys(tables, []), tables, {"date": "2026-12-01"})
+        self.assertIn("0 rollouts behind", text)
+        self.assertIn("1 rollout by programs of other commits, which no bar above counts; 1 of them did not keep", text)
 
     def test_what_is_wrong_in_a_series_is_named(self):
         for name, well, bad, words in [
             ("equal", {"status": "not_shown"}, {"status": "stopped"}, "stopped"),
             ("late", {}, {"status": "no_worse"}, "not rolled back: no_worse"),
+            ("nginx", {"status": "no_worse"}, {"status": "stopped"}, "stopped"),
             ("leak", {}, {"share": "0.333"}, "only in the last step"),
             ("ramp", {"status": "carried", "carried": "2.0"}, {"status": "carried", "carried": "3.0"}, "carried 3.0"),
             ("mail", {}, {"lost": "1"}, "1 lost"),

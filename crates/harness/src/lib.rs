@@ -16,6 +16,7 @@
 //! The rules of the queue are the crate `queue`, without a database, a clock or a network.
 //!
 //! **Goals.** The server starts no measurement and opens no connection to hosts. What it shows of a run is made from its files.
+//! Of live traffic it can do one thing: end it, by sockets of this machine.
 //!
 //! **Not goals.** Measuring: the controller starts the other program, which has all of it.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line"))]

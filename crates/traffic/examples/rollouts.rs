@@ -7,16 +7,21 @@ mod simulated;
 
 use simulated::{Backend, Behaviour, OBJECTIVE_MS, participants};
 use traffic::guard::HardLimits;
-use traffic::rollout::{Answer, Canary, CanaryRules, Phase, usual_steps};
+use traffic::rollout::{Answer, Canary, CanaryRules, Metric, Phase, usual_steps};
 
 /// Two old servers, candidate and control have the same weight.
 const SERVERS: f64 = 4.0;
 
-/// An hour at a rate for each of the two servers.
-fn rollout(rate: f64, others: Behaviour, candidate: Behaviour, seed: u64) -> Answer {
+/// A rollback: after how many seconds, and by how much more late requests of the candidate than of the control.
+type RolledBack = (u64, u64);
+
+/// An hour at a rate for each of the two servers. None if the candidate was not rolled back.
+fn rollout(rate: f64, others: Behaviour, candidate: Behaviour, seed: u64) -> Option<RolledBack> {
     let mut backend = Backend::new(SERVERS * rate, others, Box::new(move |_| candidate), seed);
     let rules = CanaryRules {
         steps: usual_steps(&[64], 1.25, 0.5, 2),
+        left_out: Vec::new(),
+        max_share: 0.5,
         dwell_s: 3600,
         longest_s: 3600,
         margin: 1.25,
@@ -38,13 +43,15 @@ fn rollout(rate: f64, others: Behaviour, candidate: Behaviour, seed: u64) -> Ans
         let actions = canary.take(&backend.window());
         backend.apply(&actions);
     }
-    canary.answer().expect("an ended canary has an answer").clone()
+    let Some(Answer::RolledBack { second, .. }) = canary.answer() else { return None };
+    let late = canary.evidences().state(Metric::Late).counts;
+    Some((*second, late.candidate.saturating_sub(late.control)))
 }
 
 #[allow(clippy::print_stdout, reason = "an example for people")]
 fn main() {
     let rollouts: u64 = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1000);
-    println!("case,rollouts,rolled_back,median_s,p90_s");
+    println!("case,rollouts,rolled_back,median_s,p90_s,extra_late");
     for (name, rate, late, candidate_late, stalls) in [
         ("equal, 1 % late", 50.0, 0.01, 0.01, false),
         ("equal, 1 % late, stalls", 50.0, 0.01, 0.01, true),
@@ -58,14 +65,17 @@ fn main() {
     ] {
         let others = Behaviour { late, stalls, ..Behaviour::default() };
         let candidate = Behaviour { late: candidate_late, ..others };
-        let mut seconds: Vec<u64> = (0..rollouts)
-            .filter_map(|seed| match rollout(rate, others, candidate, seed) {
-                Answer::RolledBack { second, .. } => Some(second),
-                _ => None,
-            })
-            .collect();
+        let (mut seconds, mut extra_late): (Vec<u64>, Vec<u64>) =
+            (0..rollouts).filter_map(|seed| rollout(rate, others, candidate, seed)).unzip();
         seconds.sort_unstable();
-        println!("\"{name}\",{rollouts},{},{},{}", seconds.len(), at(&seconds, 0.5), at(&seconds, 0.9));
+        extra_late.sort_unstable();
+        println!(
+            "\"{name}\",{rollouts},{},{},{},{}",
+            seconds.len(),
+            at(&seconds, 0.5),
+            at(&seconds, 0.9),
+            at(&extra_late, 0.5)
+        );
     }
 }
 

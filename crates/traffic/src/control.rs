@@ -263,35 +263,6 @@ pub fn status(directory: &Path) -> Result<Option<Status>, JournalError> {
     }
 }
 
-/// A run that is in progress, or was killed and has left something.
-#[derive(Debug)]
-pub struct OpenRun {
-    /// Its directory.
-    pub directory: PathBuf,
-    /// How it stands.
-    pub status: Status,
-}
-
-/// The open runs in the directories below this one. An error is of a directory that this user may not read, and only returned if no run is
-/// open.
-pub fn open_runs(states: &Path) -> Result<Vec<OpenRun>, JournalError> {
-    let Ok(entries) = fs::read_dir(states) else { return Ok(Vec::new()) };
-    let mut directories: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    directories.sort();
-    let (mut open, mut unreadable) = (Vec::new(), None);
-    for directory in directories {
-        match status(&directory) {
-            Ok(Some(status)) if status.since_s.is_some() => open.push(OpenRun { directory, status }),
-            Ok(_) => {}
-            Err(error) => unreadable = Some(error),
-        }
-    }
-    match unreadable {
-        Some(error) if open.is_empty() => Err(error),
-        _ => Ok(open),
-    }
-}
-
 fn read_status(directory: &Path) -> Result<Option<Status>, JournalError> {
     let Some(state) = journal::read(directory)? else { return Ok(None) };
     let opened = state.opened.as_ref();
@@ -445,18 +416,6 @@ mod tests {
         assert_eq!(serde_json::to_value(&asked).unwrap(), serde_json::to_value(&read).unwrap());
         assert_eq!((asked.changed[0].weight, asked.changed[0].weight_before), (64, 1));
         assert_eq!(control.abort_request(), None, "nobody has asked for the end");
-    }
-
-    #[test]
-    fn the_open_runs_of_a_directory_are_found_without_a_plan() {
-        let states = tempfile::tempdir().unwrap();
-        let missing = states.path().join("missing");
-        assert!(open_runs(&missing).unwrap().is_empty());
-        let [ended, open] = ["ended", "open"].map(|name| states.path().join(name));
-        begin(&ended).write(JournalLine::Ended).unwrap();
-        drop(begin(&open));
-        let [found] = open_runs(states.path()).unwrap().try_into().unwrap();
-        assert_eq!((found.directory, found.status.is_running), (open, true));
     }
 
     #[test]

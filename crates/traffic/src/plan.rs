@@ -24,7 +24,7 @@ use crate::live::Joining;
 use crate::mail::logs::MailSettings;
 use crate::name::Name;
 use crate::ramp::{RampRules, usual_multiples};
-use crate::rollout::{CanaryRules, WEIGHTS, usual_steps};
+use crate::rollout::{CanaryRules, WEIGHTS, usual_steps, weights_left_out};
 use crate::weights::Participants;
 
 /// How long an answer of a health page may take.
@@ -342,6 +342,8 @@ impl ShiftPlan {
         }
         Ok(CanaryRules {
             steps,
+            left_out: weights_left_out(&self.steps, self.max_share, self.old.len()),
+            max_share: self.max_share,
             dwell_s: self.dwell_s,
             longest_s: self.longest_s,
             margin: self.margin,

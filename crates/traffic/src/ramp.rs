@@ -43,11 +43,97 @@ pub fn share_at(multiple: f64, old_servers: usize) -> f64 {
     multiple / (multiple + old_servers as f64)
 }
 
+/// The multiples of [`MULTIPLES`] beyond the last one of a ramp, in words: "3, 4, 6, 8 × left out by `max_share`". None if there is none.
+pub fn left_out(multiples: &[f64]) -> Option<String> {
+    let last = multiples.last().copied().unwrap_or(0.0);
+    let more: Vec<String> =
+        MULTIPLES.iter().filter(|multiple| **multiple > last).map(f64::to_string).collect();
+    if more.is_empty() { None } else { Some(format!("{} × left out by `max_share`", more.join(", "))) }
+}
+
+/// A candidate whose percentile is at most so many times that of the old servers is as fast as they are.
+const SAME_TIME: f64 = 1.1;
+
+/// Response times of both sides in a step, at the percentile of the objective.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepTimes {
+    /// The multiple of the step.
+    pub multiple: f64,
+    /// The percentile, 0 to 100.
+    pub percentile: f64,
+    /// Of the candidate. None without an answer.
+    pub candidate_ms: Option<u32>,
+    /// Of all old servers.
+    pub old_ms: Option<u32>,
+}
+
+impl StepTimes {
+    /// Whether the candidate was as fast as the old servers: within [`SAME_TIME`], or within the millisecond of the log. None if there
+    /// were no answers of one side.
+    fn is_as_fast(&self) -> Option<bool> {
+        let (candidate, old) = (self.candidate_ms?, self.old_ms?);
+        Some(f64::from(candidate) <= f64::from(old) * SAME_TIME || candidate <= old + 1)
+    }
+}
+
+/// The candidate compared with the old servers by response time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Speed {
+    /// As fast as they were, up to this multiple of those that it carried.
+    AsFastUpTo(f64),
+    /// Slower at the first multiple already.
+    Slower(StepTimes),
+    /// It carried no multiple, or there were no answers of one side.
+    NotKnown,
+}
+
+impl Speed {
+    /// By the steps that were carried.
+    fn of(carried: &[StepTimes]) -> Self {
+        let as_fast = carried.iter().take_while(|step| step.is_as_fast() == Some(true)).last();
+        match (as_fast, carried.first()) {
+            (Some(step), _) => Self::AsFastUpTo(step.multiple),
+            (None, Some(first)) if first.is_as_fast() == Some(false) => Self::Slower(*first),
+            _ => Self::NotKnown,
+        }
+    }
+
+    /// The multiple up to which the candidate was as fast.
+    pub fn as_fast_up_to(self) -> Option<f64> {
+        match self {
+            Self::AsFastUpTo(multiple) => Some(multiple),
+            Self::Slower(_) | Self::NotKnown => None,
+        }
+    }
+}
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AsFastUpTo(multiple) => write!(f, ", as fast as the old servers up to {multiple} ×"),
+            Self::Slower(StepTimes {
+                multiple,
+                percentile,
+                candidate_ms: Some(candidate),
+                old_ms: Some(old),
+            }) => write!(
+                f,
+                ", slower than the old servers already at {multiple} × (p{percentile} {candidate} ms, of the old servers {old} ms)"
+            ),
+            Self::Slower(_) | Self::NotKnown => Ok(()),
+        }
+    }
+}
+
 /// What a ramp has found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RampAnswer {
     /// The largest multiple that the candidate carried. None if it carried none.
     pub carried: Option<f64>,
+    /// How fast the candidate was at the multiples that it carried.
+    pub speed: Speed,
+    /// Multiples that the plan's largest share leaves out, in words.
+    pub left_out: Option<String>,
     /// The multiple at which the run ended.
     pub ended_at: f64,
     /// Why it ended. None: it was the last multiple.
@@ -70,12 +156,19 @@ pub enum RampEnd {
 impl fmt::Display for RampAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.carried {
-            Some(carried) => write!(f, "the candidate carried {carried} × the share of one old server")?,
+            Some(carried) => {
+                write!(f, "the candidate carried {carried} × the share of one old server{}", self.speed)?;
+            }
             None => write!(f, "the candidate did not carry the share of one old server")?,
         }
         let at = self.ended_at;
         match &self.reason {
-            None => write!(f, ", the largest share of this plan")?,
+            None => {
+                write!(f, "; that is the largest share of this plan")?;
+                if let Some(left_out) = &self.left_out {
+                    write!(f, " ({left_out})")?;
+                }
+            }
             Some(RampEnd::Reason(Reason::Breach(breach))) => write!(f, "; breached at {at} ×: {breach}")?,
             Some(RampEnd::Reason(Reason::Stop(stop))) => write!(f, "; stopped at {at} ×: {stop}")?,
             Some(RampEnd::NotSteady) => write!(f, "; at {at} × it did not become steady")?,
@@ -98,13 +191,13 @@ pub enum RampPhase {
 
 /// How often each response time in ms occurred: percentiles are of all of them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ResponseTimes {
+struct ResponseTimes {
     counts: BTreeMap<u32, u64>,
     answered: u64,
 }
 
 impl ResponseTimes {
-    pub(crate) fn add(&mut self, response_ms: &[u32]) {
+    fn add(&mut self, response_ms: &[u32]) {
         for ms in response_ms {
             *self.counts.entry(*ms).or_default() += 1;
         }
@@ -112,7 +205,7 @@ impl ResponseTimes {
     }
 
     /// A percentile, 0 to 100, in ms. None without an answer.
-    pub(crate) fn percentile(&self, percentile: f64) -> Option<u32> {
+    fn percentile(&self, percentile: f64) -> Option<u32> {
         let rank = (percentile / 100.0 * self.answered as f64).ceil() as u64;
         let mut seen = 0;
         for (ms, count) in &self.counts {
@@ -129,6 +222,8 @@ impl ResponseTimes {
 #[derive(Debug, Clone, Default)]
 struct StepSeen {
     times: ResponseTimes,
+    /// Those of all old servers.
+    old_times: ResponseTimes,
     late: u64,
     answered: u64,
     dispersion: Dispersion,
@@ -178,6 +273,8 @@ pub struct Ramp {
     step_began_s: u64,
     requests: u64,
     seen: StepSeen,
+    /// The response times of each step.
+    times: Vec<StepTimes>,
     answer: Option<RampAnswer>,
 }
 
@@ -197,6 +294,7 @@ impl Ramp {
             step_began_s: 0,
             requests: 0,
             seen: StepSeen::default(),
+            times: Vec::new(),
             answer: None,
         };
         (ramp, actions)
@@ -220,6 +318,7 @@ impl Ramp {
             self.requests += server.requests;
             self.seen.take(server, self.rules.hard.objective_ms);
         }
+        self.take_times(step, window);
         if let Some(reason) = self.guard.check(window, &self.weights) {
             return self.end(step, Some(RampEnd::Reason(reason)));
         }
@@ -244,6 +343,22 @@ impl Ramp {
         Vec::new()
     }
 
+    fn take_times(&mut self, step: usize, window: &Window) {
+        for server in &window.servers {
+            if self.weights.participants().old.iter().any(|old| server.server == *old) {
+                self.seen.old_times.add(&server.response_ms);
+            }
+        }
+        let percentile = self.rules.quantile;
+        self.times.truncate(step);
+        self.times.push(StepTimes {
+            multiple: self.rules.multiples[step],
+            percentile,
+            candidate_ms: self.seen.times.percentile(percentile),
+            old_ms: self.seen.old_times.percentile(percentile),
+        });
+    }
+
     fn next_step(&mut self, carried: usize) -> Vec<Action> {
         let next = carried + 1;
         let Some(multiple) = self.rules.multiples.get(next).copied() else {
@@ -262,6 +377,8 @@ impl Ramp {
         let last = self.rules.multiples.len() - 1;
         self.answer = Some(RampAnswer {
             carried,
+            speed: Speed::of(&self.times[..step.min(self.times.len())]),
+            left_out: left_out(&self.rules.multiples),
             ended_at: self.rules.multiples[step.min(last)],
             reason,
             second: self.seconds,
@@ -289,9 +406,9 @@ impl Ramp {
         self.answer.as_ref()
     }
 
-    /// The percentile of the objective, 0 to 100.
-    pub fn percentile(&self) -> f64 {
-        self.rules.quantile
+    /// The response times of the last step with a window.
+    pub fn times(&self) -> Option<StepTimes> {
+        self.times.last().copied()
     }
 
     /// The weights that it has set.

@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -275,12 +276,61 @@ test("an admin adds an account, and its owner logs in by keyboard alone", option
   await own.close();
 });
 
+/** A run on live traffic that goes on: its record, and the journal and the control socket in the state of its balancer. */
+function beginShift(): { id: string; asked: Promise<void>; end: () => void } {
+  const id = "20261201T101112Z-candidate-1f3a";
+  const record = join(home, "runs/shift", id);
+  const state = join(home, "runs/shift/state/run-haproxy-admin-sock-web");
+  for (const folder of [record, state]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(record, "plan.toml"), '[candidate]\nname = "candidate"\n[control]\nname = "control"\n');
+  const server = { weight: 4, up: true, requests: 50, in_progress: 2, refused: 0, reset: 0, status_5xx: 1, redispatched: 0, answered: 49, late: 1, p50_ms: 2, p99_ms: 90, counters_arrived: true, log_arrived: true };
+  const second = (number: number): string =>
+    `${JSON.stringify({ second: number, phase: "step 1, 1.50 % of the traffic", share: 0.015, late_log_e: number / 10, failed_log_e: 0, limit_log_e: 5.3, alarms: [], servers: [{ server: "candidate", ...server }, { server: "control", ...server }] })}\n`;
+  writeFileSync(join(record, "windows.jsonl"), [1, 2, 3].map(second).join(""));
+  const opened = { socket: "/run/haproxy/admin.sock", backend: "web", identity: { pid: 812, started_s: 1795993179, algorithm: "roundrobin", version: "HAProxy 2.6.12" }, weights: { old: 64 }, at_s: 1796119872 };
+  const lines = [{ owner: { pid: 1, start_ticks: 0 } }, { opened }, { record }, { setting: { server: "old", weight: 64, at_s: 1796119873 } }];
+  writeFileSync(join(state, "shift.journal"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
+  let asked: () => void = () => undefined;
+  const wait = new Promise<void>((done) => (asked = done));
+  const control = createServer((stream) => {
+    stream.on("data", (word) => {
+      assert.equal(word.toString(), "abort\n");
+      stream.write("abort\n");
+      stream.write("out\n");
+      asked();
+    });
+  });
+  control.listen(join(state, "control.sock"));
+  return { id, asked: wait, end: () => control.close() };
+}
+
+test("a run on live traffic is followed, and ended by keyboard alone", options, async () => {
+  const shift = beginShift();
+  const page = await open("/shifts");
+  await page.getByRole("link", { name: shift.id }).first().focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Live traffic: candidate" }).waitFor();
+  assert.equal(await page.locator(".shift svg polyline.control").count() > 0, true);
+  assert.match((await page.textContent("#live-shift")) ?? "", /web at \/run\/haproxy\/admin.sock, since 2026-12-01/);
+  assert.deepEqual(await axeProblems(page), []);
+  await page.getByText("Abort …").focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`${url}/shifts`);
+  await shift.asked;
+  await page.goto(`${url}/audit`);
+  assert.match((await page.textContent("main")) ?? "", /abort on live traffic, run-haproxy-admin-sock-web: the run has taken its servers out/);
+  await page.close();
+  shift.end();
+});
+
 test("every page is accessible in light and dark, and fits a narrow window", options, async () => {
   const { id } = await call<{ id: number }>("entries", { plan, paused: true });
   const listed = await call<{ id: string; series: string }[]>("runs");
   await call("views", { name: "all of them", search: { tags: ["a tag"] } });
   const series = listed.map((run) => `/series/${run.series}`);
-  const paths = ["/", ...series, "/archive?tag=a&tag=b&view=2", `/entries/${id}`, `/entries/${id}/again`, "/entries/new", "/archive", `/runs/${runs[0]}`, `/compare?runs=${runs.join(",")}`, "/hosts", "/trash", "/account", "/people", "/audit", "/login"];
+  const paths = ["/", ...series, "/archive?tag=a&tag=b&view=2", `/entries/${id}`, `/entries/${id}/again`, "/entries/new", "/archive", `/runs/${runs[0]}`, `/compare?runs=${runs.join(",")}`, "/hosts", "/shifts", "/shifts/20261201T101112Z-candidate-1f3a", "/trash", "/account", "/people", "/audit", "/login"];
   for (const colorScheme of ["light", "dark"] as const) {
     const own = await session({ colorScheme, viewport: { width: 320, height: 800 } });
     for (const path of paths) {

@@ -13,6 +13,7 @@ pub mod people;
 pub mod render;
 pub mod roles;
 pub mod series;
+pub mod shifts;
 pub mod site;
 pub mod uploads;
 pub mod views;
@@ -79,6 +80,9 @@ pub fn router(site: Shared) -> Router {
         .route("/series/{key}", get(series::page))
         .route("/hosts", get(pages::hosts))
         .route("/hosts/{name}/clean", post(pages::clean_host))
+        .route("/shifts", get(shifts::list))
+        .route("/shifts/{id}", get(shifts::page))
+        .route("/shifts/{id}/abort", post(shifts::abort))
         .route("/runs/{id}", get(pages::run))
         .route("/runs/{id}/report", get(pages::report))
         .route("/runs/{id}/file", get(pages::file))

@@ -23,6 +23,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("file.html", include_str!("../pages/file.html")),
     ("compare.html", include_str!("../pages/compare.html")),
     ("series.html", include_str!("../pages/series.html")),
+    ("shifts.html", include_str!("../pages/shifts.html")),
+    ("shift.html", include_str!("../pages/shift.html")),
     ("hosts.html", include_str!("../pages/hosts.html")),
     ("link.html", include_str!("../pages/link.html")),
     ("login.html", include_str!("../pages/login.html")),

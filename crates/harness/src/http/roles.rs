@@ -36,9 +36,12 @@ pub fn needed(method: &Method, path: &str) -> Role {
             | ["entries", _, "pause" | "release" | "kill" | "resume"]
             | ["runs", _, "note" | "tags"],
         ) => Role::Submitter,
-        (false, ["entries", _, "move" | "first" | "last" | "before"] | ["hosts", _, "clean"]) => {
-            Role::Operator
-        }
+        (
+            false,
+            ["entries", _, "move" | "first" | "last" | "before"]
+            | ["hosts", _, "clean"]
+            | ["shifts", _, "abort"],
+        ) => Role::Operator,
         (false, ["runs", _]) if *method == Method::PATCH => Role::Submitter,
         (false, _) => Role::Admin,
     }
@@ -60,6 +63,8 @@ mod tests {
             (Method::POST, "/entries/7/first", Role::Operator),
             (Method::POST, "/api/v1/entries/7/move", Role::Operator),
             (Method::POST, "/hosts/m/clean", Role::Operator),
+            (Method::GET, "/shifts/r", Role::Viewer),
+            (Method::POST, "/shifts/run-haproxy-admin-sock-web/abort", Role::Operator),
             (Method::POST, "/runs/r/delete", Role::Admin),
             (Method::DELETE, "/api/v1/runs/r", Role::Admin),
             (Method::POST, "/api/v1/links", Role::Admin),

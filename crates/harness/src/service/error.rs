@@ -3,6 +3,7 @@
 use archive::ArchiveError;
 use axum::http::StatusCode;
 use queue::{QueueError, Refusal};
+use traffic::journal::JournalError;
 
 use crate::people::PeopleError;
 use crate::plan_text::PlanTextError;
@@ -45,6 +46,15 @@ pub enum ServiceError {
     /// Too many passwords were tried.
     #[error("too many passwords were tried: wait a minute")]
     TooMany,
+    /// The state of a run on live traffic cannot be read or changed.
+    #[error("{0}")]
+    Journal(#[from] JournalError),
+    /// The record of a run on live traffic cannot be read.
+    #[error("{0}")]
+    Shift(#[from] traffic::shift::StoredError),
+    /// The end of a run on live traffic is not complete, or not in the audit.
+    #[error("{0}")]
+    Unfinished(String),
     /// A file failed.
     #[error("{0}")]
     File(#[from] std::io::Error),
@@ -95,9 +105,14 @@ impl ServiceError {
                 ArchiveError::Ambiguous { .. } | ArchiveError::Exists { .. } | ArchiveError::Import { .. },
             ) => StatusCode::CONFLICT,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::Archive(_) | Self::Report(_) | Self::File(_) | Self::People(PeopleError::Hash(_)) => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
+            Self::Journal(JournalError::Busy { .. }) => StatusCode::CONFLICT,
+            Self::Unfinished(_) => StatusCode::BAD_GATEWAY,
+            Self::Archive(_)
+            | Self::Report(_)
+            | Self::Journal(_)
+            | Self::Shift(_)
+            | Self::File(_)
+            | Self::People(PeopleError::Hash(_)) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }

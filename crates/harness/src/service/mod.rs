@@ -6,6 +6,7 @@ pub mod news;
 pub mod orders;
 pub mod people;
 pub mod runs;
+pub mod shifts;
 pub mod views;
 
 use std::collections::{BTreeMap, HashMap};

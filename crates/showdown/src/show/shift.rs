@@ -1,7 +1,9 @@
 //! A run on live traffic on a terminal: what is at stake, each second, how a run stands, and its answer.
 
+use std::fmt::Write;
 use std::path::Path;
 
+use archive::model::thousands;
 use bakeoff::event::Event;
 use traffic::control::Status;
 use traffic::name::Name;
@@ -14,24 +16,42 @@ pub const NO_RUN: &str = "no run at this balancer\n";
 
 /// Share × rate × time of each step.
 pub fn stake(question: &Question, rate: f64) -> String {
-    let (shares, dwell_s) = question.shares();
+    let stake = question.stake(rate);
     let participants = question.participants();
     let mut text = format!(
-        "At stake: {} behind {} of {rate:.0} requests/s, each step for {dwell_s} s at least\n",
+        "At stake: {} behind {} of {rate:.0} requests/s\n",
         participants.candidate,
         participants.old.iter().map(Name::as_str).collect::<Vec<_>>().join(", "),
     );
-    for (number, share) in shares.iter().enumerate() {
-        let requests = share * rate * dwell_s as f64;
-        let line = format!(
-            "  step {}: {:5.2} % of the traffic, {:.1} requests/s, {requests:.0} requests\n",
+    for (number, step) in stake.steps.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "  step {}: {:5.2} % of the traffic, {:.1} requests/s, for {} at least: {} requests",
             number + 1,
-            100.0 * share,
-            share * rate
+            100.0 * step.share,
+            step.share * rate,
+            minutes(step.seconds),
+            thousands(step.requests)
         );
-        text.push_str(&line);
+    }
+    let all: f64 = stake.steps.iter().map(|step| step.seconds).sum();
+    let _ = writeln!(text, "  {} in all, at least", minutes(all));
+    if let Some(left_out) = &stake.left_out {
+        let _ = writeln!(text, "No larger share: {left_out}");
+    }
+    if let Some(warning) = &stake.warning {
+        let _ = writeln!(text, "This run would end without an answer: {warning}");
     }
     text
+}
+
+/// A length of time, in seconds up to two minutes.
+fn minutes(seconds: f64) -> String {
+    match seconds {
+        seconds if !seconds.is_finite() => "ever".to_owned(),
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds => format!("{:.0} min", seconds / 60.0),
+    }
 }
 
 /// The live view: one line that changes, and one that stays for each step and each alarm.
@@ -59,6 +79,9 @@ pub fn follow(progress: &LineProgress, second: &Second<'_>, question: &Question)
                 what.push_str(&figures);
             }
         }
+    }
+    if let Some(lacks) = &second.lacks {
+        let _ = write!(what, "; {lacks}");
     }
     progress.observe(&Event::Doing { what });
 }

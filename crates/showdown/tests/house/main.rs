@@ -35,7 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("runners", &[]),
     ("olio", &["host", "load", "workload"]),
     ("queue", &[]),
-    ("harness", &["queue", "report", "archive", "host", "notation"]),
+    ("harness", &["traffic", "queue", "report", "archive", "host", "notation"]),
     (
         "runs",
         &[

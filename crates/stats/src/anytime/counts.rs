@@ -43,6 +43,22 @@ impl TwoCounts {
         self.control_operations += other.control_operations;
     }
 
+    /// With `factor` times as many operations, if both sides have the same rate from now on: that of both together.
+    pub fn continued(self, factor: f64) -> Self {
+        let operations = self.candidate_operations + self.control_operations;
+        let rate = (self.candidate + self.control) as f64 / operations.max(1) as f64;
+        let (of_candidate, of_control) = (
+            (self.candidate_operations as f64 * (factor - 1.0)).round(),
+            (self.control_operations as f64 * (factor - 1.0)).round(),
+        );
+        Self {
+            candidate: self.candidate + (of_candidate * rate).round() as u64,
+            control: self.control + (of_control * rate).round() as u64,
+            candidate_operations: self.candidate_operations + of_candidate as u64,
+            control_operations: self.control_operations + of_control as u64,
+        }
+    }
+
     /// The candidate's rate as a multiple of the control's. None without an event of the control, or without operations.
     pub fn ratio(self) -> Option<f64> {
         if self.control == 0 || self.candidate_operations == 0 {
@@ -237,6 +253,18 @@ mod tests {
         assert!(below(counts, bound * 1.001, Dispersion::INDEPENDENT).rejects(0.01));
         assert!(!below(counts, bound * 0.999, Dispersion::INDEPENDENT).rejects(0.01));
         assert_eq!(ratio_bound(equal_weights(2, 2), 0.01, Dispersion::INDEPENDENT), None);
+    }
+
+    #[test]
+    fn counts_go_on_with_the_rate_of_both_sides() {
+        let expected = TwoCounts {
+            candidate: 30 + 20,
+            control: 10 + 20,
+            candidate_operations: 2000,
+            control_operations: 2000,
+        };
+        assert_eq!(equal_weights(30, 10).continued(2.0), expected);
+        assert_eq!(equal_weights(30, 10).continued(1.0), equal_weights(30, 10));
     }
 
     #[test]

@@ -14,6 +14,9 @@ const ABOVE: usize = 2;
 /// Fewer events within the windows are no breach, whatever their share: a server with few requests has large shares by chance.
 const FEWEST_EVENTS: u64 = 5;
 
+/// Windows after which it is known how often a server answers.
+const KNOWN: u64 = 10;
+
 /// The limits of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HardLimits {
@@ -33,6 +36,7 @@ pub struct HardLimits {
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     requests: u64,
+    in_progress: u64,
     failed: Failures,
     late: u64,
     answered: u64,
@@ -42,16 +46,38 @@ struct Seen {
     mail: Option<MailWindow>,
 }
 
+impl Seen {
+    /// Whether requests wait, and none is answered.
+    fn is_hanging(&self) -> bool {
+        self.has_counters && self.has_log && !self.has_lines && self.in_progress >= FEWEST_EVENTS
+    }
+}
+
 /// The last windows of each server that takes part.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
     hard: HardLimits,
     seen: BTreeMap<Name, VecDeque<Seen>>,
+    habits: BTreeMap<Name, Habit>,
+}
+
+/// How often a server answers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Habit {
+    windows: u64,
+    with_lines: u64,
+}
+
+impl Habit {
+    /// Whether it answers in almost every second: then a second without an answer is no long session.
+    fn is_each_second(self) -> bool {
+        self.windows >= KNOWN && self.with_lines * 10 >= self.windows * 9
+    }
 }
 
 impl Limits {
     pub(super) fn new(hard: HardLimits) -> Self {
-        Self { hard, seen: BTreeMap::new() }
+        Self { hard, seen: BTreeMap::new(), habits: BTreeMap::new() }
     }
 
     /// The control is looked at first: where both breach a limit, the candidate is not to blame.
@@ -60,8 +86,12 @@ impl Limits {
             let seen = window.server(name.as_str()).map_or_else(Seen::default, |server| self.see(server));
             let last = self.seen.entry(name.clone()).or_default();
             last.push_back(seen);
-            if last.len() > WINDOWS {
-                last.pop_front();
+            if last.len() > WINDOWS
+                && let Some(earlier) = last.pop_front()
+            {
+                let habit = self.habits.entry(name.clone()).or_default();
+                habit.windows += 1;
+                habit.with_lines += u64::from(earlier.has_lines);
             }
         }
         if let Some(control) = &participants.control
@@ -78,6 +108,7 @@ impl Limits {
     fn see(&self, server: &ServerWindow) -> Seen {
         Seen {
             requests: server.requests,
+            in_progress: server.in_progress,
             failed: server.failed,
             late: server.late(self.hard.objective_ms),
             answered: server.response_ms.len() as u64,
@@ -120,7 +151,14 @@ impl Limits {
             return self.breach_of_mail(name, seen);
         }
         let is_silent = is_full && seen.iter().all(|seen| seen.requests > 0 && !seen.has_lines);
-        (is_silent && requests >= FEWEST_EVENTS).then_some(Breach::NoAnswers { requests })
+        if is_silent && requests >= FEWEST_EVENTS {
+            return Some(Breach::NoAnswers { requests });
+        }
+        // Users who wait for a server that hangs send it nothing more.
+        let in_progress = seen.back()?.in_progress;
+        let hangs = seen.iter().rev().take(ABOVE).all(Seen::is_hanging);
+        let is_known = self.habits.get(name).is_some_and(|habit| habit.is_each_second());
+        (hangs && is_known).then_some(Breach::Hangs { in_progress })
     }
 
     /// A session of mail may last for minutes, and its line of the balancer's log comes at its end: that there is none says nothing. Its

@@ -78,6 +78,12 @@ pub enum Breach {
         /// Requests of the three windows.
         requests: u64,
     },
+    /// Requests wait and none was answered, two windows in succession, at a server that answers each second otherwise.
+    #[error("{in_progress} requests wait, and none was answered within two seconds")]
+    Hangs {
+        /// Requests that wait.
+        in_progress: u64,
+    },
     /// The balancer's health check fails, or somebody else than this run has switched the candidate off.
     #[error("the balancer says that {server} is {state}")]
     NotUp {

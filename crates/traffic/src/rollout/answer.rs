@@ -2,27 +2,9 @@
 
 use std::fmt;
 
-use super::evidence::{Metric, MetricState};
+use super::metric::{Bound, Metric};
+use super::proof::Proof;
 use crate::guard::{Breach, Reason, Stop, percent};
-
-/// How much worse than the control the candidate can be in one metric.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Bound {
-    /// Less than this ratio to the control's share.
-    Ratio(f64),
-    /// Less than this share of its requests: there were too few events for a ratio, and so few that they do not matter.
-    Rate(f64),
-}
-
-impl Bound {
-    /// The bound of a metric for a margin.
-    pub(super) fn of(state: &MetricState, margin: f64) -> Self {
-        match state.ratio_bound {
-            Some(ratio) if ratio <= margin => Self::Ratio(ratio),
-            _ => Self::Rate(state.highest_rate),
-        }
-    }
-}
 
 /// What a canary has found.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +19,8 @@ pub enum Answer {
         requests: u64,
         /// Its largest share of all traffic.
         share: f64,
+        /// Why that is no larger share. None if it is all that the plan allows.
+        why_no_more: Option<String>,
         /// Length of the rollout in seconds.
         seconds: u64,
     },
@@ -64,8 +48,10 @@ pub enum Answer {
     NotShown {
         /// The margin of the step.
         margin: f64,
-        /// The smallest ratio that is excluded for each metric.
-        excluded: Vec<(Metric, Option<f64>)>,
+        /// What is shown of each metric, and what it lacks.
+        proofs: Vec<Proof>,
+        /// The time in seconds that the step needs, at the rate of it. None without an estimate.
+        needs_s: Option<u64>,
         /// The candidate's share of all traffic at that time.
         share: f64,
         /// When, in seconds since the start.
@@ -92,15 +78,12 @@ fn thousands(number: u64) -> String {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoWorse { bounds, alpha, requests, share, seconds } => {
+            Self::NoWorse { bounds, alpha, requests, share, why_no_more, seconds } => {
                 write!(f, "the candidate is no worse than the control")?;
                 for (number, (metric, bound)) in bounds.iter().enumerate() {
                     let joint = if number == 0 { ":" } else { "," };
                     let what = metric.name();
-                    match bound {
-                        Bound::Ratio(ratio) => write!(f, "{joint} {what} less than {ratio:.2} ×")?,
-                        Bound::Rate(rate) => write!(f, "{joint} {what} less than {}", percent(*rate))?,
-                    }
+                    write!(f, "{joint} {what} less than {bound}")?;
                 }
                 let confidence = 100.0 * (1.0 - alpha);
                 write!(
@@ -108,7 +91,8 @@ impl fmt::Display for Answer {
                     " ({confidence} %, {} requests, up to {} of the traffic, {seconds} s)",
                     thousands(*requests),
                     percent(*share)
-                )
+                )?;
+                why_no_more.as_ref().map_or(Ok(()), |why| write!(f, "; no larger share: {why}"))
             }
             Self::RolledBack { breach, share, second, requests } => write!(
                 f,
@@ -119,22 +103,31 @@ impl fmt::Display for Answer {
             Self::Stopped { stop, share, second } => {
                 write!(f, "stopped at {} after {second} s: {stop}", percent(*share))
             }
-            Self::NotShown { margin, excluded, share, second, requests } => {
+            Self::NotShown { margin, proofs, needs_s, share, second, requests } => {
                 write!(
                     f,
                     "no breach, and not shown to be less than {margin} × at {} after {second} s and {} requests:",
                     percent(*share),
                     thousands(*requests)
                 )?;
-                for (number, (metric, ratio)) in excluded.iter().enumerate() {
-                    let joint = if number == 0 { "" } else { "," };
-                    let what = metric.name();
-                    match ratio {
-                        Some(ratio) => write!(f, "{joint} {what} less than {ratio:.2} ×")?,
-                        None => write!(f, "{joint} {what} without a bound")?,
-                    }
+                let (shown, lacking): (Vec<&Proof>, Vec<&Proof>) =
+                    proofs.iter().partition(|proof| proof.is_shown);
+                for (number, proof) in lacking.iter().enumerate() {
+                    write!(f, "{} {proof}", if number == 0 { "" } else { ";" })?;
                 }
-                write!(f, "; raise `longest` or `margin`")
+                for (number, proof) in shown.iter().enumerate() {
+                    write!(f, "{} {proof}", if number == 0 { "; shown:" } else { "," })?;
+                }
+                match needs_s {
+                    Some(needs_s) => {
+                        write!(
+                            f,
+                            "; if both servers are equal, a `longest` of about {}m suffices",
+                            needs_s.div_ceil(60)
+                        )
+                    }
+                    None => write!(f, "; raise `longest` or `margin`"),
+                }
             }
         }
     }

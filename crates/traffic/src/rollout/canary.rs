@@ -1,7 +1,9 @@
 //! The state machine of a canary: windows in, actions and an answer out.
 
-use super::answer::{Answer, Bound};
+use super::answer::Answer;
 use super::evidence::Evidences;
+use super::metric::Bound;
+use super::proof::{Proof, StepLacks};
 use super::rules::{CanaryRules, OLD_WEIGHT, Step};
 use crate::guard::{Guard, Reason, Stop};
 use crate::observation::{Action, ServerState, Window};
@@ -31,6 +33,8 @@ pub struct Canary {
     phase: Phase,
     seconds: u64,
     step_began_s: u64,
+    /// Requests of the candidate before this step.
+    requests_before_step: u64,
     answer: Option<Answer>,
 }
 
@@ -43,8 +47,17 @@ impl Canary {
         actions.extend(weights.rise(rules.steps[0].weight));
         let evidences = Evidences::new(&rules);
         let phase = Phase::Step(0);
-        let canary =
-            Self { rules, guard, weights, evidences, phase, seconds: 0, step_began_s: 0, answer: None };
+        let canary = Self {
+            rules,
+            guard,
+            weights,
+            evidences,
+            phase,
+            seconds: 0,
+            step_began_s: 0,
+            requests_before_step: 0,
+            answer: None,
+        };
         (canary, actions)
     }
 
@@ -78,12 +91,12 @@ impl Canary {
             return self.next_step(&PassedStep(step));
         }
         if seconds_in_step >= self.rules.longest_s {
-            let metrics = self.evidences.metrics();
-            let excluded: Vec<_> =
-                metrics.map(|metric| (metric, self.evidences.state(metric).ratio_bound)).collect();
+            let proofs = self.evidences.proofs(margin);
+            let needs_s = self.seconds_left(&proofs).map(|left| seconds_in_step + left);
             return self.roll_back(Answer::NotShown {
                 margin,
-                excluded,
+                proofs,
+                needs_s,
                 share: self.weights.candidate_share(),
                 second: self.seconds,
                 requests: self.evidences.requests(),
@@ -104,13 +117,39 @@ impl Canary {
                 alpha: self.rules.alpha,
                 requests: self.evidences.requests(),
                 share: self.weights.candidate_share(),
+                why_no_more: self.rules.why_no_more(self.weights.participants().old.len()),
                 seconds: self.seconds,
             });
         };
         self.phase = Phase::Step(next);
         self.step_began_s = self.seconds;
+        self.requests_before_step = self.evidences.requests();
         self.guard.begin_step();
         self.weights.rise(weight)
+    }
+
+    /// The time in seconds until these are shown, at the rate of this step. None without an estimate.
+    fn seconds_left(&self, proofs: &[Proof]) -> Option<u64> {
+        let seconds = self.seconds - self.step_began_s;
+        let rate = (self.evidences.requests() - self.requests_before_step) as f64 / seconds.max(1) as f64;
+        let mut most = 0.0_f64;
+        for proof in proofs.iter().filter(|proof| !proof.is_shown) {
+            // Messages of mail are not sessions: the estimate is rougher there.
+            most = most.max(proof.more_requests? as f64 / rate);
+        }
+        if most.is_finite() { Some(most.ceil() as u64) } else { None }
+    }
+
+    /// What the step still lacks. None if there is no step.
+    pub fn lacks(&self) -> Option<StepLacks> {
+        let Phase::Step(step) = self.phase else { return None };
+        let seconds_in_step = self.seconds - self.step_began_s;
+        let dwell_left_s = self.rules.dwell_s.saturating_sub(seconds_in_step);
+        let proofs = self.evidences.proofs(self.rules.steps[step].margin);
+        let seconds_left = self.seconds_left(&proofs).map(|left| left.max(dwell_left_s));
+        let longest_left_s = self.rules.longest_s.saturating_sub(seconds_in_step);
+        let limit_log = -self.evidences.alpha().ln();
+        Some(StepLacks { proofs, limit_log, dwell_left_s, seconds_left, longest_left_s })
     }
 
     fn end(&mut self, reason: Reason) -> Vec<Action> {

@@ -8,78 +8,12 @@ use stats::anytime::counts::{self, Dispersion, TwoCounts};
 use stats::anytime::excess::{ExcessBets, Tolerance};
 use stats::anytime::windows::{SideWindow, WindowBets};
 
+use super::metric::{Bound, Metric, MetricState};
+use super::proof::{Proof, growth};
 use super::rules::CanaryRules;
 use crate::guard::Breach;
 use crate::guard::percent;
-use crate::observation::{MailWindow, ServerWindow};
-
-/// What is compared. α is divided among the metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Metric {
-    /// Answers later than the objective.
-    Late,
-    /// Requests that failed, of any kind.
-    Failed,
-    /// Mail that is to be tried again: turned away with 4xx, or accepted and not delivered at the first try.
-    Deferred,
-    /// Mail that was turned away with 5xx, or bounced.
-    Rejected,
-    /// Mail that a recipient got again.
-    DeliveredTwice,
-}
-
-impl Metric {
-    /// Those of all runs.
-    const USUAL: [Self; 2] = [Self::Late, Self::Failed];
-    /// Those of a run before mail servers.
-    const OF_MAIL: [Self; 5] =
-        [Self::Late, Self::Failed, Self::Deferred, Self::Rejected, Self::DeliveredTwice];
-
-    /// What is compared in a run.
-    pub fn of(is_mail: bool) -> &'static [Self] {
-        if is_mail { &Self::OF_MAIL } else { &Self::USUAL }
-    }
-
-    /// The end of "of the candidate's requests" or "messages".
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Self::Late => "were late",
-            Self::Failed => "failed",
-            Self::Deferred => "were deferred",
-            Self::Rejected => "were rejected",
-            Self::DeliveredTwice => "were delivered twice",
-        }
-    }
-
-    /// What its share is of.
-    fn counted(self) -> &'static str {
-        match self {
-            Self::Late | Self::Failed => "requests",
-            Self::Deferred | Self::Rejected | Self::DeliveredTwice => "messages",
-        }
-    }
-
-    /// In one or two words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Late => "late",
-            Self::Failed => "failed",
-            Self::Deferred => "deferred",
-            Self::Rejected => "rejected",
-            Self::DeliveredTwice => "delivered twice",
-        }
-    }
-
-    /// How often it occurred in a window of a mail server.
-    fn in_mail(self, mail: &MailWindow) -> u64 {
-        match self {
-            Self::Late | Self::Failed => 0,
-            Self::Deferred => mail.deferred,
-            Self::Rejected => mail.rejected,
-            Self::DeliveredTwice => mail.delivered_twice,
-        }
-    }
-}
+use crate::observation::ServerWindow;
 
 /// The probability that lateness within the margin, or a negligible one, is taken for one that matters. It is larger than α, because
 /// most that is found is far beyond the margin, and users should not wait for the last proof of how far.
@@ -116,26 +50,10 @@ impl Counts {
     }
 }
 
-/// Where a metric stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MetricState {
-    /// Which one.
-    pub metric: Metric,
-    /// Events and requests of both sides since the start.
-    pub counts: TwoCounts,
-    /// ln E against "the candidate does no harm". The run ends at ln(1/α), α being the metric's part.
-    pub harm_log: f64,
-    /// The smallest ratio to the control that is excluded. None if none is.
-    pub ratio_bound: Option<f64>,
-    /// The highest possible share of the candidate's requests.
-    pub highest_rate: f64,
-}
-
 /// All processes of a canary.
 #[derive(Debug, Clone)]
 pub struct Evidences {
-    margin: f64,
-    negligible: f64,
+    rules: CanaryRules,
     /// The part of α of each metric.
     alpha: f64,
     bets: WindowBets,
@@ -148,8 +66,7 @@ impl Evidences {
     /// Without a window.
     pub fn new(rules: &CanaryRules) -> Self {
         Self {
-            margin: rules.margin,
-            negligible: rules.negligible,
+            rules: rules.clone(),
             alpha: rules.alpha / Metric::of(rules.is_mail).len() as f64,
             bets: WindowBets::default(),
             excesses: [Tolerance::Ratio(rules.margin), Tolerance::Share(rules.negligible)]
@@ -208,7 +125,7 @@ impl Evidences {
             Metric::Late => self.bets.evidence().log(),
             // The margin is in the null hypothesis, so that much traffic makes no small difference a breach.
             Metric::Failed | Metric::Deferred | Metric::Rejected | Metric::DeliveredTwice => {
-                counts::above(self.counts(metric).all, self.margin, Dispersion::INDEPENDENT).log()
+                counts::above(self.counts(metric).all, self.rules.margin, Dispersion::INDEPENDENT).log()
             }
         }
     }
@@ -255,7 +172,7 @@ impl Evidences {
                     metric: metric.in_words(),
                     candidate: percent(share(shown.candidate, shown.candidate_operations)),
                     control: percent(share(shown.control, shown.control_operations)),
-                    margin: self.margin,
+                    margin: self.rules.margin,
                     evidence: harm_log.exp(),
                 });
             }
@@ -273,17 +190,52 @@ impl Evidences {
     fn matters(&self, counts: TwoCounts) -> bool {
         let candidate = share(counts.candidate, counts.candidate_operations);
         let control = share(counts.control, counts.control_operations);
-        candidate > self.negligible && candidate > self.margin * control
+        candidate > self.rules.negligible && candidate > self.rules.margin * control
     }
 
-    /// Whether a ratio of `margin` or more is excluded for each metric, or its share is negligible. At a step with a larger margin, a
-    /// larger share is negligible, in proportion.
+    /// Whether a ratio of `margin` or more is excluded for each metric, or its share is negligible.
     pub fn excludes(&self, margin: f64) -> bool {
-        self.metrics().all(|metric| {
-            let counts = self.counts(metric);
-            counts::below(counts.all, margin, counts.dispersion).rejects(self.alpha)
-                || self.highest_rate(metric) < self.negligible * margin / self.margin
-        })
+        self.metrics().all(|metric| self.shows(metric, margin, 1.0))
+    }
+
+    /// Whether a metric is shown for a margin, also after `factor` times the requests if the candidate is as good as the control from now on.
+    fn shows(&self, metric: Metric, margin: f64, factor: f64) -> bool {
+        let counts = self.counts(metric);
+        let all = counts.all.continued(factor);
+        counts::below(all, margin, counts.dispersion).rejects(self.alpha)
+            || highest_rate(all.candidate, all.candidate_operations, self.alpha, counts.dispersion)
+                < self.rules.negligible_at(margin)
+    }
+
+    /// What is shown of each metric for a margin, and what it lacks.
+    pub fn proofs(&self, margin: f64) -> Vec<Proof> {
+        let metrics = self.metrics();
+        metrics
+            .map(|metric| {
+                let state = self.state(metric);
+                let is_shown = self.shows(metric, margin, 1.0);
+                let bound = match state.ratio_bound {
+                    _ if is_shown => Bound::of(&state, margin),
+                    Some(ratio) => Bound::Ratio(ratio),
+                    None => Bound::Rate(state.highest_rate),
+                };
+                let requests = state.counts.candidate_operations;
+                let factor = if is_shown || requests == 0 {
+                    None
+                } else {
+                    growth(|factor| self.shows(metric, margin, factor))
+                };
+                Proof {
+                    metric,
+                    is_shown,
+                    bound,
+                    margin,
+                    negligible: self.rules.negligible_at(margin),
+                    more_requests: factor.map(|factor| (requests as f64 * (factor - 1.0)).ceil() as u64),
+                    harm_log: state.harm_log,
+                }
+            })
+            .collect()
     }
 }
 

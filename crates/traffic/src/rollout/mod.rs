@@ -7,10 +7,16 @@
 mod answer;
 mod canary;
 mod evidence;
+mod metric;
+mod outlook;
+mod proof;
 mod rules;
 
-pub use answer::{Answer, Bound};
+pub use answer::Answer;
 pub(crate) use canary::is_drained;
 pub use canary::{Canary, Phase};
-pub use evidence::{Evidences, Metric, MetricState};
-pub use rules::{CanaryRules, Step, WEIGHTS, share_at, usual_steps};
+pub use evidence::Evidences;
+pub use metric::{Bound, Metric, MetricState};
+pub use outlook::{Outlook, StepOutlook, TooLong};
+pub use proof::{Proof, ProofRecord, StepLacks};
+pub use rules::{CanaryRules, Step, WEIGHTS, share_at, usual_steps, weights_left_out};

@@ -23,6 +23,10 @@ pub struct Step {
 pub struct CanaryRules {
     /// In rising order; one at least.
     pub steps: Vec<Step>,
+    /// Weights of the plan with which the candidate would have more than `max_share`: left out.
+    pub left_out: Vec<u32>,
+    /// The candidate's largest share of all traffic, 0 to 1.
+    pub max_share: f64,
     /// The least time of a step in seconds: a leak needs time to show.
     pub dwell_s: u64,
     /// The longest time of a step in seconds. A step that excludes nothing by then ends the run without an answer.
@@ -39,10 +43,37 @@ pub struct CanaryRules {
     pub hard: HardLimits,
 }
 
+impl CanaryRules {
+    /// The share that is negligible at a step, 0 to 1. At a larger margin a larger share is negligible, in proportion.
+    pub fn negligible_at(&self, margin: f64) -> f64 {
+        self.negligible * margin / self.margin
+    }
+
+    /// Why the last step has less than [`max_share`](Self::max_share) of the traffic. None if it has all that the plan allows.
+    pub fn why_no_more(&self, old_servers: usize) -> Option<String> {
+        if !self.left_out.is_empty() {
+            let weights: Vec<String> = self.left_out.iter().map(u32::to_string).collect();
+            return Some(format!("`max_share` leaves out weight {}", weights.join(", ")));
+        }
+        let last = self.steps.last()?.weight;
+        if share_at(last, old_servers) >= self.max_share {
+            return None;
+        }
+        Some(format!(
+            "the largest weight is {last}, and {old_servers} × {OLD_WEIGHT} of old servers and {last} of the control are beside it"
+        ))
+    }
+}
+
 /// The candidate's part of all traffic at a weight that the control has, too, 0 to 1.
 pub fn share_at(weight: u32, old_servers: usize) -> f64 {
     let weight = f64::from(weight);
     weight / (2.0 * weight + f64::from(OLD_WEIGHT) * old_servers as f64)
+}
+
+/// The weights with which the candidate would have more than `max_share` of all traffic.
+pub fn weights_left_out(weights: &[u32], max_share: f64, old_servers: usize) -> Vec<u32> {
+    weights.iter().copied().filter(|weight| share_at(*weight, old_servers) > max_share).collect()
 }
 
 /// The steps of these weights, without those in which the candidate would have more than `max_share` of all traffic.

@@ -1,10 +1,14 @@
 //! A canary or a ramp, as a run sees it.
 
+use std::fmt::Write;
+
 use crate::guard::{Reason, Stop, percent};
 use crate::observation::{Action, Window};
 use crate::plan::{PlanError, PlannedNames, ShiftPlan};
-use crate::ramp::{self, Ramp, RampEnd, RampPhase, RampRules};
-use crate::rollout::{self, Answer, Canary, CanaryRules, Metric, Phase};
+use crate::ramp::{self, Ramp, RampEnd, RampPhase, RampRules, StepTimes};
+use crate::rollout::{
+    Answer, Canary, CanaryRules, Metric, Outlook, Phase, Proof, ProofRecord, StepLacks, StepOutlook, TooLong,
+};
 use crate::weights::{Participants, Weights};
 
 /// What is asked of the candidate, with the numbers of the plan.
@@ -42,6 +46,17 @@ impl Ending {
             Self::NotShown => "not_shown",
         }
     }
+}
+
+/// What is at stake at a rate of requests, before anything is changed.
+#[derive(Debug, Clone)]
+pub struct Stake {
+    /// Each step: the candidate's share of all traffic, and the least time of it.
+    pub steps: Vec<StepOutlook>,
+    /// A step that cannot end within its longest time, in words: what it needs, and what to change.
+    pub warning: Option<String>,
+    /// Steps that the plan leaves out, in words.
+    pub left_out: Option<String>,
 }
 
 impl Question {
@@ -82,20 +97,50 @@ impl Question {
         }
     }
 
-    /// The candidate's share of all traffic in each step, 0 to 1, and the least time of a step in seconds.
-    pub fn shares(&self) -> (Vec<f64>, u64) {
+    /// What is at stake at so many requests a second of all servers.
+    pub fn stake(&self, rate: f64) -> Stake {
         let old = self.participants().old.len();
         match self {
             Self::Canary(_, rules) => {
-                let shares = rules.steps.iter().map(|step| rollout::share_at(step.weight, old));
-                (shares.collect(), rules.dwell_s)
+                let Outlook { steps, too_long } = Outlook::of(rules, old, rate);
+                Stake {
+                    steps,
+                    warning: too_long.map(|too_long| warning(&too_long, rules.longest_s)),
+                    left_out: rules.why_no_more(old),
+                }
             }
             Self::Ramp(_, rules) => {
                 let shares = rules.multiples.iter().map(|multiple| ramp::share_at(*multiple, old));
-                (shares.collect(), rules.dwell_s)
+                let seconds = rules.dwell_s as f64;
+                let steps =
+                    shares.map(|share| StepOutlook { share, seconds, requests: share * rate * seconds });
+                Stake { steps: steps.collect(), warning: None, left_out: ramp::left_out(&rules.multiples) }
             }
         }
     }
+}
+
+/// A step without hope: what it needs, and what to change.
+fn warning(too_long: &TooLong, longest_s: u64) -> String {
+    let TooLong { step, needed, rate, seconds, weight } = *too_long;
+    let number = step + 1;
+    let needed = archive::model::thousands(needed as f64);
+    let mut text =
+        format!("step {number} needs {needed} requests of the candidate, also if none is late or fails");
+    if seconds.is_finite() {
+        let minutes = (seconds / 60.0).ceil();
+        let _ = write!(
+            text,
+            ": at {rate:.2} requests/s that takes {minutes:.0} min, and `longest` is {:.0} min. Set `longest` to more than {minutes:.0}m",
+            longest_s as f64 / 60.0
+        );
+    } else {
+        text.push_str(", and there is no traffic");
+    }
+    if let Some(weight) = weight {
+        let _ = write!(text, ", or the weight of step {number} (`steps`) to {weight} or more");
+    }
+    text
 }
 
 /// How much each metric says against the candidate.
@@ -112,6 +157,23 @@ impl EvidenceLogs {
     pub fn of(&self, metric: Metric) -> Option<f64> {
         self.logs.iter().find(|(other, _)| *other == metric).map(|(_, log)| *log)
     }
+}
+
+/// What a run has found, for its record.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The answer in a sentence.
+    pub sentence: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// The multiple that a ramp carried.
+    pub carried: Option<f64>,
+    /// The multiple up to which a ramp's candidate was as fast as the old servers.
+    pub as_fast_up_to: Option<f64>,
+    /// The candidate's requests.
+    pub requests: u64,
+    /// What the last step has shown and lacked, in a canary without an answer.
+    pub proofs: Vec<ProofRecord>,
 }
 
 /// A canary or a ramp that has begun.
@@ -154,11 +216,19 @@ impl Decider {
         }
     }
 
-    /// The percentile that a ramp looks at, 0 to 100.
-    pub fn percentile(&self) -> Option<f64> {
+    /// The response times of the last step with a window, in a ramp.
+    pub fn times(&self) -> Option<StepTimes> {
         match self {
             Self::Canary(_) => None,
-            Self::Ramp(ramp) => Some(ramp.percentile()),
+            Self::Ramp(ramp) => ramp.times(),
+        }
+    }
+
+    /// What the step of a canary still lacks.
+    pub fn lacks(&self) -> Option<StepLacks> {
+        match self {
+            Self::Canary(canary) => canary.lacks(),
+            Self::Ramp(_) => None,
         }
     }
 
@@ -223,18 +293,29 @@ impl Decider {
         }
     }
 
-    /// The answer in a sentence, how it ended, the multiple that was carried, and the candidate's requests.
-    pub fn answer(&self) -> Option<(String, Ending, Option<f64>, u64)> {
+    /// What it has found. None while the candidate takes traffic.
+    pub fn found(&self) -> Option<Found> {
         match self {
             Self::Canary(canary) => {
                 let answer = canary.answer()?;
+                let mut proofs: &[Proof] = &[];
                 let ending = match answer {
                     Answer::NoWorse { .. } => Ending::NoWorse,
                     Answer::RolledBack { .. } => Ending::RolledBack,
                     Answer::Stopped { .. } => Ending::Stopped,
-                    Answer::NotShown { .. } => Ending::NotShown,
+                    Answer::NotShown { proofs: of_step, .. } => {
+                        proofs = of_step;
+                        Ending::NotShown
+                    }
                 };
-                Some((answer.to_string(), ending, None, canary.evidences().requests()))
+                Some(Found {
+                    sentence: answer.to_string(),
+                    ending,
+                    carried: None,
+                    as_fast_up_to: None,
+                    requests: canary.evidences().requests(),
+                    proofs: proofs.iter().map(ProofRecord::from).collect(),
+                })
             }
             Self::Ramp(ramp) => {
                 let answer = ramp.answer()?;
@@ -244,7 +325,14 @@ impl Decider {
                     (Some(RampEnd::NotSteady), None) => Ending::NotShown,
                     (_, None) => Ending::RolledBack,
                 };
-                Some((answer.to_string(), ending, answer.carried, answer.requests))
+                Some(Found {
+                    sentence: answer.to_string(),
+                    ending,
+                    carried: answer.carried,
+                    as_fast_up_to: answer.speed.as_fast_up_to(),
+                    requests: answer.requests,
+                    proofs: Vec::new(),
+                })
             }
         }
     }

@@ -7,14 +7,16 @@ mod page;
 mod programs;
 mod record;
 mod run;
+mod states;
 mod stored;
 
 pub use before::{BeforeBreach, ServerBefore, ThreadsBefore, WaitBefore};
-pub use decider::{Decider, Ending, EvidenceLogs, Question};
+pub use decider::{Decider, Ending, EvidenceLogs, Found, Question, Stake};
 pub use programs::{ProgramComparison, ProgramDifference};
 pub use record::{
     AnswerRecord, MailRecord, MailSums, Record, RecordError, ServerRecord, SessionsLeft, StepRecord,
     WindowRecord,
 };
 pub use run::{Acting, RunError, Second, run};
+pub use states::{BalancerState, OpenRun, open_runs, state_directory, states};
 pub use stored::{StoredError, StoredShift, StoredState, folders, is_record, remove_all};

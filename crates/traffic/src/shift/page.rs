@@ -18,7 +18,7 @@ const MOST_POINTS: usize = 430;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}\
 table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}\
-td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}\
+td:first-child,th:first-child{text-align:left}.scroll{overflow-x:auto}svg{width:100%;height:auto}\
 .candidate{stroke:#c2410c;color:#c2410c}.control{stroke:#1d4ed8;color:#1d4ed8}.deferred{stroke:#15803d;color:#15803d}.rejected{stroke:#7e22ce;color:#7e22ce}.twice{stroke:#0e7490;color:#0e7490}\
 .limit{stroke:#777;stroke-dasharray:5 4}\
 polyline{fill:none;stroke-width:1.5}.axis{stroke:#bbb}.step{stroke:#e5e5e5}text{font-size:12px;fill:#555}";
@@ -50,18 +50,21 @@ impl<'a> From<&'a AnswerRecord> for Told<'a> {
 
 /// The page of a run.
 pub(super) fn page(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord]) -> String {
+    format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\"><title>Live traffic: {0}</title><style>{STYLE}</style>\
+         <h1>Live traffic: {0}</h1>{1}",
+        escape(names.candidate.as_str()),
+        body(names, told, windows)
+    )
+}
+
+/// What is below the heading of the page. Its lines have classes, and whoever shows it gives them colours.
+pub(super) fn body(names: &PlannedNames, told: Told<'_>, windows: &[WindowRecord]) -> String {
     let Told { sentence, steps, programs, before_breach, sessions_left } = told;
     let candidate = names.candidate.as_str();
     let control = names.control.as_ref().map(Name::as_str);
-    let mut html = String::new();
-    let _ = write!(
-        html,
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\"><title>Live traffic: {0}</title><style>{STYLE}</style>\
-         <h1>Live traffic: {0}</h1><p><strong>{1}</strong></p>",
-        escape(candidate),
-        escape(sentence)
-    );
+    let mut html = format!("<p><strong>{}</strong></p>", escape(sentence));
     for left in sessions_left {
         let _ = write!(html, "<p>{}", escape(&left.in_words()));
     }
@@ -154,7 +157,10 @@ fn list_of_servers(before_breach: &[ServerBefore]) -> String {
 }
 
 fn table_of_steps(steps: &[StepRecord]) -> String {
-    let mut html = "<h2>Steps</h2><table><tr><th>step<th>begins at, s<th>share<th>response times".to_owned();
+    let mut html =
+        "<h2>Steps</h2><div id=\"steps\" class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Steps\"><table>\
+                    <tr><th>step<th>begins at, s<th>share<th>response times"
+            .to_owned();
     for step in steps {
         let _ = write!(
             html,
@@ -165,7 +171,7 @@ fn table_of_steps(steps: &[StepRecord]) -> String {
             escape(&step.times_in_words().unwrap_or_else(|| "–".to_owned()))
         );
     }
-    html + "</table>"
+    html + "</table></div>"
 }
 
 /// The evidence of a second.
@@ -195,7 +201,7 @@ fn evidence(windows: &[WindowRecord], begins: &[u64]) -> String {
 /// The sums of the balancer's counters over the run.
 fn counters(windows: &[WindowRecord]) -> String {
     let mut html =
-        "<h2>The balancer's counters</h2><table><tr><th>server<th>requests<th>refused<th>reset<th>status 5xx\
+        "<h2>The balancer's counters</h2><div id=\"counters\" class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Counters\"><table><tr><th>server<th>requests<th>refused<th>reset<th>status 5xx\
                     <th>sent to another<th>answered<th>late"
             .to_owned();
     let names = windows.first().map(|window| window.servers.as_slice()).unwrap_or_default();
@@ -222,7 +228,7 @@ fn counters(windows: &[WindowRecord]) -> String {
             let _ = write!(html, "<td>{sum}");
         }
     }
-    html + "</table>"
+    html + "</table></div>"
 }
 
 /// Means of so many seconds that a chart has few points.

@@ -14,8 +14,7 @@ use super::before::{BeforeBreach, ServerBefore};
 use super::decider::{Decider, Ending, EvidenceLogs, Question};
 use super::programs::ProgramComparison;
 use crate::observation::{Alarm, MailWindow, ServerState, ServerWindow, Window};
-use crate::ramp::ResponseTimes;
-use crate::rollout::Metric;
+use crate::rollout::{Metric, ProofRecord};
 
 /// The folder of all runs of this kind, in the directory of runs.
 pub(super) const FOLDER: &str = "shift";
@@ -214,6 +213,10 @@ pub struct AnswerRecord {
     pub status: String,
     pub answer: String,
     pub carried: Option<f64>,
+    #[serde(default)]
+    pub as_fast_up_to: Option<f64>,
+    #[serde(default)]
+    pub proofs: Vec<ProofRecord>,
     pub seconds: u64,
     pub requests: u64,
     pub steps: Vec<StepRecord>,
@@ -272,8 +275,6 @@ pub struct Record {
     windows: Vec<WindowRecord>,
     steps: Vec<StepRecord>,
     programs: Vec<ProgramComparison>,
-    /// The response times of the last step: of the candidate, and of all old servers.
-    times: [ResponseTimes; 2],
     seconds: u64,
     /// Whether HAProxy's process of before a reload ran in the last second.
     has_old_process: bool,
@@ -296,7 +297,6 @@ impl Record {
             windows: Vec::new(),
             steps: Vec::new(),
             programs: Vec::new(),
-            times: <[ResponseTimes; 2]>::default(),
             seconds: 0,
             has_old_process: false,
         })
@@ -324,10 +324,12 @@ impl Record {
         self.has_old_process = window.old_process.is_some();
         if self.steps.last().is_none_or(|step| step.phase != phase) {
             self.steps.push(StepRecord::new(self.seconds, share, phase.clone()));
-            self.times = <[ResponseTimes; 2]>::default();
         }
-        if share > 0.0 {
-            self.take_times(window, decider);
+        if share > 0.0
+            && let (Some(times), Some(step)) = (decider.times(), self.steps.last_mut())
+        {
+            step.percentile = Some(times.percentile);
+            (step.candidate_ms, step.old_ms) = (times.candidate_ms, times.old_ms);
         }
         let evidence = decider.evidence();
         let record = WindowRecord {
@@ -353,22 +355,6 @@ impl Record {
         Ok(&self.windows[self.windows.len() - 1])
     }
 
-    /// Adds the response times of a second to the last step, in a ramp.
-    fn take_times(&mut self, window: &Window, decider: &Decider) {
-        let (Some(percentile), Some(step)) = (decider.percentile(), self.steps.last_mut()) else { return };
-        let participants = decider.weights().participants();
-        for server in &window.servers {
-            if server.server == participants.candidate {
-                self.times[0].add(&server.response_ms);
-            } else if participants.old.iter().any(|old| server.server == *old) {
-                self.times[1].add(&server.response_ms);
-            }
-        }
-        step.percentile = Some(percentile);
-        step.candidate_ms = self.times[0].percentile(percentile);
-        step.old_ms = self.times[1].percentile(percentile);
-    }
-
     /// Writes the answer.
     pub fn end(
         &self,
@@ -376,14 +362,16 @@ impl Record {
         decider: &Decider,
         before: BeforeBreach,
     ) -> Result<Option<AnswerRecord>, RecordError> {
-        let Some((answer, ending, carried, requests)) = decider.answer() else { return Ok(None) };
+        let Some(found) = decider.found() else { return Ok(None) };
         let record = AnswerRecord {
             question: question.word().to_owned(),
-            status: ending.word().to_owned(),
-            answer,
-            carried,
+            status: found.ending.word().to_owned(),
+            answer: found.sentence,
+            carried: found.carried,
+            as_fast_up_to: found.as_fast_up_to,
+            proofs: found.proofs,
             seconds: self.seconds,
-            requests,
+            requests: found.requests,
             steps: self.steps.clone(),
             programs: self.programs.clone(),
             before_breach: if decider.is_breach() { before.result() } else { Vec::new() },
@@ -402,6 +390,8 @@ impl Record {
             status: Ending::Stopped.word().to_owned(),
             answer: format!("stopped before the first step: {reason}"),
             carried: None,
+            as_fast_up_to: None,
+            proofs: Vec::new(),
             seconds: 0,
             requests: 0,
             steps: Vec::new(),

@@ -15,6 +15,7 @@ use crate::guard::Stop;
 use crate::live::{LiveBalancer, LiveError};
 use crate::name::Name;
 use crate::observation::{Action, Alarm, ServerState, Window};
+use crate::rollout::StepLacks;
 
 /// How often the lease is renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_millis(200);
@@ -82,6 +83,8 @@ pub struct Second<'a> {
     pub window: &'a WindowRecord,
     /// Whether a step has begun in it.
     pub begins_step: bool,
+    /// What the step of a canary still lacks.
+    pub lacks: Option<StepLacks>,
 }
 
 /// Runs a question to its end. The servers have joined with weight 0, and `before` watches them.
@@ -133,7 +136,7 @@ pub fn run(
             Ok(window) => {
                 let begins_step = window.phase != phase;
                 phase.clone_from(&window.phase);
-                follow(&Second { window, begins_step });
+                follow(&Second { window, begins_step, lacks: decider.lacks() });
             }
             Err(error) => {
                 let actions = decider.stop(Alarm::NotDone(error.to_string()).into());

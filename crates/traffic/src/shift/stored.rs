@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use archive::RunId;
 use thiserror::Error;
 
-use super::page::{Told, page};
+use super::page::{Told, body, page};
 use super::record::{ANSWER, AnswerRecord, FOLDER, PAGE, PLAN, StepRecord, WINDOWS, WindowRecord};
 use crate::name::Name;
 use crate::plan::PlannedNames;
@@ -114,6 +114,9 @@ pub fn is_record(directory: &Path) -> bool {
     directory.join(WINDOWS).is_file()
 }
 
+/// Makes the page, or a part of it.
+type Render = fn(&PlannedNames, Told<'_>, &[WindowRecord]) -> String;
+
 impl StoredShift {
     /// Reads a record without its seconds.
     pub fn open(directory: &Path) -> Result<Self, StoredError> {
@@ -170,6 +173,15 @@ impl StoredShift {
 
     /// The page, made again from the seconds.
     pub fn page(&self) -> Result<String, StoredError> {
+        self.render(page)
+    }
+
+    /// What is below the heading of the page, for a page of another program: without a style.
+    pub fn page_body(&self) -> Result<String, StoredError> {
+        self.render(body)
+    }
+
+    fn render(&self, render: Render) -> Result<String, StoredError> {
         let windows = self.windows()?;
         let mut names = self.names.clone();
         // The plan of a ramp may have a control, which does not take part.
@@ -183,9 +195,9 @@ impl StoredShift {
                 before_breach: &[],
                 sessions_left: &[],
             };
-            return Ok(page(&names, told, &windows));
+            return Ok(render(&names, told, &windows));
         };
-        Ok(page(&names, answer.into(), &windows))
+        Ok(render(&names, answer.into(), &windows))
     }
 
     /// Writes the page to its place in the folder; returns the place.

@@ -218,6 +218,25 @@ fn a_ramp_has_the_response_times_of_candidate_and_old_servers_in_each_step() {
     let [(_, directory)] = folders(ended.runs.path()).try_into().expect("one run");
     let page = std::fs::read_to_string(directory.join("report.html")).unwrap();
     assert!(page.contains("<td>p99 20 ms, of the old servers 400 ms"), "{page}");
+    assert_eq!(ended.answer.as_fast_up_to, Some(2.0));
+    let expected = "the candidate carried 2 × the share of one old server, as fast as the old servers up to 2 ×; \
+                    that is the largest share of this plan (3, 4, 6, 8 × left out by `max_share`)";
+    assert!(ended.answer.answer.starts_with(expected), "{}", ended.answer.answer);
+}
+
+#[test]
+fn a_ramp_of_a_slower_candidate_says_so() {
+    let slow = Behaviour { late: 0.02, ..Behaviour::default() };
+    let backend = Backend::new(2000.0, Behaviour::default(), always(slow), 1);
+    let without_control = Participants { control: None, ..participants() };
+    let hard = traffic::guard::HardLimits { objective_ms: 500, ..HARD };
+    let rules =
+        RampRules { multiples: vec![1.0], dwell_s: 30, longest_s: 60, quantile: 99.0, alpha: 0.01, hard };
+    let ended = run_at(backend, &Question::Ramp(without_control, rules), |_| {});
+    assert_eq!((ended.answer.carried, ended.answer.as_fast_up_to), (Some(1.0), None));
+    let expected =
+        "carried 1 × the share of one old server, slower than the old servers already at 1 × (p99 400 ms";
+    assert!(ended.answer.answer.contains(expected), "{}", ended.answer.answer);
 }
 
 #[test]

@@ -11,12 +11,12 @@ use anyhow::Context;
 use load::inputs::units::parse_duration_or_zero;
 use serde::Serialize;
 use traffic::balancer::lock::user_of;
-use traffic::control::{self, Status, open_runs};
+use traffic::control::{self, Status};
 use traffic::guard::{check_log, check_start};
 use traffic::journal::directory_of;
 use traffic::live::{Joining, LiveBalancer, LiveError, LiveSettings};
 use traffic::plan::{Overrides, PlannedBackend, ShiftPlan, parse_percentage};
-use traffic::shift::{BeforeBreach, ProgramComparison, Question, Record, run as run_shift};
+use traffic::shift::{BeforeBreach, ProgramComparison, Question, Record, open_runs, run as run_shift, state_directory};
 use traffic::weights::Participants;
 
 use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
@@ -197,23 +197,6 @@ fn classify(error: LiveError) -> anyhow::Error {
     }
 }
 
-/// A text as a part of a file's name.
-fn slug(text: &str) -> String {
-    let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
-    plain.collect::<String>().trim_matches('-').to_owned()
-}
-
-/// Where the journal of a balancer is: the next run and `--abort` find there what a killed run has left.
-fn state_directory(runs: &Path, place: &PlannedBackend) -> PathBuf {
-    let name = format!("{} {}", place.socket.display(), place.backend);
-    states(runs).join(slug(&name))
-}
-
-/// Where the journals of all balancers are.
-fn states(runs: &Path) -> PathBuf {
-    runs.join("shift").join("state")
-}
-
 /// Prints what is at stake, and asks.
 fn ask(args: &ShiftArgs, question: &Question, is_mail: bool, live: &mut LiveBalancer) -> anyhow::Result<()> {
     for text in live.notes() {
@@ -278,7 +261,7 @@ fn no_run(args: &ShiftArgs) -> String {
 
 /// The directory of the run that is in progress, or was killed and has left something. None if there is none.
 fn the_open_run(runs: &Path) -> anyhow::Result<Option<PathBuf>> {
-    let mut open = open_runs(&states(runs))?;
+    let mut open = open_runs(runs)?;
     if open.len() < 2 {
         return Ok(open.pop().map(|run| run.directory));
     }

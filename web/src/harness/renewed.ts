@@ -1,8 +1,8 @@
-// The queue, renewed while it is looked at. What has the focus keeps it, and what is open stays.
+// A part of a page, renewed while it is looked at: the queue, and runs on live traffic. What has the focus keeps it, and what is open stays.
 
 const PERIOD_MS = 3000;
 
-export function queue(live: HTMLElement): void {
+export function renewed(live: HTMLElement): void {
   let shown = live.innerHTML;
   const renew = async (): Promise<void> => {
     // A question that is open, or a text that is being written, is not taken away.
