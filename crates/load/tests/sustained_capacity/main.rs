@@ -4,46 +4,23 @@
 //! `cargo test --release -p load --test sustained_capacity -- --ignored --nocapture` prints the table of decision 0033. No
 //! server is started and no clock is read.
 
+mod alone;
+mod simulated;
+
 use std::time::Duration;
 
-use load::capacity::levels::{LevelPlan, LevelSearch, SliceSpending};
+use load::capacity::levels::{LevelPlan, LevelSearch};
 use load::capacity::{BudgetUse, StartingLoop};
 use load::inputs::slo::Slo;
-use load::record::Micros;
-use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Exp, StandardNormal};
-use rand_pcg::Pcg64Mcg;
 use stats::confidence::Confidence;
 use stats::error_budget::{Arrivals, BudgetCurve, Spending, by_bound};
 use stats::ratio::{self, IntervalMethod};
 
-const OBJECTIVE: &str = "p99<5ms";
-const LIMIT_S: f64 = 0.005;
+use simulated::{Case, Machine, OBJECTIVE, Pauses, Server, case, closed_loop, slice, truth};
+
 const SLICE_S: f64 = 0.06;
 /// One block in this many begins with a lasting closed loop, as comparisons have.
 const LASTING_EACH: u64 = 3;
-/// Length of the continuous load that says the truth, seconds.
-const TRUTH_S: f64 = 150.0;
-
-/// What a server does beside its work.
-#[derive(Clone, Copy)]
-enum Pauses {
-    None,
-    /// For so many seconds, at each so many-th operation.
-    ByWork(f64, u64),
-    /// For so many seconds, each so many seconds of real time.
-    ByClock(f64, f64),
-}
-
-#[derive(Clone, Copy)]
-struct Case {
-    name: &'static str,
-    per_s: f64,
-    pauses: Pauses,
-    /// Whether the other server is the same; else it works 4 % slower and never pauses.
-    has_equal: bool,
-    noise: f64,
-}
 
 const CASES: [Case; 9] = [
     case("50,000/s, equal", 50_000.0, Pauses::None, true),
@@ -60,154 +37,13 @@ const CASES: [Case; 9] = [
         pauses: Pauses::None,
         has_equal: true,
         noise: 2.0,
+        slow: 0.0,
     },
 ];
 
 /// The case of the test that always runs, and what that server carries, by `truth`.
 const PAUSING: usize = 2;
 const PAUSING_CARRIES: f64 = 6_600.0;
-
-impl Case {
-    /// Operations a second and pauses of both servers.
-    fn servers(&self) -> [(f64, Pauses); 2] {
-        let first = (self.per_s, self.pauses);
-        [first, if self.has_equal { first } else { (self.per_s / 1.04, Pauses::None) }]
-    }
-}
-
-const fn case(name: &'static str, per_s: f64, pauses: Pauses, has_equal: bool) -> Case {
-    Case { name, per_s, pauses, has_equal, noise: 1.0 }
-}
-
-/// The speed of a machine: wandering at four time scales, and stalls.
-struct Machine {
-    rng: Pcg64Mcg,
-    noise: f64,
-    at: f64,
-    wander: [f64; 4],
-    next_stall: f64,
-}
-
-/// Time scales of the wandering, seconds, with their standard deviations.
-const WANDERING: [(f64, f64); 4] = [(0.03, 0.05), (0.3, 0.035), (3.0, 0.035), (30.0, 0.035)];
-
-impl Machine {
-    fn new(seed: u64, noise: f64) -> Self {
-        Self { rng: Pcg64Mcg::seed_from_u64(seed), noise, at: 0.0, wander: [0.0; 4], next_stall: 0.0 }
-    }
-
-    /// How much longer work takes at this time, which never falls, and a stall that begins now, seconds.
-    fn work(&mut self, now: f64) -> (f64, f64) {
-        let step = now - self.at;
-        if step > 0.003 {
-            for (value, (scale, deviation)) in self.wander.iter_mut().zip(WANDERING) {
-                let kept = (-step / scale).exp();
-                let normal: f64 = StandardNormal.sample(&mut self.rng);
-                *value = *value * kept + deviation * self.noise * (1.0 - kept * kept).sqrt() * normal;
-            }
-            self.at = now;
-        }
-        let mut stall = 0.0;
-        if now >= self.next_stall {
-            stall = self.rng.random_range(0.000_5..0.006);
-            let between = Exp::new(2.0 * self.noise.sqrt()).expect("a rate").sample(&mut self.rng);
-            self.next_stall = now + between;
-        }
-        (self.wander.iter().sum::<f64>().exp(), stall)
-    }
-}
-
-/// A server, first come, first served, that has just been started. Its own time passes while it is loaded or drains.
-struct Server {
-    rng: Pcg64Mcg,
-    service_s: f64,
-    pauses: Pauses,
-    done: u64,
-    /// When it is free, own time.
-    free: f64,
-    next_pause: f64,
-}
-
-impl Server {
-    fn new(seed: u64, per_s: f64, pauses: Pauses) -> Self {
-        let mut rng = Pcg64Mcg::seed_from_u64(seed);
-        let next_pause =
-            if let Pauses::ByClock(_, each) = pauses { rng.random_range(0.0..each) } else { f64::INFINITY };
-        Self { rng, service_s: 1.0 / per_s, pauses, done: 0, free: 0.0, next_pause }
-    }
-
-    /// When an operation that falls due at this own time ends. The real time is `offset` later.
-    fn ends(&mut self, due: f64, machine: &mut Machine, offset: f64) -> f64 {
-        let begin = due.max(self.free);
-        let now = offset + begin;
-        let (slow, stall) = machine.work(now);
-        let mut end =
-            begin + stall + self.service_s * slow * Exp::new(1.0).expect("a rate").sample(&mut self.rng);
-        self.done += 1;
-        match self.pauses {
-            Pauses::ByWork(pause, each) if self.done.is_multiple_of(each) => end += pause,
-            // Pauses go on while the other server is loaded: what is left of one when this one is loaded counts.
-            Pauses::ByClock(pause, each) if now >= self.next_pause => {
-                end += (self.next_pause + pause - now).max(0.0);
-                while self.next_pause <= now {
-                    self.next_pause += each;
-                }
-            }
-            Pauses::None | Pauses::ByWork(..) | Pauses::ByClock(..) => {}
-        }
-        self.free = end;
-        end
-    }
-}
-
-/// The share of late operations under a continuous load.
-fn late_share(case: &Case, per_s: f64, pauses: Pauses, rate: f64) -> f64 {
-    let mut server = Server::new(7, per_s, pauses);
-    let mut machine = Machine::new(8, case.noise);
-    let mut arrivals = Pcg64Mcg::seed_from_u64(9);
-    let gap = Exp::new(rate).expect("a rate");
-    let (mut due, mut late, mut all) = (0.0, 0_u64, 0_u64);
-    while due < TRUTH_S {
-        due += gap.sample(&mut arrivals);
-        all += 1;
-        late += u64::from(server.ends(due, &mut machine, 0.0) - due >= LIMIT_S);
-    }
-    late as f64 / all as f64
-}
-
-/// The rate at which 1 % of a continuous load is late.
-fn truth(case: &Case, per_s: f64, pauses: Pauses) -> f64 {
-    let (mut low, mut high) = (per_s * 0.02, per_s);
-    for _ in 0..12 {
-        let middle = f64::midpoint(low, high);
-        if late_share(case, per_s, pauses, middle) > 0.01 {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    f64::midpoint(low, high)
-}
-
-/// A closed loop of so many seconds: how long there was no reply for longer than the limit, without the limit, of how many operations.
-fn closed_loop(server: &mut Server, machine: &mut Machine, offset: &mut f64, seconds: f64) -> Spending {
-    let (begin, mut paused, mut ended) = (server.free, 0.0, 0_u64);
-    while server.free - begin < seconds {
-        let before = server.free;
-        let end = server.ends(before, machine, *offset - begin);
-        ended += 1;
-        paused += (end - before - LIMIT_S).max(0.0);
-    }
-    let took = server.free - begin;
-    *offset += took;
-    let rate = ended as f64 / took;
-    Spending {
-        ln_rate: rate.ln(),
-        spent: paused * rate,
-        budget: 0.01 * took * rate,
-        arrivals: Arrivals::Closed,
-    }
-}
 
 /// The levels of a block of a comparison: what a server's search spends at each rate.
 fn block(
@@ -227,41 +63,13 @@ fn block(
         for (index, server) in servers.iter_mut().enumerate() {
             let Some(next) = searches[index].next() else { continue };
             is_over = false;
-            let begin = own[index];
-            let mut arrivals = Pcg64Mcg::seed_from_u64(server.rng.random());
-            let gap = Exp::new(next.rate_per_s).expect("a rate");
-            let mut times = Micros::new(3).expect("three digits");
-            let mut due = begin - next.due_before.as_secs_f64() + gap.sample(&mut arrivals);
-            // It begins with an empty server: what is left of a drain is over.
-            server.free = server.free.max(begin);
-            let mut last = begin;
-            let end = loop {
-                let until = begin + SLICE_S;
-                let is_idle = last <= due;
-                if (due >= until && is_idle) || due >= until + SLICE_S {
-                    break due.min(until + SLICE_S).max(until);
-                }
-                // An operation that fell due in the drain is sent when the slice begins.
-                let ends = server.ends(due.max(begin), machine, *offset - begin);
-                times.record(((ends - due) * 1e6) as u64).expect("a time");
-                last = last.max(ends);
-                due += gap.sample(&mut arrivals);
-            };
-            let drain = (last - end).max(0.0);
-            own[index] = end + drain;
-            *offset += own[index] - begin;
-            let of_slice = BudgetUse::of_times(&slo, &times, 0);
+            let of_slice = slice(server, (machine, offset), next, &slo, (SLICE_S, &mut own[index]));
             let is_same = |(rate, _): &(f64, BudgetUse)| rate.total_cmp(&next.rate_per_s).is_eq();
             if !spent[index].last().is_some_and(is_same) {
                 spent[index].push((next.rate_per_s, BudgetUse::default()));
             }
-            spent[index].last_mut().expect("a level").1.add(&of_slice);
-            searches[index].add(&SliceSpending {
-                own_time: Duration::from_secs_f64(own[index] - begin),
-                drain: Duration::from_secs_f64(drain),
-                spent: of_slice,
-                is_client_limited: false,
-            });
+            spent[index].last_mut().expect("a level").1.add(&of_slice.spent);
+            searches[index].add(&of_slice);
         }
         if is_over {
             return spent.map(|levels| {
@@ -287,7 +95,7 @@ fn compare(
     (closed_s, lasting_s): (f64, f64),
     seed: u64,
 ) -> Option<Found> {
-    let mut machine = Machine::new(seed, case.noise);
+    let mut machine = Machine::new(seed, case.noise, case.slow);
     let mut offset = 0.0;
     let [first, other] = case.servers();
     let mut spent: [Vec<Vec<Spending>>; 2] = [Vec::new(), Vec::new()];
