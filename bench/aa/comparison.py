@@ -20,6 +20,15 @@ NOW, BEFORE = "now", "before"
 
 BENCH = Path(__file__).resolve().parents[1]
 
+SUSTAINED_SINCE = "2026-11-28T22:58:00Z"
+"""Since when a capacity is a rate that is sustained (decision 0033). Until then it was a rate at which half of the slices of 100 ms met the
+objective: another quantity, with narrower intervals."""
+
+
+def is_former_capacity(row: dict[str, str]) -> bool:
+    """Whether a row compares capacities by the definition from before decision 0033. CPU time an operation took the place of some."""
+    return "-capacity" in row["subject"] and row["unit"] != "µs" and row["at"] < SUSTAINED_SINCE
+
 
 def compare(showdown: Path, subject: Subject, seed: int, commit: str, runs: Path) -> dict[str, object]:
     """Compares once. Only the verdict is kept, as a row."""

@@ -27,21 +27,24 @@ Rows = list[dict[str, str]]
 def write(comparisons: Ledger, pairs: Ledger, of_precision: Ledger) -> str:
     """The whole page. What bench-precision compares with the present release are servers with themselves too."""
     shared = [row for row in of_precision.rows() if row["commit"] == comparison.NOW]
-    rows = comparisons.rows() + shared
+    every = comparisons.rows() + shared
+    capacities = [row for row in every if comparison.is_former_capacity(row)]
+    rows = [row for row in every if not comparison.is_former_capacity(row)]
     names = {subject.name for subject in SUBJECTS}
     present = [row for row in rows if row["subject"] in names]
-    dates = sorted({row["at"][:10] for row in rows})
+    dates = sorted({row["at"][:10] for row in every})
     null_head = ["subject", "comparisons", "false verdicts", "share (95 % CI)", "inconclusive", "median half-width", "median duration", "ratios"]
     power_head = ["subject", "comparisons", "found", "power (95 % CI)", "no ratio", "coverage (95 % CI)", "median ratio",
                   "true ratio", "median duration", "bar"]  # fmt: skip
     return f"""# False and true verdicts
 
-{plural(len(rows), "comparison")} by `make bench-aa` and `make bench-precision` ({", ".join(dates) or "none yet"}). The series continues with the same commands.
+{plural(len(every), "comparison")} by `make bench-aa` and `make bench-precision` ({", ".join(dates) or "none yet"}). The series continues with the same commands.
 
 - Each comparison is a whole `showdown compare` with newly started servers.
 - A false verdict is one of a difference between equal servers.
 - *Capacity* is what `compare` measures if nobody names a measure. Where the client would be the limit, it is CPU time an operation
   (decision 0011), as often for memcached on 2 CPUs.
+- Until {comparison.SUSTAINED_SINCE[:16]} a capacity was another quantity (decision 0033). Those comparisons have a table of their own, and are in no bar.
 - Until 2026-11-27 quick comparisons ended after six or seven blocks, and default ones with any verdict at a look (decision 0002).
 - Until 2026-11-28T00:50 the known server did some 0.05 % of a request's work less than it should where it was to be slower: a true 2 % was 1.95 %.
 - {plural(len(shared), "comparison")} of equal servers {"is" if len(shared) == 1 else "are"} by `make bench-precision`. Those before 2026-11-26 had a client that slept (decision 0010);
@@ -63,6 +66,12 @@ def write(comparisons: Ledger, pairs: Ledger, of_precision: Ledger) -> str:
 
 {_subjects(_power_line, power_head, rows, SUBJECTS, False)}
 {_all_coverage(present)}
+
+## Capacities by the former definition (until decision 0033)
+
+A capacity was the rate at which half of the slices of 100 ms missed the objective. These intervals say nothing of those of a sustained capacity, which are wider.
+
+{_subjects(_null_line, null_head, capacities, SUBJECTS + FORMER, True)}
 
 ## Before servers were loaded in turns (decision 0009)
 

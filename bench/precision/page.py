@@ -38,6 +38,8 @@ def write(ledger: Ledger) -> str:
 - The releases take different times. *At equal time* scales the half-widths by the square root of the time.
 - Until 2026-11-27T18:00 no measure was named, and this release chose CPU time an operation where the client would be the limit (decision 0011). Such
   comparisons have a line of their own without a bar: it compares two measures.
+- Until {comparison.SUSTAINED_SINCE[:16]} a capacity was another quantity, with narrower intervals (decision 0033). Those comparisons have a line of their
+  own without a bar.
 - The rows are in `precision/`. Those from before {SINCE[:10]} are not shown: the client slept (decision 0010).
 
 {table(head, lines)}
@@ -48,9 +50,13 @@ def _lines(subject: Subject, rows: Rows) -> list[list[str]]:
     """The line of the comparisons in which both releases measured the same, and that of the others."""
     before = [row for row in rows if row["commit"] == BEFORE]
     by_cpu = [row for row in rows if row["commit"] == NOW and row["unit"] == CPU_TIME]
-    same = [row for row in rows if row not in by_cpu]
-    bar = BARS[subject.name]
-    lines = [_line(subject.what, bar, same), _line(f"{subject.what}; now CPU time an operation", None, before + by_cpu)]
+    former = [row for row in rows if row["commit"] == NOW and comparison.is_former_capacity(row)]
+    same = [row for row in rows if row not in by_cpu + former]
+    lines = [
+        _line(subject.what, BARS[subject.name], same),
+        _line(f"{subject.what}; by the former definition", None, before + former),
+        _line(f"{subject.what}; now CPU time an operation", None, before + by_cpu),
+    ]
     return [line for line in lines if line]
 
 

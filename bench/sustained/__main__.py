@@ -20,9 +20,11 @@ from shared.showdown import ask, json_object
 from shared.whole_run import REPOSITORY, progress
 
 from . import hlog, page
-from .cases import CASES, FASTER_AND_PAUSING, LIMIT_US, OBJECTIVE, SLOWER, Case
+from .cases import ALLOWED, CASES, FASTER_AND_PAUSING, LIMIT_US, OBJECTIVE, SLOWER, Case
+from .real import REAL, Real
+from .truth import between
 
-SEARCHED, HELD = "20s", "30s"
+SEARCHED, HELD = "20s", "60s"
 SERVER_CPU, CLIENT_CPU = 0, 1
 KNOWN = REPOSITORY / "bench" / "truth" / "known"
 
@@ -30,14 +32,17 @@ KNOWN = REPOSITORY / "bench" / "truth" / "known"
 def main() -> int:
     """Continues the series: rounds with one search for each server, and one comparison for each faster server that pauses."""
     parser = argparse.ArgumentParser(prog="bench-sustained", description="Is a capacity held under continuous load?")
+    parser.add_argument("--only", default="", metavar="WORDS", help="a part of the names of the servers")
     options = series.parse(parser)
     directory = options.results / "sustained"
     held, winners = Ledger(directory / "held.csv", page.HELD), Ledger(directory / "winners.csv", page.WINNERS)
-    return series.run(options, "sustained", lambda end: _round(options.showdown.resolve(), held, winners, end), lambda: page.write(held, winners))
+    return series.run(options, "sustained", lambda end: _round(options, held, winners, end), lambda: page.write(held, winners))
 
 
-def _round(showdown: Path, held: Ledger, winners: Ledger, end: float) -> None:
-    turns = [(case, _hold, held) for case in CASES] + [(case, _compare, winners) for case in FASTER_AND_PAUSING]
+def _round(options: argparse.Namespace, held: Ledger, winners: Ledger, end: float) -> None:
+    showdown = options.showdown.resolve()
+    every = [(case, _hold, held) for case in [*CASES, *REAL]] + [(case, _compare, winners) for case in FASTER_AND_PAUSING]
+    turns = [turn for turn in every if options.only in turn[0].name]
     for case, measure, ledger in random.sample(turns, len(turns)):
         if time.monotonic() >= end:
             return
@@ -48,19 +53,34 @@ def _round(showdown: Path, held: Ledger, winners: Ledger, end: float) -> None:
         progress(f"{case.name}: {row}")
 
 
-def _hold(showdown: Path, case: Case) -> dict[str, object]:
-    """Searches the capacity of a known server, and loads it at that rate without a break."""
-    with _known_server(showdown, case) as url, tempfile.TemporaryDirectory() as directory:
-        load = ["load", url, "-c", "64", "-t", "1", "--format", "json"]
+def _hold(showdown: Path, case: Case | Real) -> dict[str, object]:
+    """Searches the capacity of a server, loads it at that rate without a break, and then at rates around it."""
+    with _server(showdown, case) as target:
+        load = ["load", *target, "-c", "64", "-t", "1", "--format", "json"]
         found = json_object(_on_client_cpu(showdown, [*load, "--find-capacity", OBJECTIVE, "-d", SEARCHED]))
-        capacity, interval = found["capacity_per_s"], found["interval_per_s"] or {"low": "", "high": ""}
-        row = {"capacity_per_s": capacity or "", "low": interval["low"], "high": interval["high"], "late_share": ""}
+        capacity, interval, soak = found["capacity_per_s"], found["interval_per_s"] or {}, found["soak"] or {}
+        row = {"capacity_per_s": capacity or "", "bound": found["bound"] or "", "late_share": "", "low": interval.get("low", ""), "high": interval.get("high", "")}
+        row |= {"soak_s": soak.get("seconds", ""), "soak_late": soak.get("late_share", "")}
         if capacity:
-            log = Path(directory) / "load.hlog"
-            answer = json_object(_on_client_cpu(showdown, [*load, "-r", f"{capacity:.0f}", "-d", HELD, "--hlog", str(log)]))
-            above, count = hlog.late(log, LIMIT_US)
-            row["late_share"] = f"{(above + answer['failed']) / max(1, count + answer['failed']):.5f}"
+            shares = {}
+
+            def late(rate: float) -> float:
+                if rate not in shares:
+                    shares[rate] = _late_share(showdown, load, rate)
+                return shares[rate]
+
+            row["late_share"] = f"{late(capacity):.5f}"
+            truth = between(capacity, lambda rate: late(rate) <= ALLOWED)
+            row["truth_low"], row["truth_high"] = (f"{rate:.0f}" for rate in truth) if truth else ("", "")
         return row
+
+
+def _late_share(showdown: Path, load: list[str], rate: float) -> float:
+    with tempfile.TemporaryDirectory() as directory:
+        log = Path(directory) / "load.hlog"
+        answer = json_object(_on_client_cpu(showdown, [*load, "-r", f"{rate:.0f}", "-d", HELD, "--hlog", str(log)]))
+        above, count = hlog.late(log, LIMIT_US)
+    return (above + answer["failed"]) / max(1, count + answer["failed"])
 
 
 def _compare(showdown: Path, case: Case) -> dict[str, object]:
@@ -85,7 +105,12 @@ def _on_client_cpu(showdown: Path, arguments: list[str]) -> str:
 
 
 @contextmanager
-def _known_server(showdown: Path, case: Case):
+def _server(showdown: Path, case: Case | Real):
+    """A server while it runs; gives what `showdown load` needs for it."""
+    if isinstance(case, Real):
+        with tempfile.TemporaryDirectory() as directory, case.running(Path(directory), SERVER_CPU) as target:
+            yield target
+        return
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -96,7 +121,7 @@ def _known_server(showdown: Path, case: Case):
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}/"
+        yield [f"http://127.0.0.1:{port}/"]
     finally:
         server.terminate()
         server.wait()

@@ -56,6 +56,12 @@ class Rows(unittest.TestCase):
                 ledger["precision"].append(false_verdict(commit))
             return page.write(ledger["own"], Ledger(Path(directory) / "naive", page.COLUMNS["naive"]), ledger["precision"])
 
+    def test_a_capacity_of_the_former_definition_is_in_no_bar(self):
+        self.assertTrue(comparison.is_former_capacity({"subject": "nginx-capacity", "unit": "/s", "at": "2026-11-27T00:00:00Z"}))
+        self.assertFalse(comparison.is_former_capacity({"subject": "nginx-capacity", "unit": "/s", "at": "2026-12-01T00:00:00Z"}))
+        self.assertFalse(comparison.is_former_capacity({"subject": "memcached-capacity", "unit": "µs", "at": "2026-11-27T00:00:00Z"}))
+        self.assertFalse(comparison.is_former_capacity({"subject": "nginx-closed", "unit": "/s", "at": "2026-11-27T00:00:00Z"}))
+
     def test_one_false_verdict_is_singular(self):
         self.assertIn("1 false verdict in 1 comparison,", self.page_of("abc"))
 

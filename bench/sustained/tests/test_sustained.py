@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from shared.ledger import Ledger
-from sustained import hlog, page
+from sustained import hlog, page, truth
 from sustained.cases import CASES
 
 
@@ -44,5 +44,23 @@ class Page(unittest.TestCase):
             for late in ("0.01", "0.02", ""):
                 held.append({"at": "2026-11-28T00:00:00Z", "case": CASES[0].name, "capacity_per_s": "9" if late else "", "late_share": late})
             text = page.write(held, winners)
-            self.assertIn("| steady | 3 | 9/s | 1.50% | 1 of 3 |", text)
+            self.assertIn("| steady | 3 | 9/s | 1.50% | 1 of 3 | – | – |", text)
             self.assertIn("3 searches", text)
+
+    def test_a_search_at_a_tenth_of_the_truth_is_not_near_it(self):
+        with tempfile.TemporaryDirectory() as directory:
+            held, winners = Ledger(Path(directory) / "held.csv", page.HELD), Ledger(Path(directory) / "winners.csv", page.WINNERS)
+            for capacity in (3_000, 30_000):
+                row = {"at": "2026-12-01T00:00:00Z", "case": CASES[0].name, "capacity_per_s": capacity, "late_share": "0.001"}
+                held.append(row | {"truth_low": 30_000, "truth_high": 31_000})
+            self.assertIn("| 2 of 2 | 30,000/s | 1 of 2 |", page.write(held, winners))
+
+
+class Truth(unittest.TestCase):
+    def test_the_highest_rate_is_found_from_above_and_from_below_by_few_loads(self):
+        for found in (8_000.0, 10_000.0, 14_000.0):
+            loads = []
+            low, high = truth.between(found, lambda rate: loads.append(rate) or rate <= 10_000)
+            self.assertTrue(low <= 10_000 < high <= 1.05 * low, (low, high))
+            self.assertLessEqual(len(loads), 7)
+        self.assertIsNone(truth.between(1_000.0, lambda _: True))

@@ -95,7 +95,7 @@ fn question(plan: &Plan) -> Plan {
         confirms: None,
         replaced: None,
         fallback: None,
-        ..plan.clone()
+        ..plan.as_begun()
     }
 }
 

@@ -13,8 +13,9 @@ use crate::{
 use archive::{
     Run, RunState,
     model::{
-        Comparison, ComparisonVerdict, CpuTimeModes, DifferenceClass, ExplanationBasis, Scalability,
-        Sessions, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, plural, thousands,
+        AtCapacity, Comparison, ComparisonVerdict, CpuTimeModes, DifferenceClass, ExplanationBasis,
+        Scalability, Sessions, SweepCurve, SweepPoint, TrialStatus, VariantSummary, Verdict, or_more, plural,
+        thousands,
     },
 };
 use std::fmt::Write;
@@ -52,6 +53,7 @@ pub(crate) fn render(run: &Run) -> String {
     title(&mut out, run);
     if let Some(verdict) = &run.verdict {
         values(&mut out, verdict);
+        at_capacity(&mut out, run, verdict);
         cpu_time(&mut out, verdict);
         parts(&mut out, verdict);
         users(&mut out, verdict);
@@ -159,6 +161,22 @@ fn values(out: &mut String, verdict: &Verdict) {
         line!(out, "\n… and {more} more: `--format csv` has them all.");
     }
     out.push('\n');
+}
+
+/// What operations at the capacity were like, where that was measured.
+fn at_capacity(out: &mut String, run: &Run, verdict: &Verdict) {
+    let row = |variant: &VariantSummary| {
+        let AtCapacity { p99_us, late_share } =
+            variant.at_capacity(run.trials.iter().map(|record| &record.trial))?;
+        let shown = |us: u64| or_more(words::quantity(us as f64, "µs"), us as f64, variant.gave_up_from_us);
+        let p99 = p99_us.map_or_else(|| "–".to_owned(), shown);
+        let name = format!("{}{}", plain(&variant.name), at_suffix(&variant.point));
+        Some(format!("| {name} | {p99} | {} |", words::percent(late_share)))
+    };
+    let rows: Vec<String> = verdict.variants.iter().take(MAX_ROWS).filter_map(row).collect();
+    if !rows.is_empty() {
+        line!(out, "| at the capacity | p99 | late |\n|---|--:|--:|\n{}\n", rows.join("\n"));
+    }
 }
 
 /// CPU time an operation by mode, where it was measured.

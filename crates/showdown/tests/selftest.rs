@@ -119,3 +119,26 @@ fn an_unknown_part_is_a_usage_error() {
     let output = showdown(&["selftest", "--only", "everything"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+/// Each pause of 40 ms is later than the objective for all that falls due in it. No time or rate is checked.
+#[test]
+fn a_search_of_a_server_that_pauses_ends_with_soaks_and_says_what_its_answer_is() {
+    let server = KnownServer::start(&["--work", "20us", "--pauses", "40ms/2000"]);
+    let found =
+        server.load("http", &["--find-capacity", "p99<5ms", "-c", "16", "-d", "1s", "--warmup", "50ms"]);
+    let reasons = found["reasons"].as_array().expect("reasons");
+    let is_upper = found["bound"] == "upper";
+    match found["soak"].as_object() {
+        Some(soak) => {
+            assert!(soak["soaks"].as_u64().is_some_and(|soaks| soaks > 0), "{found}");
+            assert_eq!(soak["is_sustained"] == false, is_upper, "{found}");
+            assert_eq!(found["capacity_per_s"], soak["rate_per_s"], "{found}");
+        }
+        // The client was the limit, or each rate was too high: on a busy machine both can be.
+        None => assert!(!reasons.is_empty() || found["capacity_per_s"].is_null(), "{found}"),
+    }
+    assert!(
+        !is_upper || reasons.iter().any(|why| why.as_str().is_some_and(|why| why.contains("lower"))),
+        "{found}"
+    );
+}

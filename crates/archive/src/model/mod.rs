@@ -78,7 +78,8 @@ pub use tuning::{
 };
 pub use unit::{or_more, plural, readable, thousands, with_unit, work_of};
 pub use verdict::{
-    Comparison, CpuTimeModes, CurvePoint, Mode, PartSummary, SweepCurve, TrialValue, VariantSummary, Verdict,
+    AtCapacity, Comparison, CpuTimeModes, CurvePoint, Mode, PartSummary, SweepCurve, TrialValue,
+    VariantSummary, Verdict,
 };
 pub use waits::{WaitKindTime, WaitPlace, WaitProfile, WaitWaker};
 

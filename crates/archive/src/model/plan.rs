@@ -215,6 +215,21 @@ pub enum RunLength {
     Thorough,
 }
 
+impl Plan {
+    /// The plan as its run began: without the looks of interruptions, and without the blocks that were added because other programs
+    /// disturbed it. These are of one session, and not of what it asks.
+    #[must_use]
+    pub fn as_begun(&self) -> Self {
+        let begun = Self { interrupted_looks: Vec::new(), ..self.clone() };
+        match (self.spending, self.looks.first()) {
+            (LookSpending::Prolonged, Some(&first)) => {
+                Self { blocks: 2 * first, looks: vec![first], spending: LookSpending::Early, ..begun }
+            }
+            _ => begun,
+        }
+    }
+}
+
 /// How the looks of a run and its end share the 5 % of false verdicts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

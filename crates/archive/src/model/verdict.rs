@@ -2,7 +2,8 @@
 
 use super::{
     Caveat, ComparisonVerdict, ConfidenceInterval, Difference, MethodError, NeighbourEffect, OddStarts,
-    QuantileCurve, RatioDrift, RatioEstimate, RatioOfMeans, Refusal, Scalability, SweepPoint, UserWalk,
+    PhaseKind, QuantileCurve, RatioDrift, RatioEstimate, RatioOfMeans, Refusal, Scalability, SpentBudget,
+    SweepPoint, Trial, UserWalk,
 };
 use serde::{Deserialize, Serialize};
 use stats::describe::Sample;
@@ -156,6 +157,27 @@ impl VariantSummary {
         }
         let values: Vec<f64> = self.values.iter().map(|value| value.value).collect();
         Sample::new(&values).ok().as_ref().map(Sample::median)
+    }
+}
+
+/// What all operations at about the capacity of a server were like, over its valid trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtCapacity {
+    /// 99th percentile of response time, microseconds.
+    pub p99_us: Option<u64>,
+    /// Share of the operations that were late or failed, 0 to 1.
+    pub late_share: f64,
+}
+
+impl VariantSummary {
+    /// What operations at the capacity were like, from the trials of the run. `None` where no capacity with a percentile was measured.
+    pub fn at_capacity<'t>(&self, trials: impl IntoIterator<Item = &'t Trial>) -> Option<AtCapacity> {
+        let own = trials.into_iter().filter(|trial| trial.variant == self.name && trial.point == self.point);
+        let valid = own.filter(|trial| trial.valid_value().is_some());
+        let measured = valid.flat_map(|trial| &trial.phases).filter(|phase| phase.kind == PhaseKind::Measure);
+        let late_share = SpentBudget::pooled_late_share(measured.filter_map(|phase| phase.spent.as_ref()))?;
+        let at_p99 = self.response_time_curve_us.iter().find(|(share, _)| *share >= 0.99);
+        Some(AtCapacity { p99_us: at_p99.map(|(_, us)| *us), late_share })
     }
 }
 

@@ -99,3 +99,21 @@ fn a_confirmation_whose_first_run_is_gone_says_so() {
     let answer = sessions(&dirs[1]).unwrap();
     assert_eq!((answer.runs.len(), answer.left_out[0].why.as_str()), (1, "it is not in this archive"));
 }
+
+/// An interruption and other programs change the plan of one session, and not what it asks.
+#[test]
+fn a_session_that_was_resumed_or_went_on_for_longer_is_one_of_its_plan() {
+    use crate::model::LookSpending::{Early, Prolonged};
+    let (_root, dirs) = archive_with(&[1.1, 0.9]);
+    let changed = |dir: &PathBuf, change: &dyn Fn(Plan) -> Plan| {
+        let plan = change(read_plan(dir).unwrap());
+        files::write(dir, dir.join(layout::PLAN), toml::to_string(&plan).unwrap().as_bytes()).unwrap();
+    };
+    for dir in &dirs {
+        changed(dir, &|plan| Plan { blocks: 14, looks: vec![7], spending: Early, ..plan });
+    }
+    changed(&dirs[0], &|plan| Plan { interrupted_looks: vec![4], ..plan });
+    changed(&dirs[1], &|plan| Plan { blocks: 28, looks: vec![7, 14, 21], spending: Prolonged, ..plan });
+    let answer = sessions(&dirs[2]).unwrap();
+    assert_eq!((answer.runs.len(), answer.left_out.len()), (3, 0), "{:?}", answer.left_out);
+}

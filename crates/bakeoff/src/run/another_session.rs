@@ -2,7 +2,8 @@
 
 use archive::model::Plan;
 
-/// The plan of a run again, for another session: the same question with other random draws. A run that confirms a confirmation
+/// The plan of a run again, for another session: the same question with other random draws, as the run
+/// began ([`Plan::as_begun`]). A run that confirms a confirmation
 /// confirms the first run, too.
 pub fn another_session(plan: &Plan, id: &str) -> Plan {
     // The same draws would repeat the errors of the first session.
@@ -12,7 +13,7 @@ pub fn another_session(plan: &Plan, id: &str) -> Plan {
         command: ["showdown", "confirm", id].map(str::to_owned).to_vec(),
         seed: if drawn == plan.seed { drawn.wrapping_add(1) } else { drawn },
         confirms: Some(plan.confirms.clone().unwrap_or_else(|| id.to_owned())),
-        ..plan.clone()
+        ..plan.as_begun()
     }
 }
 

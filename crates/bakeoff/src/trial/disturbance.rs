@@ -10,23 +10,43 @@ use machine::{CpuMeter, CpuReading, MachineError};
 const SETTLE: Duration = Duration::from_millis(200);
 /// How long all servers are watched while none is loaded.
 const WATCHED: Duration = Duration::from_millis(400);
-/// Watches, one of which must show nothing: what a server still does after its load, memcached for one, ends (decision 0009).
+/// Watches, one of which at least must show nothing: what a server still does after its load, memcached for one, ends (decision 0009).
 const WATCHES: usize = 4;
 /// Largest use of CPU meanwhile, in cores.
 const MAX_IDLE_CORES: f64 = 0.03;
 /// How much more CPU an idle server may use than another one, in cores. It takes the difference from the slices of the other server; what
 /// all servers use cancels in a ratio.
 const MAX_IDLE_DIFFERENCE: f64 = 0.01;
+/// Largest mean use of CPU over all watches, in cores. Bursts leave some of the watches quiet, and what a server still does after its load
+/// fills one or two of them.
+const MAX_MEAN_CORES: f64 = 0.06;
 /// Least share of the memory that must be available with all servers up.
 const MIN_AVAILABLE_MEMORY: f64 = 0.05;
 
-/// Watches several times at most; returns why servers must run one at a time, if each watch says so.
-pub fn why_each_time(mut watch: impl FnMut() -> Option<String>) -> Option<String> {
-    let mut why = None;
-    for _ in 0..WATCHES {
-        why = Some(watch()?);
-    }
-    why
+/// One watch of all servers.
+pub struct Watch {
+    /// Why they must run one at a time; none if they leave each other alone.
+    pub why: Option<String>,
+    /// The server that used most CPU, and how much of it, in cores.
+    pub busiest: Option<(String, f64)>,
+}
+
+/// Watches several times; returns why servers must run one at a time, if each watch says so, or if one of them works in bursts.
+pub fn why_each_time(mut watch: impl FnMut() -> Watch) -> Option<String> {
+    let watches: Vec<Watch> = (0..WATCHES).map(|_| watch()).collect();
+    let mean =
+        watches.iter().filter_map(|watch| Some(watch.busiest.as_ref()?.1)).sum::<f64>() / WATCHES as f64;
+    let busiest =
+        watches.iter().filter_map(|watch| watch.busiest.as_ref()).max_by(|a, b| a.1.total_cmp(&b.1));
+    let in_bursts = busiest.filter(|_| mean > MAX_MEAN_CORES).map(|(name, _)| {
+        format!(
+            "{name} worked in bursts while it was not loaded: {:.1} % of a core on average (at most {:.0} %)",
+            mean * 100.0,
+            MAX_MEAN_CORES * 100.0
+        )
+    });
+    let last = watches.into_iter().map(|watch| watch.why).collect::<Option<Vec<String>>>();
+    last.and_then(|mut reasons| reasons.pop()).or(in_bursts)
 }
 
 /// The CPU time that each server uses while none is loaded, in cores; or why it cannot be read.
@@ -105,19 +125,29 @@ mod tests {
         assert!(why(&[("a", 0.2), ("b", 0.2)]).contains("20.0 % of a core"));
     }
 
+    /// Four watches, in which a server uses these cores.
+    fn why_after(cores: [f64; WATCHES]) -> Option<String> {
+        let mut cores = cores.into_iter();
+        why_each_time(|| {
+            let cores = cores.next().expect("four watches");
+            let why = why_one_at_a_time(Some(0.5), [("nginx", 0.0), ("cache", cores)]);
+            Watch { why, busiest: Some(("cache".to_owned(), cores)) }
+        })
+    }
+
     #[test]
     fn one_watch_without_a_disturbance_is_enough() {
-        let after = |quiet_from: usize| {
-            let mut watches = 0;
-            let why = why_each_time(|| {
-                watches += 1;
-                (watches < quiet_from).then(|| format!("in watch {watches}"))
-            });
-            (watches, why)
-        };
-        assert_eq!(after(1), (1, None));
-        assert_eq!(after(3), (3, None));
-        assert_eq!(after(100), (4, Some("in watch 4".to_owned())));
+        assert_eq!(why_after([0.0; WATCHES]), None);
+        assert_eq!(why_after([0.15, 0.03, 0.0, 0.0]), None, "what is left of its load");
+        let always = why_after([0.05; WATCHES]).unwrap_or_default();
+        assert!(always.starts_with("cache used 5.0 % of a core"), "{always}");
+    }
+
+    #[test]
+    fn bursts_between_quiet_watches_are_seen() {
+        // 0.2 s of work in each second.
+        let why = why_after([0.5, 0.0, 0.5, 0.0]).unwrap_or_default();
+        assert!(why.starts_with("cache worked in bursts while it was not loaded: 25.0 % of a core"), "{why}");
     }
 
     #[test]

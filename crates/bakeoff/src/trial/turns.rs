@@ -15,7 +15,7 @@ use load::engine::RunError;
 use machine::MachineError;
 
 use self::lasting_load::ClosedLoops;
-use super::disturbance::{idle_cores, why_each_time, why_not_beside, why_one_at_a_time};
+use super::disturbance::{Watch, idle_cores, why_each_time, why_not_beside, why_one_at_a_time};
 use super::drains::LOOP_OVER_DRAIN;
 use super::interleaved_trial::InterleavedTrial;
 use super::load_phases::LoadPhases;
@@ -205,9 +205,8 @@ fn unlike_a_lasting_load(turns: &[&mut Turn<'_>], measure: &Measure) -> Option<O
     Some(OneAtATime { why, rate_per_s, least_load: Duration::ZERO })
 }
 
-/// One watch: why servers of one machine must run one at a time; none if they leave each other alone. Servers on different
-/// machines cannot disturb each other.
-fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<String> {
+/// One watch of servers. Those on different machines cannot disturb each other.
+fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Watch {
     let meters: Vec<_> = turns.iter().map(|turn| turn.member.cpu_meter()).collect();
     for (turn, cores) in turns.iter_mut().zip(idle_cores(&meters)) {
         match cores {
@@ -218,7 +217,7 @@ fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<St
             }
         }
     }
-    let mut why = None;
+    let mut found = Watch { why: None, busiest: None };
     for (index, machine) in setup.machines.iter() {
         let mut on_it: Vec<&mut Turn<'_>> = Vec::new();
         let is_on_it = |turn: &Turn<'_>| turn.member.machine() == index && turn.idle_cores.is_some();
@@ -230,13 +229,15 @@ fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Option<St
         }
         match machine.machine.available_memory_share() {
             Ok(available) => {
-                let servers = on_it.iter().filter_map(|turn| Some((turn.name.as_str(), turn.idle_cores?)));
-                why = why.or_else(|| why_one_at_a_time(available, servers));
+                let servers = || on_it.iter().filter_map(|turn| Some((turn.name.as_str(), turn.idle_cores?)));
+                found.why = found.why.or_else(|| why_one_at_a_time(available, servers()));
+                let own = servers().map(|(name, cores)| (name.to_owned(), cores));
+                found.busiest = found.busiest.into_iter().chain(own).max_by(|a, b| a.1.total_cmp(&b.1));
             }
             Err(error) => fail_all(on_it.into_iter(), &Arc::new(error)),
         }
     }
-    why
+    found
 }
 
 /// One trial of the block.

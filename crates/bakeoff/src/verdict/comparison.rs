@@ -3,6 +3,8 @@
 
 mod bounded_pair;
 mod bounds;
+#[cfg(test)]
+mod capacities;
 pub mod server_failures;
 #[cfg(test)]
 mod simulation;
@@ -31,7 +33,7 @@ use crate::verdict::estimand::{Beside, PairedStarts};
 use crate::verdict::input::VerdictInput;
 use crate::verdict::interim_looks::{self, STATED_POWER};
 use crate::verdict::near_limit::sentence_near_limit;
-use crate::verdict::sustained::PooledCapacity;
+use crate::verdict::sustained::TrialValues;
 
 /// The comparisons of all pairs of variants. In a comparison, the variant with the larger median is the numerator. In a
 /// sweep, pairs are in the plan's order, each at all of its points before the next pair.
@@ -66,11 +68,8 @@ fn comparisons_at(
         });
     }
     let is_of_capacities = plan.measure.is_capacity();
-    let blocks = if is_of_capacities {
-        capacity_blocks(input, &here)
-    } else {
-        replicates(input, &here, Trial::valid_value)
-    };
+    let values = TrialValues::of(input, &here);
+    let blocks = replicates(input, &here, |trial| values.value(trial));
     // A rank of blocks would leave out what few of them have seen.
     let method = is_of_capacities.then_some(IntervalMethod::StudentT);
     let level = interim_looks::level(input, &here);
@@ -88,27 +87,29 @@ fn comparisons_at(
                 interim_looks::Level::TooEarly { blocks, needed } => Some((blocks, needed)),
                 interim_looks::Level::Of(_) => None,
             };
-            let bounded = if too_early.is_none() { BoundedPair::of(input, of, &rule) } else { None };
+            let bounded = if too_early.is_none() { BoundedPair::of(input, of, &rule, &values) } else { None };
             let smallest_of = |estimate: &RatioEstimate| {
                 smallest_difference(estimate.blocks, estimate.log_sd, &rule, STATED_POWER)
             };
             let RatioComparison { estimate: measured, verdict: of_valid } = &pair.comparison;
             let mut of_valid_sentence = sentence(&plan.measure, names, measured.as_ref(), of_valid);
             let (mut beside, mut drift) = (Beside::default(), None);
-            // A capacity is of all blocks together: it has no value of a single start.
             if let Some(estimate) = measured
                 && bounded.is_none()
                 && too_early.is_none()
-                && !is_of_capacities
             {
-                let values: Vec<(f64, f64)> =
-                    blocks.iter().filter_map(|block| block[pair.a].zip(block[pair.b])).collect();
-                beside = Beside::of(names, &values, &paired_starts(input, indices), confidence);
-                drift = drift::drift(&plan.measure, input.trials, indices, confidence);
                 let near =
                     sentence_near_limit(&plan.measure, names, estimate, of_valid, smallest_of(estimate));
-                let without_starts = near.unwrap_or(of_valid_sentence);
-                of_valid_sentence = beside.sentence(&plan.measure, names, estimate, of_valid, without_starts);
+                of_valid_sentence = near.unwrap_or(of_valid_sentence);
+                // A capacity is of all blocks together: it has no value of a single start.
+                if !is_of_capacities {
+                    let values: Vec<(f64, f64)> =
+                        blocks.iter().filter_map(|block| block[pair.a].zip(block[pair.b])).collect();
+                    beside = Beside::of(names, &values, &paired_starts(input, indices), confidence);
+                    drift = drift::drift(&plan.measure, input.trials, indices, confidence);
+                    of_valid_sentence =
+                        beside.sentence(&plan.measure, names, estimate, of_valid, of_valid_sentence);
+                }
             }
             let (estimate, mut verdict, mut sentence) =
                 if let Some(((blocks, needed), so_far)) = too_early.zip(measured.as_ref()) {
@@ -193,18 +194,6 @@ fn of_pair(
 fn has_no_ratio(verdict: &ComparisonVerdict) -> bool {
     use InconclusiveReason::{NotPositive, TooFewBlocks};
     matches!(verdict, ComparisonVerdict::Inconclusive { reason: TooFewBlocks { .. } | NotPositive { .. } })
-}
-
-/// What each block says of the capacities of these variants, which are of all blocks together. Trials of earlier versions have
-/// their own values.
-fn capacity_blocks(input: &VerdictInput<'_>, variants: &[usize]) -> Vec<Vec<Option<f64>>> {
-    let of_variant = |index: &usize| -> BTreeMap<u32, f64> {
-        let valid: Vec<&Trial> = input.trials.of(*index).filter(|t| t.valid_value().is_some()).collect();
-        let values = PooledCapacity::of(&valid).and_then(|capacity| capacity.block_values());
-        valid.iter().map(|trial| trial.number).zip(values.unwrap_or_default()).collect()
-    };
-    let values: BTreeMap<u32, f64> = variants.iter().flat_map(of_variant).collect();
-    replicates(input, variants, |trial| values.get(&trial.number).copied().or(trial.valid_value()))
 }
 
 /// The median of what the servers of a variant carried, at least.

@@ -37,6 +37,11 @@ const RULES: &[BudgetRule] = &[
             is_sliced && has_client(facts) && plan.clients.is_empty() && shares_cpus(plan)
         },
     },
+    BudgetRule {
+        source: "capacity of a steady server",
+        within: 0.13,
+        applies: |plan, _, _| plan.measure.is_capacity() && !plan.measure.is_of_users(),
+    },
 ];
 
 /// The errors of the method that apply to a run.
@@ -69,6 +74,13 @@ mod tests {
         let plan: Plan = PLAN.parse().expect("a plan");
         assert!((within(&plan, Exposure::InTurns) - 0.04).abs() < 1e-9);
         assert!(within(&plan, Exposure::InRandomOrder).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_capacity_has_a_bound_however_the_servers_ran() {
+        let measure = archive::model::Measure::Capacity { slo: "p99<5ms".to_owned() };
+        let plan = Plan { measure, ..PLAN.parse().expect("a plan") };
+        assert!((within(&plan, Exposure::InRandomOrder) - 0.13).abs() < 1e-9);
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! The capacities of servers from what their trials spent of the objective's error budget: of all blocks together, because
 //! one block alone does not know it (`stats::error_budget`). Which rates were tried is left to the searches of `load`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use archive::model::{PhaseKind, SpentBound, Trial, TrialPhase, TrialStatus};
 use stats::confidence::{Confidence, ConfidenceInterval};
 use stats::error_budget::{Arrivals, BudgetCurve, Spending, by_bound};
 
 use crate::cpu_rate::closed_loop_per_s;
+use crate::verdict::input::VerdictInput;
 
 /// What trials spent of each bound of the objective, at each rate. Only of those that count.
 fn spendings<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<Vec<Spending>> {
@@ -35,24 +38,98 @@ impl PooledCapacity {
     pub fn of(trials: &[&Trial]) -> Option<Self> {
         let closed_loops: Vec<f64> = trials.iter().filter_map(|trial| closed_loop_per_s(trial)).collect();
         let curve = BudgetCurve::of_closed_loop(closed_loops.iter().copied().fold(0.0, f64::max));
-        let (first, _) = curve.first_spent(&spendings(trials.iter().copied()))?;
+        let all = spendings(trials.iter().copied());
+        let first = curve.first_spent(&all).map_or(0, |(first, _)| first);
         let of_trial = |trial: &&Trial| spendings([*trial]).into_iter().nth(first).unwrap_or_default();
-        Some(Self { curve, blocks: trials.iter().map(of_trial).collect() })
+        let found = Self { curve, blocks: trials.iter().map(of_trial).collect() };
+        highest_offered(&found.blocks.concat()).is_some().then_some(found)
+    }
+
+    /// Whether the budget was not spent at any rate that was offered: the capacity is at least what is said of it.
+    pub fn is_lower_bound(&self) -> bool {
+        self.curve.is_beyond_tried(&self.blocks.concat())
     }
 
     /// The capacity, operations a second.
     pub fn rate_per_s(&self) -> Option<f64> {
+        if self.is_lower_bound() {
+            let offered = self.offered()?;
+            return Some((offered.iter().map(|rate| rate.ln()).sum::<f64>() / offered.len() as f64).exp());
+        }
         self.curve.crossing(&self.blocks.concat()).map(f64::exp)
     }
 
-    /// Its interval over blocks, operations a second.
+    /// Its interval over blocks, operations a second: no higher than what was offered. None of a lower bound.
     pub fn interval(&self, confidence: Confidence) -> Option<ConfidenceInterval> {
-        self.curve.interval(&self.blocks, confidence).map(|interval| interval.through(f64::exp))
+        if self.is_lower_bound() {
+            return None;
+        }
+        let highest = highest_offered(&self.blocks.concat())?;
+        let ConfidenceInterval { low, high } =
+            self.curve.interval(&self.blocks, confidence)?.through(f64::exp);
+        Some(ConfidenceInterval { low: low.min(highest), high: high.min(highest) })
     }
 
-    /// What each block says of it, operations a second, in the order of the trials: their geometric mean is the capacity.
+    /// What each block says of it, operations a second, in the order of the trials: their geometric mean is the capacity. Of a lower
+    /// bound, the highest rate that each block offered.
     pub fn block_values(&self) -> Option<Vec<f64>> {
+        if self.is_lower_bound() {
+            return self.offered();
+        }
         Some(self.curve.block_values(&self.blocks)?.into_iter().map(f64::exp).collect())
+    }
+
+    /// The highest rate that each block offered.
+    fn offered(&self) -> Option<Vec<f64>> {
+        self.blocks.iter().map(|block| highest_offered(block)).collect()
+    }
+}
+
+/// The highest rate of an open loop, operations a second.
+fn highest_offered(spendings: &[Spending]) -> Option<f64> {
+    let open = spendings.iter().filter(|spending| spending.arrivals == Arrivals::Open);
+    open.map(|spending| spending.ln_rate.exp()).max_by(f64::total_cmp)
+}
+
+/// What the trials of a comparison say of what is measured. The value of a trial is its own, except of a capacity, which is of all
+/// blocks together.
+#[derive(Default)]
+pub struct TrialValues {
+    /// By the numbers of the trials.
+    of_capacities: BTreeMap<u32, f64>,
+    /// The trials of variants that carried all that was offered.
+    lower_bounds: BTreeSet<u32>,
+}
+
+impl TrialValues {
+    /// The values of the trials of these variants.
+    pub fn of(input: &VerdictInput<'_>, variants: &[usize]) -> Self {
+        let mut values = Self::default();
+        if !input.plan.measure.is_capacity() {
+            return values;
+        }
+        for &variant in variants {
+            let valid: Vec<&Trial> =
+                input.trials.of(variant).filter(|trial| trial.valid_value().is_some()).collect();
+            let Some(capacity) = PooledCapacity::of(&valid) else { continue };
+            let numbers = || valid.iter().map(|trial| trial.number);
+            values.of_capacities.extend(numbers().zip(capacity.block_values().unwrap_or_default()));
+            if capacity.is_lower_bound() {
+                values.lower_bounds.extend(numbers());
+            }
+        }
+        values
+    }
+
+    /// The value of a trial; none of one that is not valid. Trials of earlier versions have their own.
+    pub fn value(&self, trial: &Trial) -> Option<f64> {
+        let own = trial.valid_value()?;
+        Some(self.of_capacities.get(&trial.number).copied().unwrap_or(own))
+    }
+
+    /// Whether its server carried all that was offered, so that its value is a lower bound.
+    pub fn is_lower_bound(&self, trial: &Trial) -> bool {
+        self.lower_bounds.contains(&trial.number)
     }
 }
 
@@ -114,6 +191,21 @@ mod tests {
             found.expect("a rate")
         });
         assert!(with < 0.8 * without, "{with} and {without}");
+    }
+
+    #[test]
+    fn a_server_that_carries_all_that_is_offered_has_a_lower_bound() {
+        let trials: Vec<Trial> = (1..=3)
+            .map(|block| trial(block, &[(20_000.0, 0.0), (30_000.0, f64::from(block) - 1.0)]))
+            .collect();
+        let found = PooledCapacity::of(&trials.iter().collect::<Vec<_>>()).expect("levels");
+        assert!(found.is_lower_bound() && found.interval(Confidence::P95).is_none());
+        assert!((found.rate_per_s().expect("a rate") - 30_000.0).abs() < 1e-6);
+        let quiet = trial(1, &[(20_000.0, 0.0)]);
+        assert!(
+            PooledCapacity::of(&[&quiet]).is_some_and(|found| found.is_lower_bound()),
+            "nothing was late"
+        );
     }
 
     #[test]

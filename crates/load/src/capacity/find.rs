@@ -13,6 +13,7 @@ use super::closed_loop::{NothingSucceeds, StartingLoop};
 use super::evaluate::{StepEvaluation, evaluate};
 use super::levels::{LevelPlan, NextSlice, Soak, SustainedCapacity};
 use super::search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
+use super::sustained::CapacityBound;
 use crate::inputs::slo::Slo;
 use crate::outcome::spans::Spans;
 use crate::outcome::summary::Summary;
@@ -28,9 +29,6 @@ const INTERVALS: u32 = 500;
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
 /// The longest slice that does not follow from the objective.
 const LONGEST_SLICE: Duration = Duration::from_secs(2);
-/// A soak, as a part of the time of the search, and how many there may be.
-const SOAK_PART: u32 = 2;
-const MOST_SOAKS: u32 = 4;
 /// Fewest slices of a point of the curve, and its time as a share of the time of the search.
 const FEWEST_CURVE_ROUNDS: u32 = 2;
 const CURVE_SHARE: u32 = 10;
@@ -60,16 +58,19 @@ pub struct Capacity {
     /// The objective.
     pub slo: Slo,
     /// The highest rate that is sustained within the objective, operations a second; none if no rate meets it, or if that is
-    /// not known. If the last soak was not sustained, no more than its rate.
+    /// not known.
     pub capacity_per_s: Option<f64>,
-    /// The 95 % interval of it over the cycles of this search; none where there are too few, or the client was the limit.
+    /// Whether that rate is only a bound: a lower one if the client was the limit or all that was offered was carried, and an upper one
+    /// if no soak met the objective.
+    pub bound: Option<CapacityBound>,
+    /// The 95 % interval of it over the cycles of this search; none where there are too few, or of a bound.
     pub interval: Option<ConfidenceInterval>,
     /// Whether it is valid. It is not if the client was the limit, or the search was interrupted.
     pub valid: bool,
     /// Why not.
     pub reasons: Vec<String>,
-    /// The last soak: a load without a break, at the capacity as it was known before the soak; none where no capacity was found, or the
-    /// client was the limit.
+    /// The soaks at the last rate: loads without a break, at the capacity as it was known before them; none where no capacity was found,
+    /// or the client was the limit.
     pub soak: Option<Soak>,
     /// How it was searched, in a sentence.
     pub method: String,
@@ -147,7 +148,7 @@ pub fn find(
         Shape::Open { arrivals, .. } => arrivals,
         Shape::Closed { .. } => Arrivals::default(),
     };
-    let plan = LevelPlan::new(load, slo).with_soaks(load / SOAK_PART, MOST_SOAKS);
+    let plan = LevelPlan::new(load, slo).with_soaks();
     let length = SliceLength::for_servers([pace], LONGEST_SLICE).in_own_time();
     let mut run = SearchRun {
         slo,
@@ -160,10 +161,7 @@ pub fn find(
     };
     let standstills = BudgetUse::of_standstills(slo, &closed);
     let found = run.search(StartingLoop { per_s: closed_loop_per_s, standstills }, observe)?;
-    let capacity_per_s = found.capacity.rate_per_s().map(|rate| match &found.soak {
-        Some(soak) if !soak.is_sustained() => rate.min(soak.rate_per_s),
-        _ => rate,
-    });
+    let (capacity_per_s, bound) = answer(found.capacity, found.soak.as_ref());
     let mut steps: Vec<CapacityStep> =
         found.at_capacity.into_iter().chain(found.others).map(CapacityStep::of).collect();
     let is_interrupted = || context.interrupted.load(std::sync::atomic::Ordering::Relaxed);
@@ -173,11 +171,12 @@ pub fn find(
         steps.extend(run.curve(capacity, observe)?);
     }
     steps.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-    let reasons = reasons(found.capacity, found.client_use, is_interrupted(), slo);
+    let reasons = reasons(found.capacity, bound, (found.client_use, is_interrupted()), slo);
     Ok(Capacity {
         slo: slo.clone(),
         capacity_per_s,
-        interval: found.interval.map(|found| lowered_to(found, capacity_per_s)),
+        bound,
+        interval: found.interval.and_then(|found| with_answer(found, capacity_per_s, bound)),
         soak: found.soak,
         valid: reasons.is_empty(),
         reasons,
@@ -187,28 +186,51 @@ pub fn find(
     })
 }
 
-/// An interval that contains a capacity.
-fn lowered_to(interval: ConfidenceInterval, capacity_per_s: Option<f64>) -> ConfidenceInterval {
-    let low = capacity_per_s.map_or(interval.low, |capacity| interval.low.min(capacity));
-    ConfidenceInterval { low, ..interval }
+/// An interval that contains a capacity; none of a bound.
+fn with_answer(
+    interval: ConfidenceInterval,
+    capacity_per_s: Option<f64>,
+    bound: Option<CapacityBound>,
+) -> Option<ConfidenceInterval> {
+    let capacity = capacity_per_s.filter(|_| bound.is_none())?;
+    Some(ConfidenceInterval { low: interval.low.min(capacity), high: interval.high.max(capacity) })
+}
+
+/// The capacity and whether it is only a bound. A rate that soaks have sustained is the answer; it was checked for longer than any level.
+fn answer(capacity: SustainedCapacity, soak: Option<&Soak>) -> (Option<f64>, Option<CapacityBound>) {
+    let (found, bound) = match capacity {
+        SustainedCapacity::Found(rate) => (rate, None),
+        SustainedCapacity::AtLeast(rate) | SustainedCapacity::AllCarried(rate) => {
+            (rate, Some(CapacityBound::Lower))
+        }
+        SustainedCapacity::NoRateMeets | SustainedCapacity::Unknown => return (None, None),
+    };
+    match soak {
+        Some(soak) if !soak.is_sustained() => (Some(soak.rate_per_s), Some(CapacityBound::Upper)),
+        Some(soak) => (Some(soak.rate_per_s), bound.filter(|_| soak.rate_per_s >= found)),
+        None => (Some(found), bound),
+    }
 }
 
 /// Why a result is not valid. That no rate meets the objective is a valid answer.
 fn reasons(
     capacity: SustainedCapacity,
-    client_use: Option<f64>,
-    is_interrupted: bool,
+    bound: Option<CapacityBound>,
+    (client_use, is_interrupted): (Option<f64>, bool),
     slo: &Slo,
 ) -> Vec<String> {
     let interrupted = is_interrupted.then(|| "interrupted before the search was over".to_owned());
+    let not_sustained = (bound == Some(CapacityBound::Upper)).then(|| {
+        format!(
+            "no rate that was tried without a break met {slo}: the capacity is lower: search for longer (-d)"
+        )
+    });
     let of_capacity = match capacity {
-        SustainedCapacity::NoRateMeets => None,
         SustainedCapacity::Unknown if is_interrupted => None,
-        SustainedCapacity::Found(_) | SustainedCapacity::AtLeast(_) | SustainedCapacity::Unknown => {
-            capacity.reason(slo, client_use)
-        }
+        _ => capacity.reason(slo, client_use),
     };
-    interrupted.into_iter().chain(of_capacity).collect()
+    let of_capacity = of_capacity.filter(|_| capacity != SustainedCapacity::NoRateMeets);
+    interrupted.into_iter().chain(of_capacity).chain(not_sustained).collect()
 }
 
 fn closed_loop(
@@ -270,7 +292,7 @@ impl SearchRun<'_> {
             let Some(slice) = self.slice(next)? else { break };
             let (evaluation, summary) = search.add(0, next, slice);
             let progress = search.progress();
-            let left = (self.plan.load + self.plan.soak).mul_f64(1.0 - progress) + curve;
+            let left = search.left() + curve;
             let (rate_per_s, summary, progress) = (next.rate_per_s, Box::new(summary), Some(progress));
             observe(CapacityEvent::Slice { rate_per_s, evaluation, summary, progress, left });
         }
@@ -345,17 +367,41 @@ impl SearchRun<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::micros;
 
     #[test]
     fn a_client_limit_and_an_interruption_are_reasons_and_an_objective_that_no_rate_meets_is_none() {
         let slo: Slo = "p99<5ms".parse().expect("an objective");
-        let of = |capacity, is_interrupted| reasons(capacity, None, is_interrupted, &slo).join("; ");
+        let of = |capacity, is_interrupted| reasons(capacity, None, (None, is_interrupted), &slo).join("; ");
         assert_eq!(of(SustainedCapacity::Found(1.0), false), "");
         assert_eq!(of(SustainedCapacity::NoRateMeets, false), "");
         assert!(of(SustainedCapacity::AtLeast(1.0), false).contains("the client was the limit"));
         assert!(of(SustainedCapacity::Unknown, false).contains("the client was the limit"));
         assert_eq!(of(SustainedCapacity::Unknown, true), "interrupted before the search was over");
         assert!(of(SustainedCapacity::AtLeast(1.0), true).starts_with("interrupted"));
+    }
+
+    #[test]
+    fn a_soak_decides_what_the_answer_is() {
+        let slo: Slo = "p99<5ms".parse().expect("an objective");
+        let soak = |rate_per_s, late: u64| {
+            let mut times = micros();
+            times.record_n(1_000, 10_000 - late).expect("a time");
+            times.record_n(8_000, late).expect("a time");
+            let spent = BudgetUse::of_times(&slo, &times, 0);
+            Soak { rate_per_s, own_time: Duration::from_secs(10), spent, soaks: 1 }
+        };
+        let found = SustainedCapacity::Found(1_000.0);
+        let of = |capacity, soak: &Soak| answer(capacity, Some(soak));
+        assert_eq!(of(found, &soak(950.0, 90)), (Some(950.0), None));
+        let (rate, bound) = of(found, &soak(950.0, 300));
+        assert_eq!((rate, bound), (Some(950.0), Some(CapacityBound::Upper)));
+        let why = reasons(found, bound, (None, false), &slo).join("; ");
+        assert!(why.contains("the capacity is lower: search for longer"), "{why}");
+        let all = SustainedCapacity::AllCarried(1_000.0);
+        assert_eq!(of(all, &soak(1_000.0, 0)), (Some(1_000.0), Some(CapacityBound::Lower)));
+        assert_eq!(of(all, &soak(950.0, 0)), (Some(950.0), None), "the first soak was not sustained");
+        assert_eq!(answer(found, None), (Some(1_000.0), None), "the client was the limit of the soak");
     }
 
     #[test]

@@ -42,8 +42,15 @@ const FALLING_BEHIND: u32 = 3;
 /// Slices in which a server may catch up at the end of a level.
 const MOST_CLOSING: u32 = 20;
 /// After a soak at a rate that was not sustained, another one follows at the capacity that is found with it, and at this share of its rate at
-/// most.
-const LOWER_SOAK: f64 = 0.8;
+/// most (decision 0068).
+const LOWER_SOAK: f64 = 0.95;
+/// What remains of a soak that has spent so many of its whole budgets is left out. More than one, because what was late in its last slices is
+/// not all that a pause has caused.
+const MISSED: f64 = 1.2;
+/// The next soak is at no less than this share of the last rate: one slow moment of the machine is no reason to go far lower at once.
+const LOWEST_NEXT: f64 = 0.85;
+/// A rate is sustained if this many soaks at it meet the objective, one after the other.
+const PASSES: u32 = 3;
 
 /// The next slice of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,11 +166,28 @@ impl LevelSearch {
 
     /// How much of the search is done, 0 to 1.
     pub fn progress(&self) -> f64 {
-        let planned = self.plan.load.max(self.cycle_time()) + self.plan.soak;
         match self.stage {
             None => 1.0,
-            Some(_) => self.own_time.div_duration_f64(planned).min(0.99),
+            Some(_) => self.own_time.div_duration_f64(self.own_time + self.left()).min(0.99),
         }
+    }
+
+    /// About how much own time is left: as many soaks as a rate takes that is sustained.
+    pub fn left(&self) -> Duration {
+        let passes = PASSES.min(self.plan.most_soaks);
+        let soaks = match self.stage {
+            None => return Duration::ZERO,
+            Some(Stage::Level { .. }) => {
+                let load = self.plan.load.max(self.cycle_time());
+                return load.saturating_sub(self.own_time) + self.plan.soak * passes;
+            }
+            Some(Stage::Soak { .. }) => self.plan.soak * passes,
+        };
+        let at_this_rate = self.levels.iter().rev().take_while(|level| level.is_soak);
+        let done = at_this_rate.take_while(|level| {
+            self.next().is_some_and(|next| next.rate_per_s.total_cmp(&level.rate_per_s).is_eq())
+        });
+        soaks.saturating_sub(done.map(|level| level.own_time).sum())
     }
 
     /// Adds the slice of [`LevelSearch::next`].
@@ -184,9 +208,10 @@ impl LevelSearch {
         level.add(slice);
         self.behind = if slice.drain > self.carried { self.behind + 1 } else { 0 };
         let is_long_enough = level.own_time >= length;
+        let has_missed = level.is_soak && level.has_missed(length);
         let has_caught_up = slice.drain <= self.plan.caught_up() || self.closing == MOST_CLOSING;
         let falls_behind = self.behind >= FALLING_BEHIND && slice.drain > self.plan.limit;
-        if falls_behind || (is_long_enough && has_caught_up) {
+        if has_missed || falls_behind || (is_long_enough && has_caught_up) {
             (self.carried, self.behind, self.closing) = (Duration::ZERO, 0, 0);
             self.stage = match stage {
                 Stage::Level { place } if place + 1 < LEVELS.len() => Some(Stage::Level { place: place + 1 }),
@@ -218,23 +243,42 @@ impl LevelSearch {
 
     /// The first soak; none if the plan has none, or no capacity was found.
     fn first_soak(&self) -> Option<Stage> {
-        let SustainedCapacity::Found(rate_per_s) = self.capacity() else { return None };
+        let (SustainedCapacity::Found(rate_per_s) | SustainedCapacity::AllCarried(rate_per_s)) =
+            self.capacity()
+        else {
+            return None;
+        };
         (self.plan.most_soaks > 0).then_some(Stage::Soak { rate_per_s, number: 0 })
     }
 
-    /// Ends a soak, which is a cycle of its own. Another one follows at a lower rate if the rate was not sustained.
+    /// Ends a soak, which is a cycle of its own. Another one follows at the same rate if that is to be shown once more, or if the client
+    /// was the limit, and at a lower rate if the rate was not sustained.
     fn end_soak(&mut self, number: u32) -> Option<Stage> {
         self.cycle += 1;
-        let last = self.soaked().filter(|last| !last.is_sustained())?;
-        let SustainedCapacity::Found(found) = self.capacity() else { return None };
-        let rate_per_s = found.min(LOWER_SOAK * last.rate_per_s);
-        (number + 1 < self.plan.most_soaks).then_some(Stage::Soak { rate_per_s, number: number + 1 })
+        let last = self.levels.last().filter(|_| number + 1 < self.plan.most_soaks)?;
+        let rate_per_s = match self.soaked() {
+            _ if last.is_client_limited() => last.rate_per_s,
+            Some(soak) if soak.is_sustained() && soak.soaks < PASSES => last.rate_per_s,
+            Some(soak) if !soak.is_sustained() => {
+                let found = self.crossing().map_or(f64::INFINITY, f64::exp);
+                found.clamp(LOWEST_NEXT * soak.rate_per_s, LOWER_SOAK * soak.rate_per_s)
+            }
+            _ => return None,
+        };
+        Some(Stage::Soak { rate_per_s, number: number + 1 })
     }
 
-    /// The last soak; none if the search had no soak, or if the client was the limit of the soak.
+    /// The soaks at the last rate together, without those in which the client was the limit; none if the search had no others.
     pub fn soaked(&self) -> Option<Soak> {
-        let last = self.levels.last().filter(|level| level.is_soak && !level.is_client_limited())?;
-        Some(Soak { rate_per_s: last.rate_per_s, own_time: last.own_time, spent: last.spent.clone() })
+        let soaks = || self.levels.iter().filter(|level| level.is_soak && !level.is_client_limited());
+        let rate_per_s = soaks().next_back()?.rate_per_s;
+        let mut all = Soak { rate_per_s, own_time: Duration::ZERO, spent: BudgetUse::default(), soaks: 0 };
+        for soak in soaks().filter(|soak| soak.rate_per_s.total_cmp(&rate_per_s).is_eq()) {
+            all.own_time += soak.own_time;
+            all.spent.add(&soak.spent);
+            all.soaks += 1;
+        }
+        Some(all)
     }
 
     /// About how long a cycle is: levels that the server cannot carry end early.
@@ -260,6 +304,12 @@ impl LevelSearch {
             ..*all
         });
         by_bound(of_levels.chain([in_closed_loop.collect()]))
+    }
+
+    /// Whether no rate that was tried spends the budget.
+    fn is_beyond_tried(&self) -> bool {
+        let bounds = self.spendings(&self.levels, 1.0);
+        self.curve.first_spent(&bounds).is_none_or(|(first, _)| self.curve.is_beyond_tried(&bounds[first]))
     }
 
     fn crossing(&self) -> Option<f64> {
@@ -293,10 +343,10 @@ impl LevelSearch {
         };
         match self.crossing().map(f64::exp) {
             Some(rate) if rate < lowest * BELOW_TRIED => SustainedCapacity::NoRateMeets,
-            Some(rate) if rate < highest => SustainedCapacity::Found(rate),
+            Some(rate) if rate < highest && !self.is_beyond_tried() => SustainedCapacity::Found(rate),
             // A rate that the client could not offer below that is of something that disturbed it.
             _ if self.is_limited_above(highest) => SustainedCapacity::AtLeast(highest),
-            _ => SustainedCapacity::Found(highest),
+            _ => SustainedCapacity::AllCarried(highest),
         }
     }
 }
@@ -317,6 +367,12 @@ impl Level {
         }
     }
 
+    /// Whether a load of this own time has spent more than its budget already, so that the rest of it cannot meet the objective.
+    fn has_missed(&self, length: Duration) -> bool {
+        let done = self.own_time.div_duration_f64(length).clamp(f64::MIN_POSITIVE, 1.0);
+        self.spent.burn_rate().is_some_and(|burn| burn * done > MISSED)
+    }
+
     /// Whether the client was the limit in most of its slices.
     pub fn is_client_limited(&self) -> bool {
         2 * self.client_limited > self.slices
@@ -330,166 +386,4 @@ fn in_random_order(rng: &mut Pcg64Mcg) -> [usize; LEVELS.len()] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::inputs::slo::Slo;
-    use crate::record::Micros;
-
-    const PLAN: LevelPlan = LevelPlan {
-        load: Duration::from_secs(8),
-        limit: Duration::from_millis(5),
-        soak: Duration::ZERO,
-        most_soaks: 0,
-    };
-    const MS: Duration = Duration::from_millis(1);
-    const CLOSED_LOOP: f64 = 40_000.0;
-
-    /// A slice of 50 ms, in which this share of 10,000 operations was late.
-    fn slice(late: f64, drain: Duration) -> SliceSpending {
-        let slo: Slo = "p99<5ms".parse().expect("an objective");
-        let mut times = Micros::new(3).expect("three digits");
-        let late = (10_000.0 * late.min(1.0)) as u64;
-        times.record_n(1_000, 10_000 - late).expect("a time");
-        times.record_n(8_000, late).expect("a time");
-        let spent = BudgetUse::of_times(&slo, &times, 0);
-        SliceSpending { own_time: 50 * MS + drain, drain, spent, is_client_limited: false }
-    }
-
-    /// What a server of 30,000/s that queues has late.
-    fn steep(rate: f64) -> f64 {
-        0.01 * (rate / 30_000.0).powi(8)
-    }
-
-    /// The same with pauses that come after seconds only.
-    fn pausing_late(rate: f64, is_soak: bool) -> f64 {
-        if is_soak { 0.01 * rate / 6_000.0 } else { steep(rate) }
-    }
-
-    /// Searches a server of which this share is late at a rate, as long as it takes.
-    fn search(late: impl Fn(f64) -> f64) -> LevelSearch {
-        search_by(PLAN, |rate, _| late(rate))
-    }
-
-    /// The same by another plan, where the share also depends on whether the slice is one of a soak.
-    fn search_by(plan: LevelPlan, late: impl Fn(f64, bool) -> f64) -> LevelSearch {
-        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), plan, 1);
-        for _ in 0..10_000 {
-            let Some(next) = search.next() else { return search };
-            let is_soak = matches!(search.stage, Some(Stage::Soak { .. }));
-            search.add(&slice(late(next.rate_per_s, is_soak), MS));
-        }
-        panic!("a search ends");
-    }
-
-    #[test]
-    fn what_fell_due_in_a_drain_is_due_in_the_next_slice_of_the_level() {
-        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), PLAN, 1);
-        let first = search.next().expect("a slice");
-        assert_eq!(first.due_before, Duration::ZERO);
-        search.add(&slice(0.0, 40 * MS));
-        let second = search.next().expect("a slice");
-        assert_eq!((second.rate_per_s, second.due_before), (first.rate_per_s, 40 * MS));
-    }
-
-    #[test]
-    fn a_level_ends_when_the_server_has_caught_up() {
-        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), PLAN, 1);
-        let first = search.next().expect("a slice").rate_per_s;
-        for _ in 0..2 {
-            search.add(&slice(0.0, MS));
-        }
-        // The level is long enough with this slice, but a pause has left a queue.
-        search.add(&slice(0.01, 60 * MS));
-        for drain in [40, 20, 8] {
-            assert_eq!(search.next().map(|next| next.rate_per_s), Some(first), "it catches up");
-            search.add(&slice(0.01, drain * MS));
-        }
-        search.add(&slice(0.0, MS));
-        let next = search.next().expect("a slice");
-        assert!((next.rate_per_s - first).abs() > 1.0 && next.due_before.is_zero(), "{next:?}");
-    }
-
-    #[test]
-    fn a_server_that_falls_behind_ends_its_level_and_every_cycle_has_all_levels() {
-        let mut search = LevelSearch::new(&StartingLoop::at(CLOSED_LOOP), PLAN, 1);
-        let mut tried = Vec::new();
-        for _ in LEVELS {
-            let rate = search.next().expect("a slice").rate_per_s;
-            for drain in [10, 20, 30] {
-                assert_eq!(search.next().map(|next| next.rate_per_s), Some(rate));
-                search.add(&slice(0.9, drain * MS));
-            }
-            tried.push(rate);
-        }
-        assert!(!tried.is_sorted(), "in random order: {tried:?}");
-        tried.sort_by(f64::total_cmp);
-        assert_eq!(tried, LEVELS.map(|share| share * CLOSED_LOOP));
-    }
-
-    #[test]
-    fn a_search_finds_the_rate_at_which_one_in_a_hundred_is_late() {
-        let pausing = |rate: f64| 0.01 * rate / 6_000.0;
-        for (found, truth) in [(search(steep), 30_000.0), (search(pausing), 6_000.0)] {
-            let SustainedCapacity::Found(rate) = found.capacity() else { panic!("{:?}", found.capacity()) };
-            assert!((rate / truth - 1.0).abs() < 0.05, "{rate} of {truth}");
-            let interval = found.interval().expect("an interval");
-            assert!(interval.low <= rate && rate <= interval.high, "{interval:?}");
-        }
-    }
-
-    #[test]
-    fn a_capacity_is_sustained_and_one_that_is_not_is_searched_below() {
-        let plan = PLAN.with_soaks(Duration::from_secs(4), 3);
-        let soaked = search_by(plan, |rate, _| steep(rate)).soaked().expect("a soak");
-        assert!(soaked.is_sustained() && soaked.own_time >= plan.soak, "{soaked:?}");
-        assert!((soaked.rate_per_s / 30_000.0 - 1.0).abs() < 0.05, "{soaked:?}");
-        let found = search_by(plan, pausing_late);
-        let last = found.soaked().expect("a soak");
-        assert!(!last.is_sustained() && last.rate_per_s < 0.7 * 30_000.0, "{last:?}");
-        assert_eq!(search_by(PLAN, pausing_late).soaked(), None);
-    }
-
-    #[test]
-    fn one_bad_second_does_not_keep_the_search_down() {
-        let is_first = std::cell::Cell::new(0);
-        let found = search(|rate| {
-            is_first.set(is_first.get() + 1);
-            if is_first.get() == 4 { 0.2 } else { 0.01 * (rate / 30_000.0).powi(8) }
-        });
-        let SustainedCapacity::Found(rate) = found.capacity() else { panic!("{:?}", found.capacity()) };
-        assert!((rate / 30_000.0 - 1.0).abs() < 0.1, "{rate}");
-    }
-
-    #[test]
-    fn an_interval_ends_at_the_highest_rate_that_was_offered() {
-        // Every eleventh slice has a pause, at any rate.
-        let slices = std::cell::Cell::new(0);
-        let found = search(|_| {
-            slices.set(slices.get() + 1);
-            if slices.get() % 11 == 0 { 0.12 } else { 0.0 }
-        });
-        let interval = found.interval().expect("an interval");
-        assert!(interval.low < interval.high, "{interval:?}");
-        assert!(interval.high <= LEVELS[LEVELS.len() - 1] * CLOSED_LOOP, "{interval:?}");
-    }
-
-    #[test]
-    fn a_server_that_pauses_often_is_searched_below_and_one_that_is_always_late_meets_the_objective_nowhere()
-    {
-        let SustainedCapacity::Found(rate) = search(|rate| 0.01 * rate / 500.0).capacity() else {
-            panic!("a capacity")
-        };
-        assert!((400.0..650.0).contains(&rate), "{rate}");
-        assert_eq!(search(|_| 0.5).capacity(), SustainedCapacity::NoRateMeets);
-        assert_eq!(
-            LevelSearch::new(&StartingLoop::at(0.0), PLAN, 1).capacity(),
-            SustainedCapacity::NoRateMeets
-        );
-    }
-
-    #[test]
-    fn where_nothing_is_late_the_capacity_is_the_highest_rate() {
-        let found = search(|_| 0.0);
-        assert_eq!(found.capacity(), SustainedCapacity::Found(LEVELS[LEVELS.len() - 1] * CLOSED_LOOP));
-    }
-}
+mod tests;

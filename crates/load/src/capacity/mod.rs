@@ -30,4 +30,4 @@ pub use closed_loop::{NothingSucceeds, StartingLoop};
 pub use evaluate::{StepEvaluation, evaluate};
 pub use find::{Capacity, CapacityError, CapacityEvent, CapacityStep, find};
 pub use search::{CURVE_SHARES, CapacitySearch, RatedSlices, SearchedCapacity};
-pub use sustained::Soak;
+pub use sustained::{CapacityBound, Soak};

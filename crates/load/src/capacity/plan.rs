@@ -15,6 +15,10 @@ const SLICES_OF_LEVEL_ALONE: u32 = 5;
 /// Cycles of a search that has time for them. Their scatter is that of its capacity.
 const CYCLES: u32 = 6;
 
+/// A soak, as a part of the time of the search, and how many there may be.
+const SOAK_PART: u32 = 2;
+const MOST_SOAKS: u32 = 16;
+
 /// How long a search is, in the server's own time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelPlan {
@@ -24,7 +28,7 @@ pub struct LevelPlan {
     pub limit: Duration,
     /// Own time of a soak: a load at the capacity that the cycles have found, without a break. 0 for none.
     pub soak: Duration,
-    /// How many soaks there may be: another one follows where a soak has spent far more than the budget.
+    /// How many soaks there may be: another one follows where a soak has spent more than the budget.
     pub most_soaks: u32,
 }
 
@@ -36,10 +40,10 @@ impl LevelPlan {
         Self { load, limit, soak: Duration::ZERO, most_soaks: 0 }
     }
 
-    /// The same with soaks of this own time.
+    /// The same with the soaks of a search of one server: each is half as long as the search.
     #[must_use]
-    pub fn with_soaks(self, soak: Duration, most_soaks: u32) -> Self {
-        Self { soak, most_soaks, ..self }
+    pub fn with_soaks(self) -> Self {
+        Self { soak: self.load / SOAK_PART, most_soaks: MOST_SOAKS, ..self }
     }
 
     /// Own time of a level.

@@ -3,6 +3,7 @@
 //! round, and adds them; so `load --find-capacity`, `compare` and `sweep` search alike.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use stats::confidence::ConfidenceInterval;
 use stats::describe::Sample;
@@ -90,6 +91,12 @@ impl<'s> CapacitySearch<'s> {
         searches.map(LevelSearch::progress).fold(1.0, f64::min)
     }
 
+    /// About how much own time is left of the longest search.
+    pub fn left(&self) -> Duration {
+        let searches = self.servers.iter().filter(|server| !server.has_failed).map(|server| &server.search);
+        searches.map(LevelSearch::left).max().unwrap_or_default()
+    }
+
     /// Adds the slice of a server in this round.
     pub fn add(&mut self, server: usize, next: NextSlice, slice: Slice) -> (StepEvaluation, Summary) {
         let summary = Summary::of(&slice.outcome);
@@ -127,11 +134,13 @@ impl SearchedServer {
     fn finish(mut self) -> SearchedCapacity {
         let capacity = if self.has_failed { SustainedCapacity::NoRateMeets } else { self.search.capacity() };
         let interval = matches!(capacity, SustainedCapacity::Found(_)).then(|| self.search.interval());
-        let at_capacity = capacity.rate_per_s().and_then(|rate| self.take_near(rate));
+        let soak = self.search.soaked();
+        let rate = soak.as_ref().map(|soak| soak.rate_per_s).or(capacity.rate_per_s());
+        let at_capacity = rate.and_then(|rate| self.take_near(rate));
         SearchedCapacity {
             capacity,
             interval: interval.flatten(),
-            soak: self.search.soaked(),
+            soak,
             at_capacity,
             others: self.levels.into_values().collect(),
             client_use: Sample::new(&self.client_use).ok().map(|sample| sample.mean()),
@@ -197,8 +206,6 @@ impl RatedSlices {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::outcome::example;
 

@@ -7,25 +7,36 @@ use super::budget::BudgetUse;
 use crate::inputs::slo::Slo;
 use crate::outcome::validity::BUSY;
 
-/// A rate at which a soak spends more than this many budgets is not sustained.
-const SUSTAINED: f64 = 1.5;
+/// A rate at which soaks spend more than this many budgets is not sustained: they would miss the objective.
+const SUSTAINED: f64 = 1.0;
 
-/// A load at a capacity that was found, without a break.
+/// Loads at a capacity that was found, each without a break.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Soak {
     /// Operations a second.
     pub rate_per_s: f64,
-    /// How long it was, in the server's own time.
+    /// How long they were together, in the server's own time.
     pub own_time: Duration,
-    /// What it spent of the budget.
+    /// What they spent of the budget.
     pub spent: BudgetUse,
+    /// Number of loads, one after the other.
+    pub soaks: u32,
 }
 
 impl Soak {
-    /// Whether it spent about the budget, or less.
+    /// Whether they spent the budget at most.
     pub fn is_sustained(&self) -> bool {
         self.spent.burn_rate().is_some_and(|burn| burn <= SUSTAINED)
     }
+}
+
+/// What is known of a capacity of which a rate is only a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapacityBound {
+    /// The capacity is at least the rate.
+    Lower,
+    /// The capacity is lower than the rate.
+    Upper,
 }
 
 /// What the slices of a server say.
@@ -35,6 +46,9 @@ pub enum SustainedCapacity {
     Found(f64),
     /// The same, but the client could not offer more: the capacity is at least this.
     AtLeast(f64),
+    /// The highest rate that was offered, at which the budget was not spent: the capacity is at least this. With few connections, they
+    /// are the limit of the closed loop from which the rates follow.
+    AllCarried(f64),
     /// No rate that was tried met the objective, or there was none to try.
     NoRateMeets,
     /// Too few slices say something: in the others, the client was the limit.
@@ -47,7 +61,7 @@ impl SustainedCapacity {
     pub fn reason(self, slo: &Slo, client_use: Option<f64>) -> Option<String> {
         let remedy = against_client_limit(client_use);
         match self {
-            Self::Found(_) => None,
+            Self::Found(_) | Self::AllCarried(_) => None,
             Self::AtLeast(_) => Some(format!(
                 "the client was the limit of the search: the server's capacity is at least this: {remedy}"
             )),
@@ -61,7 +75,7 @@ impl SustainedCapacity {
     /// The rate that was found, also where the client was the limit.
     pub fn rate_per_s(self) -> Option<f64> {
         match self {
-            Self::Found(rate) | Self::AtLeast(rate) => Some(rate),
+            Self::Found(rate) | Self::AtLeast(rate) | Self::AllCarried(rate) => Some(rate),
             Self::NoRateMeets | Self::Unknown => None,
         }
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::LoadOutput;
-use crate::capacity::{Capacity, CapacityStep, Soak};
+use crate::capacity::{Capacity, CapacityBound, CapacityStep, Soak};
 use crate::inputs::slo::Slo;
 
 /// A search for the capacity.
@@ -11,6 +11,8 @@ use crate::inputs::slo::Slo;
 pub struct CapacityOutput<'a> {
     slo: String,
     capacity_per_s: Option<f64>,
+    /// `lower` or `upper` if the capacity is only a bound.
+    bound: Option<&'static str>,
     interval_per_s: Option<IntervalOutput>,
     valid: bool,
     reasons: &'a [String],
@@ -34,6 +36,7 @@ struct IntervalOutput {
 struct SoakOutput {
     rate_per_s: f64,
     seconds: f64,
+    soaks: u32,
     burn_rate: Option<f64>,
     late_share: Option<f64>,
     is_sustained: bool,
@@ -57,6 +60,10 @@ impl<'a> From<&'a Capacity> for CapacityOutput<'a> {
         Self {
             slo: capacity.slo.to_string(),
             capacity_per_s: capacity.capacity_per_s,
+            bound: capacity.bound.map(|bound| match bound {
+                CapacityBound::Lower => "lower",
+                CapacityBound::Upper => "upper",
+            }),
             interval_per_s: capacity.interval.map(|i| IntervalOutput { low: i.low, high: i.high }),
             valid: capacity.valid,
             reasons: &capacity.reasons,
@@ -82,6 +89,7 @@ impl SoakOutput {
         Self {
             rate_per_s: soak.rate_per_s,
             seconds: soak.own_time.as_secs_f64(),
+            soaks: soak.soaks,
             burn_rate: soak.spent.burn_rate(),
             late_share: soak.spent.late_share(slo),
             is_sustained: soak.is_sustained(),

@@ -403,12 +403,18 @@ mod tests {
         let capacity = Capacity {
             slo,
             capacity_per_s: Some(1_000.0),
+            bound: None,
             interval: Some(ConfidenceInterval { low: 950.0, high: 1_050.0 }),
             valid: true,
             reasons: Vec::new(),
             method: String::new(),
             closed_loop_per_s: 1_200.0,
-            soak: Some(Soak { rate_per_s: 990.0, own_time: Duration::from_secs(10), spent: spent.clone() }),
+            soak: Some(Soak {
+                rate_per_s: 990.0,
+                own_time: Duration::from_secs(20),
+                spent: spent.clone(),
+                soaks: 2,
+            }),
             curve: vec![CapacityStep {
                 rate_per_s: 1_000.0,
                 slices: 10,

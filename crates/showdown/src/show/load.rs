@@ -1,15 +1,13 @@
 //! The answer of `showdown load` as text: a sentence, the tables, and whether the measurement is valid.
 
+pub mod capacity;
 pub mod population;
 mod users;
 
 use std::fmt::Write;
-use std::time::Duration;
 
-use load::capacity::{Capacity, Soak};
 use load::drivers::http::status_of;
 use load::engine::LoadOutcome;
-use load::inputs::slo::Slo;
 use load::record::Micros;
 use load::spans::Spans;
 use load::spec::Shape;
@@ -76,82 +74,6 @@ pub fn summary(title: &str, summary: &Summary, spans: &Spans, outcome: &LoadOutc
     out.push_str(&particulars(summary));
     out.push_str(&validity(summary.valid, &summary.reasons, &summary.notes));
     out
-}
-
-/// The answer of a search for the capacity that lasted for `searched`.
-pub fn capacity(title: &str, found: &Capacity, searched: Duration) -> String {
-    let mut out = format!("{title}\n\n");
-    let answer = match (found.capacity_per_s, found.interval) {
-        (Some(capacity), Some(interval)) if found.uncertain().is_some() => format!(
-            "{} to {} requests/s meet {} (95 % interval; {} is the best guess)",
-            rate(interval.low),
-            rate(interval.high),
-            found.slo,
-            rate(capacity)
-        ),
-        (Some(capacity), Some(interval)) => format!(
-            "{} requests/s meet {} (95 % interval {} to {})",
-            rate(capacity),
-            found.slo,
-            rate(interval.low),
-            rate(interval.high)
-        ),
-        (Some(capacity), None) => format!("{} requests/s meet {}", rate(capacity), found.slo),
-        (None, _) if found.valid => format!("none of the rates tried meets {}", found.slo),
-        (None, _) => format!("no capacity at {} was found", found.slo),
-    };
-    let _ = writeln!(out, "  {}\n", color::heading(answer));
-    let mut rows = vec![
-        ["offered/s", "achieved/s", "p50", "p90", "p99", "p99.9", "max", "client", "slices", "late", ""]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
-    for step in &found.curve {
-        let (summary, response) = (&step.summary, &step.summary.response_time_us);
-        let verdict = match step.spent.burn_rate() {
-            None => "client was the limit",
-            Some(burn) if burn <= 1.0 => "meets",
-            Some(_) => "misses",
-        };
-        let late = late(step.spent.late_share(&found.slo));
-        let mut row = vec![rate(step.rate_per_s), rate(summary.throughput_per_s)];
-        let at_least = summary.gave_up_from_us;
-        row.extend(
-            [response.p50, response.p90, response.p99, response.p99_9, response.max]
-                .map(|us| response_time(response, us, at_least)),
-        );
-        row.push(format!("{:.0} %", summary.client.utilisation * 100.0));
-        row.extend([count(step.slices.into()), late, verdict.to_owned()]);
-        rows.push(row);
-    }
-    out.push_str(&table(&rows));
-    let _ =
-        writeln!(out, "\n  a closed loop reached {}/s; {}\n", rate(found.closed_loop_per_s), found.method);
-    if let Some(soak) = &found.soak {
-        out.push_str(&soaked(soak, &found.slo));
-    }
-    let longer = humantime::format_duration(searched * 4);
-    let mut notes = Vec::new();
-    if found.uncertain().is_some() {
-        notes.push(format!(
-            "late operations came in few bunches, so the capacity is not known better: search for longer, such as -d {longer}"
-        ));
-    }
-    if found.soak.as_ref().is_some_and(|soak| !soak.is_sustained()) {
-        notes.push(format!(
-            "the capacity is lower than this: it was not sustained without a break: search for longer, such as -d {longer}"
-        ));
-    }
-    out.push_str(&validity(found.valid, &found.reasons, &notes));
-    out
-}
-
-/// What came of the load at the capacity.
-fn soaked(soak: &Soak, slo: &Slo) -> String {
-    let seconds = soak.own_time.as_secs_f64();
-    let late = late(soak.spent.late_share(slo));
-    let answer = if soak.is_sustained() { "sustained" } else { "not sustained" };
-    format!("  {}/s for {seconds:.0} s without a break: {late} late, {answer}\n\n", rate(soak.rate_per_s))
 }
 
 /// The share of operations that were late, per cent.
@@ -457,34 +379,4 @@ fn validity(valid: bool, reasons: &[String], notes: &[String]) -> String {
         writeln!(out, "{} {}", color::bad("INVALID:"), reasons.join("; "))
     };
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use stats::confidence::ConfidenceInterval;
-
-    use super::*;
-
-    #[test]
-    fn a_capacity_that_rests_on_few_pauses_is_given_as_an_interval_with_what_to_do() {
-        let found = |low, high| Capacity {
-            slo: "p99<5ms".parse().expect("an objective"),
-            capacity_per_s: Some(15_000.0),
-            interval: Some(ConfidenceInterval { low, high }),
-            valid: true,
-            reasons: Vec::new(),
-            method: "in one minute".to_owned(),
-            closed_loop_per_s: 36_000.0,
-            soak: None,
-            curve: Vec::new(),
-        };
-        let searched = Duration::from_secs(20);
-        let known = capacity("x", &found(14_000.0, 16_000.0), searched);
-        assert!(known.contains("15,000 requests/s meet p99<5ms (95 % interval 14,000 to 16,000)"), "{known}");
-        assert!(!known.contains("note:"), "{known}");
-        let uncertain = capacity("x", &found(540.0, 36_000.0), searched);
-        let answer = "540 to 36,000 requests/s meet p99<5ms (95 % interval; 15,000 is the best guess)";
-        assert!(uncertain.contains(answer), "{uncertain}");
-        assert!(uncertain.contains("search for longer, such as -d 1m 20s"), "{uncertain}");
-    }
 }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use archive::Run;
 use archive::model::{
-    CpuTimeModes, DifferenceClass, PartSummary, Sessions, SweepPoint, VariantSummary, Verdict,
+    AtCapacity, CpuTimeModes, DifferenceClass, PartSummary, Sessions, SweepPoint, VariantSummary, Verdict,
 };
 use archive::printable::one_line;
 use bakeoff::{DELAYED_ACK, ONE_KERNEL};
@@ -18,7 +18,7 @@ use cost::pricing::CostReport;
 use runs::name_of;
 
 use super::layout::table::table_with_grey;
-use super::layout::units::{count, plural, quantity, rate};
+use super::layout::units::{count, plural, quantity, rate, response_time};
 use super::resume::when_resumed;
 use crate::color;
 
@@ -28,6 +28,9 @@ const MOST_PERCENT: f64 = 1_000.0;
 const MOST_REASONS: usize = 6;
 /// The most trials that are named for one of them.
 const MOST_NUMBERS: usize = 8;
+
+/// If all replies have this status, their number is the throughput again: the mean of the trials, beside the median of the table.
+const ONLY_STATUS: &str = "status 200";
 
 /// The sentence, the table, the invalid trials, the unfair differences, and the path of the report.
 pub fn answer(
@@ -57,8 +60,9 @@ pub fn answer(
     out.push_str(&table_with_grey(&rows, is_grey));
     out.push('\n');
     // A sweep has many points; its report lists their counters and CPU times.
-    let has_counters =
-        |variant: &&VariantSummary| variant.point.is_empty() && !variant.counters_per_s.is_empty();
+    let has_counters = |variant: &&VariantSummary| {
+        variant.point.is_empty() && variant.counters_per_s.keys().any(|name| name != ONLY_STATUS)
+    };
     for variant in verdict.variants.iter().filter(has_counters) {
         let counters: Vec<String> = variant.counters_per_s.iter().map(counter).collect();
         let _ = writeln!(out, "  {}: {}", variant.name, counters.join(", "));
@@ -78,6 +82,13 @@ pub fn answer(
         }
     }
     for variant in &verdict.variants {
+        if let Some(AtCapacity { p99_us, late_share }) =
+            variant.at_capacity(run.trials.iter().map(|record| &record.trial))
+        {
+            let p99 = response_time(p99_us, variant.gave_up_from_us);
+            let name = format!("{}{}", variant.name, at(&variant.point));
+            let _ = writeln!(out, "  {name} at its capacity: p99 {p99}, late {:.1} %", late_share * 100.0);
+        }
         if let Some(effect) = &variant.neighbours {
             let name = format!("{}{}", variant.name, at(&variant.point));
             let _ = writeln!(out, "  {name}: {}", effect.sentence());

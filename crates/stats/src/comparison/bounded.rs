@@ -6,8 +6,9 @@
 //! rank of a value in the signed-rank statistic never falls when the value rises. So the low end is at most, and the high end at
 //! least, that of the values that nobody knows, and the interval has its level whatever they are.
 //!
-//! The interval of few blocks is Student's t, which is not monotone and has no place for infinity. An end for which a block is
-//! infinite is then not known.
+//! The interval of few blocks is Student's t, and so is that of capacities, which are of all blocks together. It is not monotone and has no
+//! place for infinity: an end for which a block is infinite is then not known. Where a server failed in some of the blocks of a
+//! capacity, the interval has Student's t of the others and the ranks of all.
 
 use crate::comparison::ratio::{FEWEST_BLOCKS, IntervalMethod, RatioError, RatioEstimate};
 use crate::comparison::verdict::{RatioVerdict, Side, VerdictRule, classify};
@@ -31,7 +32,12 @@ impl BlockBounds {
     }
 
     fn is_exact(self) -> bool {
-        self.low >= self.high && self.low > 0.0 && self.high.is_finite()
+        self.low >= self.high && !self.is_failure()
+    }
+
+    /// Whether a server failed in it.
+    fn is_failure(self) -> bool {
+        self.high <= 0.0 || self.low.is_infinite()
     }
 }
 
@@ -64,37 +70,34 @@ impl BoundedRatio {
     }
 }
 
-/// The interval of the ratio from what is known of its blocks.
+/// The interval of the ratio from what is known of its blocks, by this method; by the number of blocks where it is not said.
 ///
 /// ```
 /// use stats::bounded::{BlockBounds, bounded_ratio};
 /// use stats::confidence::Confidence;
 /// let mut blocks = vec![BlockBounds::exact(2.0); 19];
 /// blocks.push(BlockBounds { low: 1.9, high: f64::INFINITY });
-/// let found = bounded_ratio(&blocks, Confidence::P95)?;
+/// let found = bounded_ratio(&blocks, Confidence::P95, None)?;
 /// assert!((1.9..=2.0).contains(&found.low) && found.high < 2.1);
 /// # Ok::<(), stats::ratio::RatioError>(())
 /// ```
-pub fn bounded_ratio(blocks: &[BlockBounds], confidence: Confidence) -> Result<BoundedRatio, RatioError> {
+pub fn bounded_ratio(
+    blocks: &[BlockBounds],
+    confidence: Confidence,
+    method: Option<IntervalMethod>,
+) -> Result<BoundedRatio, RatioError> {
     if blocks.len() < FEWEST_BLOCKS {
         return Err(RatioError::TooFewBlocks { blocks: blocks.len(), needed: FEWEST_BLOCKS });
     }
-    let lows: Vec<f64> = blocks.iter().map(|block| block.low.ln()).collect();
-    let highs: Vec<f64> = blocks.iter().map(|block| block.high.ln()).collect();
-    let critical = signed_rank_critical(blocks.len(), confidence);
-    let (low, high, centre) = if let Some(rank) = critical {
-        let (lows, highs) = (walsh(&lows, f64::NEG_INFINITY), walsh(&highs, f64::INFINITY));
-        let centre = f64::midpoint(median(&lows), median(&highs));
-        (lows[rank - 1], highs[highs.len() - rank], centre)
-    } else {
-        let (low, high) = (finite_t(&lows, confidence), finite_t(&highs, confidence));
-        let centre = low.zip(high).map_or(f64::NAN, |(low, high)| f64::midpoint(low.centre, high.centre));
-        (
-            low.map_or(f64::NEG_INFINITY, |found| found.interval.low),
-            high.map_or(f64::INFINITY, |found| found.interval.high),
-            centre,
-        )
+    let served: Vec<BlockBounds> = blocks.iter().copied().filter(|block| !block.is_failure()).collect();
+    let (found, method) = match (by_ranks(blocks, confidence), method) {
+        (Some(ranks), None | Some(IntervalMethod::SignedRank)) => (ranks, IntervalMethod::SignedRank),
+        (Some(ranks), Some(IntervalMethod::StudentT)) if served.len() < blocks.len() => {
+            (by_t(&served, confidence).and(&ranks), IntervalMethod::StudentT)
+        }
+        _ => (by_t(blocks, confidence), IntervalMethod::StudentT),
     };
+    let Ends { low, high, centre } = found;
     let exact: Vec<f64> =
         blocks.iter().filter(|block| block.is_exact()).map(|block| block.low.ln()).collect();
     let is_known = low.is_finite() && high.is_finite() && exact.len() > 1;
@@ -104,10 +107,49 @@ pub fn bounded_ratio(blocks: &[BlockBounds], confidence: Confidence) -> Result<B
         high: high.exp(),
         blocks: blocks.len(),
         confidence,
-        method: critical.map_or(IntervalMethod::StudentT, |_| IntervalMethod::SignedRank),
+        method,
         log_sd: (sum_of_squares(&exact) / (exact.len() as f64 - 1.0)).sqrt(),
     });
     Ok(BoundedRatio { low: low.exp(), high: high.exp(), blocks: blocks.len(), confidence, estimate })
+}
+
+/// An interval of logarithms with its centre; an end that is not known is infinite.
+struct Ends {
+    low: f64,
+    high: f64,
+    centre: f64,
+}
+
+impl Ends {
+    /// The interval that contains this one and another one, with the centre of this one.
+    fn and(self, other: &Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high), ..self }
+    }
+}
+
+/// The logarithms of the low and of the high ends.
+fn logs(blocks: &[BlockBounds]) -> (Vec<f64>, Vec<f64>) {
+    blocks.iter().map(|block| (block.low.ln(), block.high.ln())).unzip()
+}
+
+/// By Wilcoxon's signed ranks; none for so few blocks.
+fn by_ranks(blocks: &[BlockBounds], confidence: Confidence) -> Option<Ends> {
+    let rank = signed_rank_critical(blocks.len(), confidence)?;
+    let (lows, highs) = logs(blocks);
+    let (lows, highs) = (walsh(&lows, f64::NEG_INFINITY), walsh(&highs, f64::INFINITY));
+    let centre = f64::midpoint(median(&lows), median(&highs));
+    Some(Ends { low: lows[rank - 1], high: highs[highs.len() - rank], centre })
+}
+
+/// By Student's t.
+fn by_t(blocks: &[BlockBounds], confidence: Confidence) -> Ends {
+    let (lows, highs) = logs(blocks);
+    let (low, high) = (finite_t(&lows, confidence), finite_t(&highs, confidence));
+    Ends {
+        low: low.map_or(f64::NEG_INFINITY, |found| found.interval.low),
+        high: high.map_or(f64::INFINITY, |found| found.interval.high),
+        centre: low.zip(high).map_or(f64::NAN, |(low, high)| f64::midpoint(low.centre, high.centre)),
+    }
 }
 
 /// The means of all pairs of values, each value with itself included, ascending. That of both infinities is `open`.
@@ -147,19 +189,19 @@ mod tests {
     const B_FAILED: BlockBounds = BlockBounds { low: f64::INFINITY, high: f64::INFINITY };
 
     fn verdict(blocks: &[BlockBounds]) -> Option<RatioVerdict> {
-        bounded_ratio(blocks, Confidence::P95).expect("blocks").verdict(&RULE)
+        bounded_ratio(blocks, Confidence::P95, None).expect("blocks").verdict(&RULE)
     }
 
     #[test]
     fn a_server_that_fails_in_three_of_thirteen_starts_is_not_ahead_however_fast_it_is() {
         assert_eq!(verdict(&blocks(10, 2.0, &[A_FAILED; 3])), None);
-        let one = bounded_ratio(&blocks(20, 2.0, &[A_FAILED]), Confidence::P95).expect("blocks");
+        let one = bounded_ratio(&blocks(20, 2.0, &[A_FAILED]), Confidence::P95, None).expect("blocks");
         assert!(one.estimate.is_some_and(|estimate| estimate.low > 1.9), "one of 21 is an outlier");
     }
 
     #[test]
     fn a_server_whose_rival_fails_is_ahead_by_an_amount_that_has_no_end() {
-        let found = bounded_ratio(&blocks(10, 2.0, &[B_FAILED; 3]), Confidence::P95).expect("blocks");
+        let found = bounded_ratio(&blocks(10, 2.0, &[B_FAILED; 3]), Confidence::P95, None).expect("blocks");
         assert!(found.estimate.is_none() && found.high.is_infinite());
         let verdict = found.verdict(&RULE);
         assert!(
@@ -184,9 +226,32 @@ mod tests {
         ));
     }
 
+    /// Capacities have Student's t, however many blocks there are.
+    #[test]
+    fn the_mean_of_all_blocks_stays_the_mean_where_a_trial_is_a_bound_and_where_a_server_failed() {
+        // One block in ten has seen a pause of A: by ranks, such blocks would be outliers.
+        let pausing: Vec<BlockBounds> = (0..20)
+            .map(|i| BlockBounds::exact(if i % 10 == 0 { 0.1 } else { 1.1 + 0.01 * f64::from(i % 3) }))
+            .collect();
+        let of = |more: &[BlockBounds], method| {
+            bounded_ratio(&[&pausing, more].concat(), Confidence::P95, method).expect("blocks")
+        };
+        let at_least = BlockBounds { low: 1.0, high: f64::INFINITY };
+        assert!(of(&[at_least], None).low > 0.9, "ranks");
+        let bound = of(&[at_least], Some(IntervalMethod::StudentT));
+        assert!(bound.low < 0.7 && bound.high.is_infinite(), "{bound:?}");
+        let failed = of(&[A_FAILED], Some(IntervalMethod::StudentT));
+        let [with, without] = [&failed, &of(&[], Some(IntervalMethod::StudentT))].map(|found| {
+            let estimate = found.estimate.clone().expect("both ends are known");
+            assert_eq!(estimate.method, IntervalMethod::StudentT);
+            (estimate.low, estimate.high)
+        });
+        assert!(with.0 <= without.0 && with.1 >= without.1, "{with:?} contains {without:?}");
+    }
+
     #[test]
     fn two_blocks_have_no_ratio() {
-        let found = bounded_ratio(&[BlockBounds::exact(2.0); 2], Confidence::P95);
+        let found = bounded_ratio(&[BlockBounds::exact(2.0); 2], Confidence::P95, None);
         assert_eq!(found, Err(RatioError::TooFewBlocks { blocks: 2, needed: 3 }));
     }
 
@@ -196,7 +261,7 @@ mod tests {
             pairs in prop::collection::vec((1.0..1e3_f64, 1.0..1e3_f64), 3..25),
         ) {
             let ratios: Vec<BlockBounds> = pairs.iter().map(|(a, b)| BlockBounds::exact(a / b)).collect();
-            let found = bounded_ratio(&ratios, Confidence::P95).unwrap().estimate.unwrap();
+            let found = bounded_ratio(&ratios, Confidence::P95, None).unwrap().estimate.unwrap();
             let known = estimate(&pairs, Confidence::P95).unwrap();
             for (one, other) in [(found.low, known.low), (found.ratio, known.ratio), (found.high, known.high)] {
                 prop_assert!((one / other - 1.0).abs() < 1e-9);
@@ -215,7 +280,7 @@ mod tests {
             }).collect();
             let pairs: Vec<(f64, f64)> = values.iter().map(|(log, _)| (log.exp(), 1.0)).collect();
             let (bounds, truth) =
-                (bounded_ratio(&known, Confidence::P95).unwrap(), estimate(&pairs, Confidence::P95).unwrap());
+                (bounded_ratio(&known, Confidence::P95, None).unwrap(), estimate(&pairs, Confidence::P95).unwrap());
             prop_assert!(bounds.low <= truth.low * (1.0 + 1e-9) && truth.high <= bounds.high * (1.0 + 1e-9));
         }
     }

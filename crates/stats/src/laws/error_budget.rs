@@ -39,9 +39,15 @@ pub fn by_bound(rates: impl IntoIterator<Item = Vec<Spending>>) -> Vec<Vec<Spend
 }
 
 impl BudgetCurve {
-    /// The logarithm of the rate at which the budget is spent exactly. None where nothing was spent, or without data.
+    /// The logarithm of the rate at which the budget is spent exactly, at most that of the highest rate that was tried
+    /// ([`BudgetCurve::is_beyond_tried`]). None where nothing was spent, or without data.
     pub fn crossing(self, spendings: &[Spending]) -> Option<f64> {
         Some(Fit::of(self, spendings)?.crossing())
+    }
+
+    /// Whether the budget is not spent at any rate that was tried: the crossing is then no more than a lower bound.
+    pub fn is_beyond_tried(self, spendings: &[Spending]) -> bool {
+        Fit::of(self, spendings).is_none_or(|fit| fit.is_beyond_tried())
     }
 
     /// Which of several bounds is spent first, and the logarithm of the rate at which it is spent exactly. None where nothing was
@@ -138,6 +144,16 @@ mod tests {
     fn a_server_that_pauses_is_found_from_far_above_its_capacity() {
         let found = CURVE.crossing(&pausing(8_000.0, &[0.6, 3.0, 4.0])).unwrap();
         assert!((found.exp() / 8_000.0 - 1.0).abs() < 0.15, "{}", found.exp());
+    }
+
+    #[test]
+    fn no_capacity_is_above_the_rates_that_were_offered() {
+        let shares = [0.1, 0.3, 0.5, 0.6];
+        let low = queueing(40_000.0, &shares);
+        let found = CURVE.crossing(&low).unwrap().exp();
+        assert!((found / 24_000.0 - 1.0).abs() < 1e-6 && CURVE.is_beyond_tried(&low), "{found}");
+        assert!(!CURVE.is_beyond_tried(&queueing(20_000.0, &[0.5, 1.0, 1.1])));
+        assert!(CURVE.is_beyond_tried(&[]), "nothing was tried");
     }
 
     #[test]

@@ -97,6 +97,18 @@ pub struct SpentBudget {
     pub late_share: Option<f64>,
 }
 
+impl SpentBudget {
+    /// The share of all operations of several loads that were late or failed. `None` where the objective has no percentile.
+    pub fn pooled_late_share<'s>(loads: impl IntoIterator<Item = &'s Self>) -> Option<f64> {
+        // What may be spent is in proportion to the operations.
+        let known =
+            loads.into_iter().filter_map(|load| Some((load.late_share?, load.bounds.first()?.budget)));
+        let (late, all) =
+            known.fold((0.0, 0.0), |(late, all), (share, budget)| (late + share * budget, all + budget));
+        (all > 0.0).then(|| late / all)
+    }
+}
+
 /// What was spent of one bound of an objective: operations, or microseconds where the bound is on the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SpentBound {

@@ -117,7 +117,9 @@ impl InterleavedTrial<'_, '_> {
         }
         let reasons = match found.capacity {
             SustainedCapacity::AtLeast(_) | SustainedCapacity::Unknown => &mut self.result.client_reasons,
-            SustainedCapacity::Found(_) | SustainedCapacity::NoRateMeets => &mut self.result.reasons,
+            SustainedCapacity::Found(_)
+            | SustainedCapacity::AllCarried(_)
+            | SustainedCapacity::NoRateMeets => &mut self.result.reasons,
         };
         reasons.extend(found.capacity.reason(slo, found.client_use));
     }

@@ -14,6 +14,7 @@ use super::server_failures::failed_starts;
 use crate::gates;
 use crate::verdict::comparison_sentence::{bound_sentence, sentence};
 use crate::verdict::input::VerdictInput;
+use crate::verdict::sustained::TrialValues;
 
 /// What follows for a pair.
 pub struct BoundedPair {
@@ -39,9 +40,14 @@ pub struct Pair<'n> {
 impl BoundedPair {
     /// The verdict by a rule whose level is that of this pair. None where all that counts of the pair are measurements, or where
     /// there are too few blocks.
-    pub fn of(input: &VerdictInput<'_>, pair: Pair<'_>, rule: &VerdictRule) -> Option<Self> {
-        let bounds = PairBounds::of(input, pair.indices)?;
-        let found = bounded_ratio(&bounds.blocks, rule.confidence).ok()?;
+    pub fn of(
+        input: &VerdictInput<'_>,
+        pair: Pair<'_>,
+        rule: &VerdictRule,
+        values: &TrialValues,
+    ) -> Option<Self> {
+        let bounds = PairBounds::of(input, pair.indices, values)?;
+        let found = bounded_ratio(&bounds.blocks, rule.confidence, rule.method).ok()?;
         let (measure, names) = (&input.plan.measure, pair.names);
         let Some(verdict) = found.verdict(rule) else { return Some(open(input, pair, &bounds, &found)) };
         let sentence = match (&verdict, &found.estimate) {
@@ -79,6 +85,8 @@ fn open(input: &VerdictInput<'_>, pair: Pair<'_>, bounds: &PairBounds, found: &B
     let has_failures = bounds.failed != [0; 2];
     let reason = if has_failures {
         InconclusiveReason::ServerFailed { variants: names_of(bounds.failed) }
+    } else if bounds.all_carried != [false; 2] {
+        InconclusiveReason::AllCarried { variants: names_of(bounds.all_carried.map(usize::from)) }
     } else {
         InconclusiveReason::ClientLimited { variants: names_of(bounds.limited) }
     };
@@ -87,6 +95,9 @@ fn open(input: &VerdictInput<'_>, pair: Pair<'_>, bounds: &PairBounds, found: &B
         (_, true) if has_ranks => "find out why it fails",
         (_, true) => {
             "so few blocks have no interval with a start that failed: run more, or find out why it fails"
+        }
+        (_, false) if bounds.all_carried != [false; 2] => {
+            "more connections may carry more (--connections), or compare closed loops (--measure throughput)"
         }
         (Measure::BreakingPoint, false) => "what is missing are its best trials: raise --to",
         _ => {
@@ -114,7 +125,10 @@ fn why_open(input: &VerdictInput<'_>, pair: Pair<'_>, bounds: &PairBounds) -> St
     let sides = [(pair.indices.0, pair.names.0, 0), (pair.indices.1, pair.names.1, 1)];
     let failed = sides.iter().filter(|(_, _, side)| bounds.failed[*side] > 0);
     let limited = sides.iter().filter(|(_, _, side)| bounds.limited[*side] > 0);
-    let why = limited.map(|(index, name, _)| {
+    let why = limited.map(|(index, name, side)| {
+        if bounds.all_carried[*side] {
+            return format!("{name} carried all that was offered");
+        }
         if input.plan.measure == Measure::BreakingPoint {
             return format!("{name} did not break");
         }

@@ -4,6 +4,7 @@
 //! | trial | its value, where more is better | where less is better |
 //! |---|---|---|
 //! | valid | is known | is known |
+//! | valid, of a server that carried all that was offered (capacities) | at least its value | – |
 //! | the client or the network was the limit, and nothing else was wrong | at least what was reached: the server did what the client asked of it | at most what was reached |
 //! | the server failed | 0 | infinite |
 //! | anything else | not known: its block says nothing | not known |
@@ -18,13 +19,16 @@ use crate::gates;
 use crate::plan::kind_assignment;
 use crate::plan::measure_names::wording;
 use crate::verdict::input::VerdictInput;
+use crate::verdict::sustained::TrialValues;
 
 /// What is known of the ratio of a pair.
 pub struct PairBounds {
     /// The ratio in each block that says something: of the first variant to the second.
     pub blocks: Vec<BlockBounds>,
-    /// For how many trials of each variant the client or the network was the limit.
+    /// For how many trials of each variant the client, the network, or the highest rate that was offered was the limit.
     pub limited: [usize; 2],
+    /// Whether the highest rate that was offered was the limit of each variant.
+    pub all_carried: [bool; 2],
     /// How many of the starts of each variant count as failures of its server.
     pub failed: [usize; 2],
 }
@@ -55,9 +59,10 @@ enum Known {
     Failed,
 }
 
-fn known(trial: &Trial) -> Option<Known> {
-    if let Some(value) = trial.valid_value() {
-        return Some(Known::Value(value));
+fn known(trial: &Trial, values: &TrialValues) -> Option<Known> {
+    if let Some(value) = values.value(trial) {
+        let is_lower_bound = values.is_lower_bound(trial);
+        return Some(if is_lower_bound { Known::AsGoodAs(Some(value)) } else { Known::Value(value) });
     }
     if limit(trial).is_some() {
         return Some(Known::AsGoodAs(reached(trial).filter(|value| *value > 0.0)));
@@ -96,11 +101,12 @@ fn ratio(a: Known, b: Known, higher_is_better: bool) -> Option<BlockBounds> {
 
 impl PairBounds {
     /// What is known of a pair; none where it has only measurements and trials that say nothing, or a value that has no ratio.
-    pub fn of(input: &VerdictInput<'_>, (a, b): (usize, usize)) -> Option<Self> {
+    pub fn of(input: &VerdictInput<'_>, (a, b): (usize, usize), values: &TrialValues) -> Option<Self> {
+        let known = |trial: &Trial| known(trial, values);
         let higher_is_better = wording(&input.plan.measure).higher_is_better;
         let is_measurable = |index: usize| {
-            let mut known = input.trials.of(index).filter_map(known);
-            known.any(|known| !matches!(known, Known::Failed))
+            let mut all = input.trials.of(index).filter_map(known);
+            all.any(|known| !matches!(known, Known::Failed))
         };
         let is_measurable = [a, b].map(is_measurable);
         let known_in = |place: usize, block| {
@@ -128,7 +134,9 @@ impl PairBounds {
             Some(sets) => (0..sets).filter_map(|set| of_set(&ratios, set, sets)).collect(),
             None => ratios.into_iter().flatten().collect(),
         };
-        Some(Self { blocks, limited, failed })
+        let all_carried =
+            [a, b].map(|index| input.trials.of(index).any(|trial| values.is_lower_bound(trial)));
+        Some(Self { blocks, limited, all_carried, failed })
     }
 }
 

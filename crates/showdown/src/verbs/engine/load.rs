@@ -196,7 +196,7 @@ fn find_capacity(
     other.look_again();
     let searched = planned.spec.part.duration.unwrap_or(LoadSpec::DURATION);
     let output = CapacityOutput::from(&found).with_other_measurement(other.holder());
-    args.format.print(&output, || show::load::capacity(&planned.title, &found, searched))?;
+    args.format.print(&output, || show::load::capacity::answer(&planned.title, &found, searched))?;
     Ok(status_of_search(context, found.valid))
 }
 

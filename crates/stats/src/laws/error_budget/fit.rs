@@ -20,8 +20,8 @@ const STEPS: u32 = 120;
 const FEW_CLUSTERS: f64 = 3.0;
 /// The utilisation beyond which the curve is no steeper.
 const HIGHEST_UTILISATION: f64 = 0.95;
-/// How far the capacity may lie from the rates that were tried, as a logarithm.
-const BEYOND: f64 = 3.0;
+/// How far below the rates that were tried the capacity may lie, as a logarithm.
+const BELOW: f64 = 3.0;
 const HALVINGS: u32 = 50;
 
 /// A curve through spendings.
@@ -46,10 +46,12 @@ struct Point {
 }
 
 impl Fit {
-    /// The curve that suits these spendings best. None where nothing was spent.
+    /// The curve that suits these spendings best. None where nothing was spent, or
+    /// no rate was tried.
     pub(super) fn of(curve: BudgetCurve, spendings: &[Spending]) -> Option<Self> {
         let known: Vec<&Spending> = spendings.iter().filter(|s| s.budget > 0.0).collect();
-        if known.iter().map(|s| s.spent).sum::<f64>() <= 0.0 {
+        let has_open = known.iter().any(|s| s.arrivals == Arrivals::Open);
+        if !has_open || known.iter().map(|s| s.spent).sum::<f64>() <= 0.0 {
             return None;
         }
         let mut weights = vec![1.0; known.len()];
@@ -124,9 +126,10 @@ impl Fit {
         parts.iter().zip(self.amounts).map(|(part, amount)| part * amount).sum()
     }
 
-    /// The logarithm of the rate at which the curve is 1.
+    /// The logarithm of the rate at which the curve is 1, or of the highest rate that was tried if the curve is below 1 there: what a
+    /// server does at a rate that nobody offered is not known.
     pub(super) fn crossing(&self) -> f64 {
-        let (mut low, mut high) = (self.tried.0 - BEYOND, self.tried.1 + BEYOND);
+        let (mut low, mut high) = (self.tried.0 - BELOW, self.tried.1);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
             if self.burn(middle) < 1.0 {
@@ -136,6 +139,11 @@ impl Fit {
             }
         }
         f64::midpoint(low, high)
+    }
+
+    /// Whether the curve is below 1 at all rates that were tried.
+    pub(super) fn is_beyond_tried(&self) -> bool {
+        self.burn(self.tried.1) < 1.0
     }
 
     /// How far the crossing may lie lower because few pauses were seen: as many as there are at most where so many clusters were
@@ -230,7 +238,7 @@ mod tests {
     fn standstills_of_a_closed_loop_are_pauses_that_leave_a_queue_in_an_open_one() {
         let curve = BudgetCurve { saturation: 50_000.0 };
         // Levels in which no pause came, and a closed loop in which half of the budget was spent by pauses.
-        let levels = [5_000.0_f64, 12_500.0, 22_500.0, 30_000.0].map(|rate| Spending {
+        let levels = [5_000.0_f64, 12_500.0, 22_500.0, 30_000.0, 50_000.0].map(|rate| Spending {
             ln_rate: rate.ln(),
             spent: 0.1,
             budget: 500.0,
@@ -254,7 +262,7 @@ mod tests {
                 let burn: f64 = parts(curve, ln_rate, 6.5).iter().zip(amounts).map(|(p, a)| p * a).sum();
                 Spending { ln_rate, spent: 500.0 * burn, budget: 500.0, arrivals: Arrivals::Open }
             };
-            [0.1, 0.25, 0.45, 0.6, 0.7, 0.78, 0.86, 0.94].map(at).to_vec()
+            [0.1, 0.25, 0.45, 0.6, 0.7, 0.78, 0.86, 0.94, 1.02].map(at).to_vec()
         };
         for (pauses, amount) in [(0, 5.0), (1, 0.4), (2, 3.0), (3, 0.5), (0, 0.0)] {
             let mut amounts = [0.0; PARTS];

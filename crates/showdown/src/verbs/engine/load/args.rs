@@ -94,8 +94,8 @@ pub struct LoadArgs {
     pub timeout: Duration,
 
     /// Search for the highest open-loop rate that meets an objective, such as 'p99<5ms', in short slices of load;
-    /// --duration [default: 30s] is the time under load near the capacity; a closed loop before and a load at the capacity after it
-    /// take half of that each; --warmup [default: 1s] is the load before all.
+    /// --duration [default: 30s] is the time under load near the capacity; a closed loop before and each load at the capacity after it
+    /// (three or more) take half of that; --warmup [default: 1s] is the load before all.
     /// With --scenario, search for the most users, or visits a second, instead: one load after the other, each with
     /// --warmup [default: two mean delays] and --duration [default: 15s]
     #[arg(long, value_name = "SLO", help_heading = "Load")]
