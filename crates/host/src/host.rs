@@ -16,7 +16,7 @@ use crate::process::{self, ServerCommand};
 use crate::root::Root;
 use crate::squeeze::{self, Squeeze, SqueezeError, Squeezer};
 use crate::supervisor::{self, ServerProcess};
-use crate::telemetry::steal;
+use crate::telemetry::steal::{self, CpusSoFar};
 use crate::telemetry::{self, SampledServer, Sampler};
 
 /// A machine.
@@ -125,8 +125,8 @@ impl Host {
         steal::under_load(&self.root, cpus, duration)
     }
 
-    /// The time that the hypervisor has taken from these CPUs since the boot. None where the kernel does not report it.
-    pub fn stolen_so_far(&self, cpus: &CpuSet) -> Option<Duration> {
+    /// What the hypervisor has taken from these CPUs since the boot, and what programs have used. None where the kernel does not report it.
+    pub fn cpus_so_far(&self, cpus: &CpuSet) -> Option<CpusSoFar> {
         steal::so_far(&self.root, cpus)
     }
 

@@ -110,7 +110,11 @@ pub fn replacement_after_later_block(
     };
     let of_two: Vec<&Trial> = trials.iter().copied().filter(|trial| trial.block + 1 >= last).collect();
     let is_refused = |block| of_two.iter().any(|trial| trial.block == block && has_no_answer(trial));
-    if last > 1 && is_refused(last - 1) && is_refused(last) { replacement(plan, facts, &of_two) } else { None }
+    if last > 1 && is_refused(last - 1) && is_refused(last) {
+        replacement(plan, facts, &of_two)
+    } else {
+        None
+    }
 }
 
 /// Whether the plan keeps its measure for good after these trials: its first look at a verdict is due, or its last block has ended.

@@ -159,7 +159,8 @@ impl ScriptedLab {
     }
 }
 
-fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
+/// The CPU time of a trial, whatever its server is.
+pub fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
     CpuTimePerOperation {
         rate_per_s,
         cpu_s: 1.0,
@@ -169,6 +170,7 @@ fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
         between_s: 0.0,
         slices_us: Vec::new(),
         stolen_s: 0.0,
+        others_cores: None,
         parts: Vec::new(),
     }
 }

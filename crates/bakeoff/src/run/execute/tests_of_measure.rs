@@ -95,7 +95,8 @@ fn starved_in(blocks: &[u32], looks: &str) -> Recorded {
 }
 
 #[test]
-fn programs_that_begin_after_the_first_block_replace_the_measure_once_they_have_refused_two_blocks_in_a_row() {
+fn programs_that_begin_after_the_first_block_replace_the_measure_once_they_have_refused_two_blocks_in_a_row()
+{
     let recorded = starved_in(&[2, 3], "looks = [4]");
     assert!(matches!(recorded.plan().measure, Measure::CpuTime { .. }));
     assert_eq!(
@@ -111,7 +112,8 @@ fn programs_that_begin_after_the_first_block_replace_the_measure_once_they_have_
 
 #[test]
 fn a_single_block_that_is_refused_replaces_no_measure_nor_do_any_after_the_first_look() {
-    for (blocks, looks) in [(&[2, 4][..], "looks = [4]"), (&[3, 4], "looks = [3]"), (&[5, 6], "looks = [5]")] {
+    for (blocks, looks) in [(&[2, 4][..], "looks = [4]"), (&[3, 4], "looks = [3]"), (&[5, 6], "looks = [5]")]
+    {
         let recorded = starved_in(blocks, looks);
         let plan = recorded.plan();
         assert_eq!((&plan.measure, plan.fallback), (&Measure::MaxThroughput, None), "{blocks:?}");
