@@ -43,8 +43,10 @@ pub fn fact(plan: &Plan, are_cpus_awake: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use host::knobs::QuietingSetting;
+    use workload::Catalogue;
 
     use super::*;
+    use crate::plan::check::why_one_at_a_time;
     use crate::testing::plan::PLAN;
 
     const SETTING: &str = "kernel.numa_balancing";
@@ -65,6 +67,16 @@ mod tests {
         assert_eq!(values, ["0", "1"], "the user named the second");
         assert_eq!(fact(&quiet, true).as_deref(), Some("kernel.numa_balancing=0, no deep idle states"));
         assert_eq!(fact(&plan, true), None);
+    }
+
+    #[test]
+    fn lasting_settings_that_all_variants_have_alike_leave_their_servers_in_turns() {
+        let workload = Catalogue::default().find("static-web").expect("a built-in workload");
+        let alike = quieted(PLAN.parse().expect("a plan"), &quieting()).expect("a plan");
+        assert_eq!(why_one_at_a_time(&alike, &workload), None);
+        let mut unlike = alike;
+        unlike.variants[1].knobs.insert(SETTING.to_owned(), "1".into());
+        assert!(why_one_at_a_time(&unlike, &workload).is_some_and(|why| why.contains("effects that last")));
     }
 
     #[test]
