@@ -42,10 +42,8 @@ fn is_of_tail(plan: &Plan) -> bool {
 fn in_turns(plan: &Plan, trials: &FinishedTrials) -> Vec<String> {
     let points = variant_points(plan);
     let server_cpus = cpus_of_server_alone(plan);
-    let of_server = |trial: &Trial| taken_in_slices(trial, server_cpus?);
-    let of_client = |trial: &Trial| client_wait(trial);
-    let servers = compared(plan, &points, trials, of_server);
-    let clients = compared(plan, &points, trials, of_client);
+    let servers = compared(plan, &points, trials, |trial| taken_in_slices(trial, server_cpus?));
+    let clients = compared(plan, &points, trials, client_wait);
     if servers.is_empty() && clients.is_empty() {
         return Vec::new();
     }
@@ -68,16 +66,15 @@ fn in_turns(plan: &Plan, trials: &FinishedTrials) -> Vec<String> {
             of_b * 100.0
         )
     });
-    let alike = || {
-        let (a, b, ComparedShares { shares, .. }) = servers.first()?;
-        Some(format!(
+    let differing: Vec<String> = of_servers.into_iter().chain(of_clients).collect();
+    match servers.first() {
+        Some((a, b, ComparedShares { shares, .. })) if differing.is_empty() => vec![format!(
             "The servers met it alike in their slices: {:.0} % of the server's CPUs for {a} and {:.0} % for {b}.",
             shares.a * 100.0,
             shares.b * 100.0
-        ))
-    };
-    let differing: Vec<String> = of_servers.into_iter().chain(of_clients).collect();
-    if differing.is_empty() { alike().into_iter().collect() } else { differing }
+        )],
+        _ => differing,
+    }
 }
 
 /// Two sides with their names.
@@ -93,7 +90,8 @@ fn compared(
     let mut pairs = Vec::new();
     for (a, of_a) in points.iter().enumerate() {
         for (b, of_b) in points.iter().enumerate().skip(a + 1).filter(|(_, of_b)| of_b.point == of_a.point) {
-            let found = compare(trials, (a, b), |trial| share(trial).filter(|_| counts_in_turns(trial)));
+            let found =
+                compare(trials, (a, b), |trial| if counts_in_turns(trial) { share(trial) } else { None });
             pairs.extend(found.map(|found| (of_a.name(plan), of_b.name(plan), found)));
         }
     }
