@@ -162,14 +162,14 @@ fn keeps_kernel_of_another(plan: &Plan, workload: &Workload) -> bool {
         plan.is_here(&plan.variants[from.variant]) || host_of(from) == host_of(to)
     };
     points.iter().zip(&kernels).any(|(point, kernel)| {
-        let lasting = kernel.iter().filter(|(knob, _)| !knobs::takes_effect_at_once(knob));
+        let mut lasting = kernel.iter().filter(|(knob, _)| !knobs::takes_effect_at_once(knob));
         let others: Vec<&KnobValues> = points
             .iter()
             .zip(&kernels)
             .filter(|(to, _)| reaches(point, to))
             .map(|(_, kernel)| kernel)
             .collect();
-        lasting.into_iter().any(|(knob, value)| others.iter().any(|other| other.get(knob) != Some(value)))
+        lasting.any(|(knob, value)| others.iter().any(|other| other.get(knob) != Some(value)))
     })
 }
 

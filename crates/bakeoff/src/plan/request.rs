@@ -275,12 +275,7 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         variants,
         sweep,
     };
-    if let Some(sets) = kind_assignment::sets(&plan) {
-        // Each set of machines has as many blocks, which no look may cut off.
-        plan.blocks = expected.next_multiple_of(sets);
-        plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
-        (plan.looks, plan.spending) = (Vec::new(), LookSpending::Late);
-    }
+    fit_sets_of_machines(&mut plan, expected);
     if plan.measure.is_capacity()
         && let Some(limit_us) = objective(&plan.measure)?.and_then(|slo| slo.latency_limit_us())
     {
@@ -301,6 +296,15 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     }
     check(&plan)?;
     Ok(plan)
+}
+
+/// Gives each set of machines of a kind as many blocks as the others, which no look may cut off.
+fn fit_sets_of_machines(plan: &mut Plan, expected: u32) {
+    if let Some(sets) = kind_assignment::sets(plan) {
+        plan.blocks = expected.next_multiple_of(sets);
+        plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
+        (plan.looks, plan.spending) = (Vec::new(), LookSpending::Late);
+    }
 }
 
 /// The preset as it suits what is measured.
