@@ -156,9 +156,14 @@ bench-truth: packages-bench ## Check the engine and its peers against servers of
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m truth \
 	    --engine $(target)/release/showdown --gaps $(target)/release/examples/gaps $(TRUTH_OPTIONS)
 
+# The last commit before trials beside other programs counted (decision 0034).
+before_company := c430db9f
+
 bench-company: packages-bench ## Compare servers beside other programs (as root): continues docs/results/company.md (COMPANY_OPTIONS='--minutes 60')
 	cargo build --release --locked -p showdown
-	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m company --showdown $(target)/release/showdown $(COMPANY_OPTIONS)
+	scripts/build-earlier $(before_company) $(abspath $(target))/before-company
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m company \
+	    --showdown $(target)/release/showdown --before $(target)/before-company/release/showdown $(COMPANY_OPTIONS)
 
 bench-aa: packages-bench ## Compare a server with itself and with a slower copy (AA_OPTIONS='--minutes 60'): docs/results/aa.md
 	cargo build --release --locked -p showdown

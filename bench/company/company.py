@@ -72,6 +72,7 @@ class Kind:
     what: str
     pinned: bool = False
     """Each process on a CPU of its own; otherwise wherever the kernel puts it."""
+    needs_root: bool = False
 
 
 KINDS = [
@@ -82,23 +83,36 @@ KINDS = [
     Kind("each-second", EACH_SECOND, 2, "two programs that use a CPU for the first 100 ms of each second"),
     Kind("memory", MEMORY, 1, "a program that copies 256 MB again and again"),
     Kind("flushes", FLUSHES, 1, "a program that writes 1 MB and flushes it, again and again"),
-    Kind("stolen", STOLEN, 2, "bursts of 2 to 20 ms on each CPU at the highest priority, as a hypervisor takes time", pinned=True),
+    Kind("stolen", STOLEN, 2, "bursts of 2 to 20 ms on each CPU at the highest priority, as a hypervisor takes time", pinned=True, needs_root=True),
 ]
+
+
+START_S = 0.3
+"""A program that cannot run, such as one that needs root, has ended by then."""
 
 
 @contextmanager
 def beside(kind: Kind) -> Iterator[None]:
-    """Runs the other programs. A program that ends before the block does is an error: what was measured had less company."""
+    """Runs the other programs. A program that ends before the block does is an error: what was measured had less company. One that cannot
+    run is an error before the block begins."""
     with tempfile.TemporaryDirectory(prefix="showdown-company-") as scratch:
         processes = [_start(kind, number, Path(scratch)) for number in range(kind.processes)]
         try:
+            if processes:
+                time.sleep(START_S)
+            _check_alive(kind, processes)
             yield
-            for process in processes:
-                if process.poll() is not None:
-                    raise RuntimeError(f"a program of the company {kind.name} has ended early, with status {process.returncode}")
+            _check_alive(kind, processes)
         finally:
             for process in processes:
                 _end(process)
+
+
+def _check_alive(kind: Kind, processes: list[subprocess.Popen]) -> None:
+    for process in processes:
+        if process.poll() is not None:
+            root = "; it needs root" if kind.needs_root and os.geteuid() != 0 else ""
+            raise RuntimeError(f"a program of the company {kind.name} has ended early, with status {process.returncode}{root}")
 
 
 def _end(process: subprocess.Popen) -> None:

@@ -166,10 +166,11 @@ fn client(input: &GateInput<'_>) -> Gate {
     };
     let message = match reasons.len() {
         0 => "the client was not the limit".to_owned(),
-        _ if input.has_other_measure => {
-            format!("{}; or compare CPU time an operation: --measure cpu", reasons.join("; "))
+        _ => {
+            let other =
+                input.other_measure.map(|options| format!("or compare CPU time an operation: {options}"));
+            reasons.iter().cloned().chain(other).collect::<Vec<_>>().join("; ")
         }
-        _ => reasons.join("; "),
     };
     let measured = format!("{} broken", plural(reasons.len() as u64, "rule"));
     gate(CLIENT, reasons.is_empty(), measured, "0 rules broken".to_owned(), message)

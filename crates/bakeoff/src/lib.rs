@@ -60,3 +60,4 @@ pub use study::slice as study_slice;
 pub use trial::{BreakingPoint, BreakingPointError, BreakingServer, FoundBreak};
 pub use verdict::caveats::{DELAYED_ACK, ONE_KERNEL};
 pub use verdict::company::mean_share;
+pub use verdict::interim_looks::confidence_at_look;

@@ -136,6 +136,7 @@ fn of_url(request: &ConcurrencyRequest, host: &Host) -> Result<Plan, Concurrency
         study: None,
         concurrency: Some(PlannedConcurrency { url: Some(request.target.clone()), ..request.steps.clone() }),
         like_with_like: false,
+        quiet_host: false,
         one_sided: Vec::new(),
         hosts: plan_request::hosts_of_clients(&request.hosts, &request.clients)?,
         clients: request.clients.clone(),

@@ -9,14 +9,14 @@ use crate::affinity::{self, Core, CpuSet};
 use crate::control_groups::cgroup::CgroupLimits;
 use crate::doctor::HostEvidence;
 use crate::facts::{self, HostFacts, ProcessFacts};
-use crate::knobs::{self, Knob, KnobChange, Knobs, Restoration};
+use crate::knobs::{self, Knob, KnobChange, Knobs, Quieting, Restoration, ShallowIdle};
 use crate::packages::{self, Dependency, PackageName};
 use crate::ports;
 use crate::process::{self, ServerCommand};
 use crate::root::Root;
 use crate::squeeze::{self, Squeeze, SqueezeError, Squeezer};
 use crate::supervisor::{self, ServerProcess};
-use crate::telemetry::steal;
+use crate::telemetry::steal::{self, CpusSoFar};
 use crate::telemetry::{self, SampledServer, Sampler};
 
 /// A machine.
@@ -73,7 +73,17 @@ impl Host {
         let (facts, allowed_cpus) = (self.facts(), self.allowed_cpus()?);
         let sampler = self.sample(Vec::new(), duration)?;
         thread::sleep(duration);
-        Ok(HostEvidence { facts, allowed_cpus, idle: sampler.stop() })
+        Ok(HostEvidence { facts, allowed_cpus, idle: sampler.stop(), quieting: self.quieting() })
+    }
+
+    /// What this user could do to make the machine quieter while it measures.
+    pub fn quieting(&self) -> Quieting {
+        Quieting::of(&self.root)
+    }
+
+    /// Keeps all CPUs out of deep idle states until the result is dropped. Needs root.
+    pub fn shallow_idle(&self) -> io::Result<ShallowIdle> {
+        ShallowIdle::begin(&self.root)
     }
 
     /// Opens the kernel settings for changes. Old values go to a journal in this directory
@@ -125,8 +135,8 @@ impl Host {
         steal::under_load(&self.root, cpus, duration)
     }
 
-    /// The time that the hypervisor has taken from these CPUs since the boot. None where the kernel does not report it.
-    pub fn stolen_so_far(&self, cpus: &CpuSet) -> Option<Duration> {
+    /// What the hypervisor has taken from these CPUs since the boot, and what programs have used. None where the kernel does not report it.
+    pub fn cpus_so_far(&self, cpus: &CpuSet) -> Option<CpusSoFar> {
         steal::so_far(&self.root, cpus)
     }
 

@@ -1,8 +1,9 @@
 //! How precise a comparison is on this machine now: two equal servers of known behaviour are compared as `compare` does it, in a
 //! scratch directory. What is told is what was measured: it does not say how precise a quieter machine would be.
 //!
-//! The blocks are short, because a machine is asked for seconds. So the scatter of their ratios says how wide the interval of a minute
-//! of such blocks is, by Student's t: the noise within a block and that between restarts are both in it.
+//! What is told is the width of the interval at the first look of a quick comparison, by Student's t from the scatter of the blocks. They are
+//! shorter than those of a quick comparison, because a machine is asked for seconds: the noise between restarts is the same, and that
+//! within a block is larger. So the width is rather too large.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use archive::Run;
 use archive::model::{Plan, PlannedTurns, RatioEstimate, RunLength, Trial, TrialStatus, WarmUpLimits};
 use bakeoff::event::Observer;
 use bakeoff::plan_request::{MeasureRequest, PlanRequest, plan};
-use bakeoff::{FinishedRun, RunPermissions, RunPlanError, mean_share};
+use bakeoff::{FinishedRun, RunPermissions, RunPlanError, confidence_at_look, mean_share};
 use host::Host;
 use host::scratch::ScratchDirectory;
 use load::engine::RunContext;
@@ -34,8 +35,6 @@ const TURNS: Duration = Duration::from_millis(600);
 /// A server that works for a known time has hardly a warm-up.
 const WARM_UP: WarmUpLimits =
     WarmUpLimits { min: Duration::from_millis(600), max: Duration::from_millis(600) };
-/// How long the comparison runs whose precision is told.
-const TOLD_FOR: Duration = Duration::from_mins(1);
 
 /// How precise a comparison is on this machine now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,8 +82,9 @@ impl ProbedMeasure {
 pub struct MeasurePrecision {
     /// The measure.
     pub measure: ProbedMeasure,
-    /// Half the width of the 95 % interval of a ratio after a minute, as a share of the ratio; none where too few trials were valid.
-    pub in_a_minute: Option<f64>,
+    /// Half the width that the interval of a ratio has at the first look of a quick comparison, as a share of the ratio; none where too
+    /// few trials were valid.
+    pub of_quick_comparison: Option<f64>,
     /// The ratio of the two equal servers; none where too few trials were valid.
     pub equal_servers: Option<EqualServers>,
     /// How long its blocks took, seconds.
@@ -123,14 +123,16 @@ pub fn precision_now(
         .map_err(|source| RunPlanError::System { what: "make a temporary directory", source })?;
     let workload = known_workload(program, scratch.path())
         .map_err(|source| RunPlanError::System { what: "write a temporary file", source })?;
-    let plans =
-        ProbedMeasure::ALL.map(|measure| Ok((measure, short_plan(&workload, measure, blocks, host)?)));
+    let plans = ProbedMeasure::ALL.map(|measure| {
+        let quick = quick_plan(&workload, measure, host, None)?;
+        Ok((measure, quick, short_plan(&workload, measure, blocks, host)?))
+    });
     let plans = plans.into_iter().collect::<Result<Vec<_>, RunFailure>>()?;
     let mut found = PrecisionNow { measures: Vec::new(), others: None, stolen: None };
     let mut seen = Vec::new();
-    for (measure, plan) in plans {
+    for (measure, quick, plan) in plans {
         let run = compare(&plan, scratch.path(), context, observe)?;
-        found.measures.push(MeasurePrecision::of(measure, &run));
+        found.measures.push(MeasurePrecision::of(measure, &run, &quick));
         seen.extend(run.trials.into_iter().map(|record| record.trial));
     }
     (found.others, found.stolen) = (mean_share(&seen, "others"), mean_share(&seen, "steal"));
@@ -147,20 +149,30 @@ fn known_workload(program: &Path, dir: &Path) -> std::io::Result<PathBuf> {
     Ok(file)
 }
 
-/// The plan of a comparison of the known server with itself.
+/// The plan of a comparison of the known server with itself, in short blocks.
 fn short_plan(workload: &Path, measure: ProbedMeasure, blocks: u32, host: &Host) -> Result<Plan, RunFailure> {
+    let plan = quick_plan(workload, measure, host, Some(blocks))?;
+    Ok(Plan { turns: Some(PlannedTurns { load: TURNS }), warm_up: WARM_UP, ..plan })
+}
+
+/// The same as a quick comparison, with this number of blocks where there is one.
+fn quick_plan(
+    workload: &Path,
+    measure: ProbedMeasure,
+    host: &Host,
+    blocks: Option<u32>,
+) -> Result<Plan, RunFailure> {
     let request = PlanRequest {
         command: ["showdown", "doctor", "--precision"].map(str::to_owned).to_vec(),
         variants: vec!["known".to_owned(); 2],
         workload: Some(workload.display().to_string()),
         measure: measure.request(),
         length: Some(RunLength::Quick),
-        blocks: Some(blocks),
+        blocks,
         spare_blocks: Some(0),
         ..PlanRequest::default()
     };
-    let plan = plan(&request, host)?;
-    Ok(Plan { turns: Some(PlannedTurns { load: TURNS }), warm_up: WARM_UP, ..plan })
+    Ok(plan(&request, host)?)
 }
 
 /// Runs a plan as `compare` does, and reads what it has left.
@@ -179,12 +191,12 @@ fn compare(
 }
 
 impl MeasurePrecision {
-    fn of(measure: ProbedMeasure, run: &Run) -> Self {
+    fn of(measure: ProbedMeasure, run: &Run, quick: &Plan) -> Self {
         let mut comparisons = run.verdict.iter().flat_map(|verdict| &verdict.comparisons);
         let measured = comparisons.find_map(|comparison| comparison.estimate.clone());
         let trials: Vec<&Trial> = run.trials.iter().map(|record| &record.trial).collect();
         let took = took(trials.iter().copied());
-        let in_a_minute = measured.as_ref().and_then(|estimate| in_a_minute(estimate, took));
+        let of_quick_comparison = measured.as_ref().and_then(|estimate| at_first_look(estimate, quick));
         let equal_servers = measured.map(|RatioEstimate { ratio, low, high, blocks, .. }| EqualServers {
             ratio,
             low,
@@ -192,17 +204,15 @@ impl MeasurePrecision {
             blocks,
         });
         let took_s = took.as_secs_f64();
-        Self { measure, in_a_minute, equal_servers, took_s, reasons: reasons(trials.into_iter()) }
+        Self { measure, of_quick_comparison, equal_servers, took_s, reasons: reasons(trials.into_iter()) }
     }
 }
 
-/// Half the width of the interval after as many blocks as there are in a minute, as a share of the ratio.
-fn in_a_minute(measured: &RatioEstimate, took: Duration) -> Option<f64> {
-    let blocks = measured.blocks as usize;
-    let width = IntervalWidth::of_scatter(measured.log_sd, blocks, Confidence::P95)?;
-    let each = took.div_f64(f64::from(measured.blocks.max(1))).max(Duration::from_millis(1));
-    let of_a_minute = (TOLD_FOR.as_nanos() / each.as_nanos()).max(2) as usize;
-    Some(width.expected(of_a_minute, Confidence::P95)?.exp_m1())
+/// Half the width of the interval at the first look of this plan, at the level of that look, as a share of the ratio.
+fn at_first_look(measured: &RatioEstimate, plan: &Plan) -> Option<f64> {
+    let width = IntervalWidth::of_scatter(measured.log_sd, measured.blocks as usize, Confidence::P95)?;
+    let look = plan.looks.first().copied()?;
+    Some(width.expected(look as usize, confidence_at_look(plan, look)?)?.exp_m1())
 }
 
 /// From the begin of the first trial to the end of the last.
@@ -231,7 +241,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minute_of_such_blocks_is_more_precise_than_the_seven_that_were_measured() {
+    fn the_precision_is_that_of_the_first_look_of_a_quick_comparison()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let workload = known_workload(Path::new("/opt/showdown"), dir.path())?;
+        let quick = quick_plan(&workload, ProbedMeasure::CpuTime, &Host::local(), None)?;
+        assert_eq!(quick.looks, [7]);
         let measured = RatioEstimate {
             ratio: 1.0,
             low: 0.98,
@@ -241,11 +256,11 @@ mod tests {
             method: IntervalMethod::SignedRank,
             log_sd: 0.02,
         };
-        // 30 blocks of 2 s: Student's t of 29 degrees of freedom is 2.045.
-        let half_width = in_a_minute(&measured, Duration::from_secs(14)).expect("a width");
-        assert!((half_width - 2.045 * 0.02 / 30_f64.sqrt()).abs() < 1e-4, "{half_width}");
-        let none = RatioEstimate { blocks: 1, ..measured };
-        assert_eq!(in_a_minute(&none, Duration::from_secs(14)), None);
+        // Student's t of six degrees of freedom is 2.79 at the 3.15 % that this look may spend, and 2.45 at 5 %.
+        let half_width = at_first_look(&measured, &quick).expect("a width");
+        assert!((half_width - 2.79 * 0.02 / 7_f64.sqrt()).abs() < 5e-4, "{half_width}");
+        assert_eq!(at_first_look(&RatioEstimate { blocks: 1, ..measured }, &quick), None);
+        Ok(())
     }
 
     #[test]

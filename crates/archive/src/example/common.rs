@@ -67,6 +67,7 @@ pub(super) fn plan(measure: Measure, blocks: u32) -> Plan {
         study: None,
         concurrency: None,
         like_with_like: false,
+        quiet_host: false,
         one_sided: Vec::new(),
         hosts: Vec::new(),
         clients: Vec::new(),

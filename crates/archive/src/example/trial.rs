@@ -85,6 +85,7 @@ impl<'a> TrialBuilder<'a> {
                     max: 412,
                 }),
                 stamped: Some(1.0),
+                starvation: Some(0.004),
             },
             valid: true,
             reasons: Vec::new(),

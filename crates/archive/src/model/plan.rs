@@ -104,6 +104,9 @@ pub struct Plan {
     /// Whether the run ends where the packages of one server differ between machines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub like_with_like: bool,
+    /// Whether this machine is made quieter: settings for that are among the knobs of its variants, and CPUs stay out of deep idle states.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quiet_host: bool,
     /// The machines that variants and clients name; empty where all run on this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<PlannedHost>,

@@ -33,7 +33,9 @@ impl Exposure {
     /// Why a disturbed trial counts; none where a disturbance refuses the trial.
     pub fn why_it_counts(self) -> Option<&'static str> {
         match self {
-            Self::InTurns => Some("the servers of the block were loaded in turns and met it alike"),
+            Self::InTurns => Some(
+                "the servers of the block were loaded in turns, and a caveat says so if one met more of it",
+            ),
             Self::InRandomOrder => {
                 Some("a coin decides the order in each block, so all servers meet it alike")
             }

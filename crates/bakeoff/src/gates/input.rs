@@ -14,8 +14,8 @@ pub struct GateInput<'a> {
     pub client_reasons: Option<&'a [String]>,
     /// The rules of users that were broken, one line each; none where the load has no users.
     pub user_reasons: Option<&'a [String]>,
-    /// Whether CPU time an operation could be measured instead, which the client hardly limits.
-    pub has_other_measure: bool,
+    /// The options that measure CPU time an operation instead, which the client hardly limits; none where that cannot be measured.
+    pub other_measure: Option<&'static str>,
     /// Why the trial had no warm-up with a steady-state check; none if it had one.
     pub why_no_warm_up: Option<&'static str>,
     /// Why the trial did not reach steady state; none if it did.

@@ -66,7 +66,7 @@ fn undisturbed<'a>(machines: &'a [&'a WatchedMachine<'a>]) -> GateInput<'a> {
     GateInput {
         client_reasons: Some(&[]),
         user_reasons: None,
-        has_other_measure: false,
+        other_measure: None,
         why_no_warm_up: None,
         unsteady: None,
         error_share: 0.0,
@@ -167,7 +167,7 @@ fn what_meets_all_servers_of_a_block_alike_is_noted_and_the_trial_counts() {
         (stolen_gate.message.as_str(), stolen_gate.measured.as_str()),
         (
             "the hypervisor took CPU time during the measurement; the trial counts: the servers of the block were loaded in \
-             turns and met it alike",
+             turns, and a caveat says so if one met more of it",
             "5.00 %"
         )
     );
@@ -200,15 +200,19 @@ fn a_machine_is_disturbed_if_the_hypervisor_or_other_programs_use_it() {
 #[test]
 fn a_limited_client_names_the_measure_that_it_does_not_limit() {
     let (quiet, slow) = (steal(&[0.0]), ["the client was the limit".to_owned()]);
-    let message = |has_other_measure| {
+    let message = |other_measure| {
         let machine = machine(&quiet);
         let machines = [&machine];
-        let input = GateInput { client_reasons: Some(&slow), has_other_measure, ..undisturbed(&machines) };
+        let input = GateInput { client_reasons: Some(&slow), other_measure, ..undisturbed(&machines) };
         let gate = check(&input).into_iter().find(|gate| gate.id == "client").expect("a gate");
         gate.message
     };
-    assert_eq!(message(true), "the client was the limit; or compare CPU time an operation: --measure cpu");
-    assert_eq!(message(false), "the client was the limit");
+    let options = "--measure cpu --rate RATE";
+    assert_eq!(
+        message(Some(options)),
+        "the client was the limit; or compare CPU time an operation: --measure cpu --rate RATE"
+    );
+    assert_eq!(message(None), "the client was the limit");
 }
 
 fn others_gate(input: &GateInput<'_>) -> (GateOutcome, String) {

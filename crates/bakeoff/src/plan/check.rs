@@ -1,7 +1,7 @@
 //! Checks a plan before anything is started, also a plan that the user wrote. What runs use is the result: a [`CheckedPlan`].
 
 use archive::model::{FORMAT, Measure, Plan, RunKind, Variant, Vary};
-use host::knobs::{self, Knob};
+use host::knobs::{self, Knob, KnobValues};
 use load::inputs::slo::Slo;
 use workload::{Catalogue, ServerVariant, VariantError, Workload};
 
@@ -130,10 +130,6 @@ fn has_users_beside(plan: &Plan, workload: &Workload) -> bool {
 
 /// Why the servers of this plan cannot be up together; none if they can.
 pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static str> {
-    let keeps_kernel = |point: &VariantPoint| {
-        server_variant(workload, &point.variant(plan))
-            .is_ok_and(|variant| !variant.kernel.keys().all(knobs::takes_effect_at_once))
-    };
     if workload.load.is_runner() {
         Some("a program that makes its own load has the machine to itself: remove it")
     } else if has_users_beside(plan, workload) {
@@ -144,7 +140,7 @@ pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static st
         Some(
             "a background load, operations one at a time, and the breaking point need one server at a time: remove it",
         )
-    } else if variant_points(plan).iter().any(|point| keeps_kernel(point) && shares_machine(plan, point)) {
+    } else if keeps_kernel_of_another(plan, workload) {
         Some(
             "a kernel setting of a variant has effects that last, and the servers of its machine need to run one at a time: remove it",
         )
@@ -153,13 +149,28 @@ pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static st
     }
 }
 
-/// Whether a change of kernel settings for this variant would reach another one: on its machine, or on that of the client.
-fn shares_machine(plan: &Plan, point: &VariantPoint) -> bool {
-    let host_of = |variant: usize| plan.variants[variant].host.as_ref();
-    let own = host_of(point.variant);
-    let here = plan.is_here(&plan.variants[point.variant]);
-    let on_it = variant_points(plan).iter().filter(|other| host_of(other.variant) == own).count();
-    here || on_it > 1
+/// Whether a kernel setting of a variant that lasts would reach a variant with another value: on its machine, or on that of the client. What
+/// all of them have alike, no server changes for another one.
+fn keeps_kernel_of_another(plan: &Plan, workload: &Workload) -> bool {
+    let points = variant_points(plan);
+    let kernel_of = |point: &VariantPoint| {
+        server_variant(workload, &point.variant(plan)).map(|variant| variant.kernel).unwrap_or_default()
+    };
+    let kernels: Vec<KnobValues> = points.iter().map(kernel_of).collect();
+    let host_of = |point: &VariantPoint| plan.variants[point.variant].host.as_ref();
+    let reaches = |from: &VariantPoint, to: &VariantPoint| {
+        plan.is_here(&plan.variants[from.variant]) || host_of(from) == host_of(to)
+    };
+    points.iter().zip(&kernels).any(|(point, kernel)| {
+        let mut lasting = kernel.iter().filter(|(knob, _)| !knobs::takes_effect_at_once(knob));
+        let others: Vec<&KnobValues> = points
+            .iter()
+            .zip(&kernels)
+            .filter(|(to, _)| reaches(point, to))
+            .map(|(_, kernel)| kernel)
+            .collect();
+        lasting.any(|(knob, value)| others.iter().any(|other| other.get(knob) != Some(value)))
+    })
 }
 
 impl CheckedPlan<'_> {

@@ -179,6 +179,9 @@ pub enum PlanError {
     /// A measure of users of a load without any.
     #[error("{0} has no users: choose another measure")]
     NoUsers(String),
+    /// A machine that cannot be made quieter.
+    #[error("--quiet-host: {0}")]
+    QuietHost(&'static str),
     /// A fallback where CPU time is no answer.
     #[error(
         "fallback: only a comparison of capacity, throughput or bytes has one, without a background load or a runner: remove it"

@@ -1,7 +1,7 @@
 //! What may take the place of a measure: in a quick comparison a closed loop, because the search for a capacity would take too long;
 //! after the first block CPU time an operation. Whether it does then is left to [`first_block`](crate::run::first_block).
 
-use archive::model::{Measure, Plan, ReplacedMeasure, RunKind, RunLength};
+use archive::model::{Measure, Plan, ReplacedMeasure, RunKind, RunLength, Vary};
 use workload::Workload;
 
 use crate::plan::measure_names::wording;
@@ -34,9 +34,37 @@ pub fn has_alternative(plan: &Plan) -> bool {
     is_of_amount && plan.background.is_none()
 }
 
+/// The options with which a user has CPU time an operation compared instead of this measure; none where no options lead to it.
+/// `makes_own_load` says whether the program under test makes the load.
+pub fn options_of_cpu_time(plan: &Plan, makes_own_load: bool) -> Option<&'static str> {
+    let has_no_rate = matches!(plan.measure, Measure::OneByOne { .. } | Measure::BreakingPoint);
+    if makes_own_load || plan.background.is_some() || plan.measure.is_cpu_time() || has_no_rate {
+        None
+    } else if plan.kind == RunKind::Sweep && !plan.measure.is_of_users() && !plan.varies(&Vary::Rate) {
+        Some("--measure cpu --rate RATE")
+    } else {
+        Some("--measure cpu")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::plan::PLAN;
+
+    #[test]
+    fn options_are_named_that_lead_to_cpu_time_and_no_others() {
+        let plan: Plan = PLAN.parse().expect("a plan");
+        assert_eq!(options_of_cpu_time(&plan, false), Some("--measure cpu"));
+        assert_eq!(options_of_cpu_time(&plan, true), None, "a runner has no rate");
+        let beside = "blocks = 4\nbackground = { rate_per_s = 100.0, connections = 2 }";
+        let background: Plan = PLAN.replace("blocks = 4", beside).parse().expect("a plan");
+        assert_eq!(options_of_cpu_time(&background, false), None);
+        let sweep = Plan { kind: RunKind::Sweep, ..plan.clone() };
+        assert_eq!(options_of_cpu_time(&sweep, false), Some("--measure cpu --rate RATE"));
+        let measured = Plan { measure: Measure::CpuTime { rate_per_s: None }, ..plan };
+        assert_eq!(options_of_cpu_time(&measured, false), None);
+    }
 
     #[test]
     fn a_quick_comparison_searches_no_capacity() {

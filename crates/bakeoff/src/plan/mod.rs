@@ -16,6 +16,7 @@ pub mod limits;
 pub mod looks;
 pub mod measure_names;
 pub mod preset;
+pub mod quiet_host;
 pub mod request;
 pub mod sweep_axis;
 pub mod trial_order;

@@ -19,6 +19,7 @@ use crate::plan::kind_assignment;
 use crate::plan::label;
 use crate::plan::looks;
 use crate::plan::preset::{self, Preset, long_enough_for};
+use crate::plan::quiet_host::quieted;
 use crate::plan::sweep_axis;
 use crate::plan::variant_point::variant_points;
 
@@ -71,6 +72,8 @@ pub struct PlanRequest {
     pub on: Option<String>,
     /// Whether the run ends where the packages of one server differ between machines.
     pub like_with_like: bool,
+    /// Whether this machine is made quieter while it measures.
+    pub quiet_host: bool,
     /// The machines that the user has.
     pub hosts: Vec<HostEntry>,
     /// The names of those that make the load; empty for this machine.
@@ -265,22 +268,21 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
         study: None,
         concurrency: steps,
         like_with_like: request.like_with_like,
+        quiet_host: false,
         one_sided: Vec::new(),
         hosts,
         clients: request.clients.clone(),
         variants,
         sweep,
     };
-    if let Some(sets) = kind_assignment::sets(&plan) {
-        // Each set of machines has as many blocks, which no look may cut off.
-        plan.blocks = expected.next_multiple_of(sets);
-        plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
-        (plan.looks, plan.spending) = (Vec::new(), LookSpending::Late);
-    }
+    fit_sets_of_machines(&mut plan, expected);
     if plan.measure.is_capacity()
         && let Some(limit_us) = objective(&plan.measure)?.and_then(|slo| slo.latency_limit_us())
     {
         plan.phases = long_enough_for(limit_us, &plan.phases);
+    }
+    if request.quiet_host {
+        plan = quieted(plan, &host.quieting())?;
     }
     let has_others = points > 1 && why_one_at_a_time(&plan, &workload).is_none();
     plan.turns = has_others.then_some(PlannedTurns { load: turns });
@@ -294,6 +296,15 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     }
     check(&plan)?;
     Ok(plan)
+}
+
+/// Gives each set of machines of a kind as many blocks as the others, which no look may cut off.
+fn fit_sets_of_machines(plan: &mut Plan, expected: u32) {
+    if let Some(sets) = kind_assignment::sets(plan) {
+        plan.blocks = expected.next_multiple_of(sets);
+        plan.spare_blocks = plan.spare_blocks.next_multiple_of(sets);
+        (plan.looks, plan.spending) = (Vec::new(), LookSpending::Late);
+    }
 }
 
 /// The preset as it suits what is measured.

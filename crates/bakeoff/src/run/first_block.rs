@@ -1,5 +1,5 @@
-//! What a plan leaves to its first block: the rate at which CPU time is measured, whether CPU time takes the place of a
-//! measure for which the client is the limit or that other programs disturb, and whether servers run one at a time. Its trials are the only input, so a
+//! What a plan leaves to its first blocks: the rate at which CPU time is measured, whether CPU time takes the place of a
+//! measure for which the client is the limit or that other programs disturb, and whether servers run one at a time. Their trials are the only input, so a
 //! resumed run decides alike. What follows for the run is left to `run_progress`.
 
 use archive::model::{
@@ -92,6 +92,35 @@ pub fn replacement(plan: &Plan, facts: &Facts, trials: &[&Trial]) -> Option<(Mea
         let needed = utilisation * 100.0;
         format!("the client was nearly the limit for {names}: it needed {needed:.0} % of its cores")
     })
+}
+
+/// The same after a later block: other programs may begin when the first block is over. It takes a trial in each of the last two blocks
+/// that was refused because the client had no CPU left, or was kept from it by others: more trials would be refused, too. The values
+/// of the trials have no part in it.
+pub fn replacement_after_later_block(
+    plan: &Plan,
+    facts: &Facts,
+    trials: &[&Trial],
+) -> Option<(Measure, ReplacedMeasure)> {
+    let last = trials.iter().map(|trial| trial.block).max()?;
+    let shares_cpus = client_and_server_share_cpus(plan, facts);
+    let has_no_answer = |trial: &Trial| {
+        let is_disturbed = is_refused_for_its_client(trial) && company::taken(trial).is_some();
+        is_disturbed || client_was_the_limit(trial, shares_cpus)
+    };
+    let of_two: Vec<&Trial> = trials.iter().copied().filter(|trial| trial.block + 1 >= last).collect();
+    let is_refused = |block| of_two.iter().any(|trial| trial.block == block && has_no_answer(trial));
+    if last > 1 && is_refused(last - 1) && is_refused(last) {
+        replacement(plan, facts, &of_two)
+    } else {
+        None
+    }
+}
+
+/// Whether the plan keeps its measure for good after these trials: its first look at a verdict is due, or its last block has ended.
+pub fn keeps_measure(plan: &Plan, trials: &[&Trial]) -> bool {
+    let until = plan.looks.first().copied().unwrap_or(plan.blocks);
+    trials.iter().any(|trial| trial.block >= until)
 }
 
 /// The same for a search that makes these servers faster: the client must have room for that.

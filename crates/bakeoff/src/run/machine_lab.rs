@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use archive::ArchiveError;
 use archive::model::{Facts, FlatFacts, Measure, Plan, TrialStatus, TrialTurns};
+use host::knobs::ShallowIdle;
 use load::engine::RunContext;
 use load::inputs::slo::Slo;
 use machine::{Room, ServerOrder};
@@ -17,12 +18,16 @@ use crate::event::{Event, Observer};
 use crate::gates;
 use crate::machines::of_run::{Place, RunMachine, RunMachines};
 use crate::machines::power::RunPower;
+use crate::plan::quiet_host;
 use crate::plan::variant_point::VariantPoint;
 use crate::run::error::RunPlanError;
 use crate::run::lab::{Lab, TrialSlot};
 use crate::trial::BreakingPoint;
 use crate::trial::{self, FinishedTrial, OneAtATime, TrialSetup, TrialStart, TurnsEnd};
 use crate::verdict::caveats::{MADE_BY, MADE_BY_SERVER};
+
+/// The fact of what made this machine quieter.
+const QUIET_HOST: &str = "quiet_host";
 
 /// Runs trials on the machines of a run.
 pub struct MachineLab<'a> {
@@ -40,6 +45,8 @@ pub struct MachineLab<'a> {
     pub power: Option<RunPower>,
     /// What finds breaking points, in commands that measure them.
     pub breaking_point: Option<&'a dyn BreakingPoint>,
+    /// Keeps CPUs out of deep idle states, if the plan asks for that and the kernel allows it.
+    pub shallow_idle: Option<ShallowIdle>,
     /// Why servers of this run cannot be up together, and at which rate they are measured then; none while they can, or
     /// where the plan has no turns.
     pub one_at_a_time: Option<OneAtATime>,
@@ -138,9 +145,13 @@ impl Lab for MachineLab<'_> {
             client.insert("clients".to_owned(), plan.clients.join(", "));
         }
         let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let mut host = self.machines.here().machine.facts()?.flat();
+        host.extend(
+            quiet_host::fact(plan, self.shallow_idle.is_some()).map(|done| (QUIET_HOST.to_owned(), done)),
+        );
         let facts = Facts {
             taken_unix_ms: taken.map_or(0, |d| d.as_millis() as u64),
-            host: self.machines.here().machine.facts()?.flat(),
+            host,
             hosts: self.machines.facts_of_others()?,
             network: self.machines.paths.facts(),
             shared_network: self.machines.paths.shared_facts(),

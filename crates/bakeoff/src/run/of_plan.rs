@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use archive::model::{Measure, Plan};
+use host::Host;
 use host::knobs::{Knob, KnobValues};
 use load::engine::RunContext;
 use machine::{AgentAccess, LocalMachine, MachineError};
@@ -151,6 +152,8 @@ fn on_prepared<'m, T>(
         context,
         power,
         breaking_point,
+        // Where the kernel refuses it, the facts say so.
+        shallow_idle: if plan.quiet_host { Host::local().shallow_idle().ok() } else { None },
         one_at_a_time: None,
     };
     run(&mut lab, observe)

@@ -32,6 +32,8 @@ pub struct ScriptedLab {
     pub full_at: Option<u32>,
     /// The variants for which the client is the limit of every measure but CPU time.
     pub limited: Vec<usize>,
+    /// The blocks in which other programs keep the client from its CPUs, which refuses every measure but CPU time.
+    pub starved: Vec<u32>,
     /// The variant and point whose server works while it is not loaded: in the first block, the lab finds that out.
     pub restless: Option<usize>,
     /// What other programs use of the CPUs, 0 to 1: more than the limit.
@@ -86,6 +88,7 @@ impl ScriptedLab {
             slow: None,
             full_at: None,
             limited: Vec::new(),
+            starved: Vec::new(),
             restless: None,
             others: None,
             one_at_a_time: None,
@@ -105,8 +108,12 @@ impl ScriptedLab {
         let status = if fails { TrialStatus::Failed } else { status };
         let is_of_cpu = matches!(plan.measure, Measure::CpuTime { .. });
         let is_limited = self.limited.contains(&variant_point.variant) && !is_of_cpu;
-        let status = if is_limited { TrialStatus::Invalid } else { status };
-        let gate = || if is_limited { client_gate() } else { steal() };
+        let is_starved = self.starved.contains(&scheduled.block) && !is_of_cpu;
+        let is_refused_for_client = is_limited || is_starved;
+        let status = if is_refused_for_client { TrialStatus::Invalid } else { status };
+        let gate = || if is_refused_for_client { client_gate() } else { steal() };
+        let others = if is_starved { Some(STARVING) } else { self.others };
+        let company = others.map(|share| gate_of_share(OTHERS, GateOutcome::Noted, share));
         let closed_loop_per_s = self.closed_loops[variant_point.variant];
         let cpu_rate = match plan.measure {
             Measure::CpuTime { rate_per_s } => {
@@ -123,7 +130,7 @@ impl ScriptedLab {
         }
         let trial = Trial {
             status,
-            gates: (status == TrialStatus::Invalid).then(gate).into_iter().chain(self.company()).collect(),
+            gates: (status == TrialStatus::Invalid).then(gate).into_iter().chain(company).collect(),
             phases: vec![closed_loop(closed_loop_per_s, if is_limited { 0.95 } else { 0.5 })],
             measured: Some(MeasuredValue {
                 metric: wording.what,
@@ -142,10 +149,6 @@ impl ScriptedLab {
         FinishedTrial { trial, response_time: None, facts: None }
     }
 
-    fn company(&self) -> Option<Gate> {
-        Some(gate_of_share(OTHERS, GateOutcome::Noted, self.others?))
-    }
-
     fn turns(&self, together: &[u32]) -> TrialTurns {
         match &self.one_at_a_time {
             Some(why) => TrialTurns::OneAtATime { why: why.clone() },
@@ -156,7 +159,8 @@ impl ScriptedLab {
     }
 }
 
-fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
+/// The CPU time of a trial, whatever its server is.
+pub fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
     CpuTimePerOperation {
         rate_per_s,
         cpu_s: 1.0,
@@ -166,12 +170,16 @@ fn cpu_time(rate_per_s: f64) -> CpuTimePerOperation {
         between_s: 0.0,
         slices_us: Vec::new(),
         stolen_s: 0.0,
+        others_cores: None,
         parts: Vec::new(),
     }
 }
 
 /// Why its servers run one at a time, where one of them is restless.
 pub const RESTLESS: &str = "nginx used 5.0 % of a core while it was not loaded (at most 1.0 %)";
+
+/// What programs that keep the client from its CPUs use of them.
+const STARVING: f64 = 0.45;
 
 /// What it says while it waits for the CPUs.
 pub const WAITING: &str = "waiting for the CPUs";

@@ -17,6 +17,8 @@ pub struct SliceCpu {
     pub before: ServerCpuUsed,
     /// Just after.
     pub after: ServerCpuUsed,
+    /// From one reading to the other.
+    pub length: Duration,
     /// Operations that ended in between, failed ones included.
     pub operations: u64,
 }
@@ -39,6 +41,7 @@ pub struct CpuAccount {
     after: CpuUsed,
     first: Option<CpuUsed>,
     last: CpuUsed,
+    length: Duration,
     operations: u64,
     slices_us: Vec<f64>,
     parts: Vec<PartAccount>,
@@ -73,6 +76,7 @@ impl CpuAccount {
             part.before += *before;
             part.after += *after;
         }
+        self.length += slice.length;
         self.operations += slice.operations;
         self.slices_us.push(slice.each_us());
     }
@@ -114,8 +118,16 @@ impl CpuAccount {
             between_s: whole.time.saturating_sub(used.time).as_secs_f64(),
             slices_us: self.slices_us.clone(),
             stolen_s: used.stolen.as_secs_f64(),
+            others_cores: self.others_cores(),
             parts: self.of_each_part(),
         })
+    }
+
+    /// What other programs used of the server's CPUs in its slices, in cores; none where the kernel does not tell.
+    fn others_cores(&self) -> Option<f64> {
+        let used = self.after - self.before;
+        let others = used.all_programs.saturating_sub(used.time).as_secs_f64();
+        (!used.all_programs.is_zero() && !self.length.is_zero()).then(|| others / self.length.as_secs_f64())
     }
 
     /// What each part has of the CPU time an operation.
@@ -132,6 +144,8 @@ impl CpuAccount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SLICE: Duration = Duration::from_millis(50);
 
     fn used(time_us: u64, user_ms: u64, system_ms: u64) -> ServerCpuUsed {
         let whole = CpuUsed {
@@ -154,12 +168,14 @@ mod tests {
         account.count(&SliceCpu {
             before: used_by_two(100, 50),
             after: used_by_two(400, 150),
+            length: SLICE,
             operations: 10,
         });
         // What the parts do between slices is in no operation.
         account.count(&SliceCpu {
             before: used_by_two(900, 150),
             after: used_by_two(1_200, 250),
+            length: SLICE,
             operations: 10,
         });
         let cpu = account.per_operation(1.0).expect("CPU time");
@@ -175,12 +191,14 @@ mod tests {
         account.count(&SliceCpu {
             before: used(1_000_000, 500, 500),
             after: used(1_020_000, 500, 510),
+            length: SLICE,
             operations: 1_500,
         });
         // Between the slices it used 4 ms.
         account.count(&SliceCpu {
             before: used(1_024_000, 500, 510),
             after: used(1_044_000, 510, 520),
+            length: SLICE,
             operations: 500,
         });
         let cpu = account.per_operation(7_000.0).expect("CPU time");
@@ -198,9 +216,41 @@ mod tests {
             ServerCpuUsed { whole: CpuUsed { stolen: Duration::from_millis(ms), ..whole }, parts }
         };
         let mut account = CpuAccount::default();
-        account.count(&SliceCpu { before: stolen(100), after: stolen(120), operations: 1 });
-        account.count(&SliceCpu { before: stolen(500), after: stolen(510), operations: 1 });
+        account.count(&SliceCpu { before: stolen(100), after: stolen(120), length: SLICE, operations: 1 });
+        account.count(&SliceCpu { before: stolen(500), after: stolen(510), length: SLICE, operations: 1 });
         assert!((account.per_operation(1.0).expect("CPU time").stolen_s - 0.030).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_other_programs_used_of_the_servers_cpus_in_its_slices_is_known() {
+        let reading = |time_ms: u64, all_ms| {
+            let ServerCpuUsed { whole, parts } = used(time_ms * 1_000, 0, 0);
+            ServerCpuUsed { whole: CpuUsed { all_programs: Duration::from_millis(all_ms), ..whole }, parts }
+        };
+        let mut account = CpuAccount::default();
+        account.count(&SliceCpu {
+            before: reading(0, 1_000),
+            after: reading(20, 1_030),
+            length: SLICE,
+            operations: 1,
+        });
+        // What the others do between the slices is of other servers.
+        account.count(&SliceCpu {
+            before: reading(20, 2_000),
+            after: reading(40, 2_040),
+            length: SLICE,
+            operations: 1,
+        });
+        let cores = account.per_operation(1.0).and_then(|cpu| cpu.others_cores).expect("cores");
+        assert!((cores - 0.3).abs() < 1e-9, "30 ms of 100: {cores}");
+        let mut unknown = CpuAccount::default();
+        unknown.count(&SliceCpu {
+            before: reading(0, 0),
+            after: reading(20, 0),
+            length: SLICE,
+            operations: 1,
+        });
+        assert_eq!(unknown.per_operation(1.0).and_then(|cpu| cpu.others_cores), None);
     }
 
     #[test]
@@ -209,7 +259,7 @@ mod tests {
         for slice in 0..2 {
             let begin = 24_000 * slice;
             let (before, after) = (used(begin, 0, 0), used(begin + 20_000, 0, 0));
-            account.count(&SliceCpu { before, after, operations: 500 });
+            account.count(&SliceCpu { before, after, length: SLICE, operations: 500 });
         }
         assert_eq!(account.between_share(), Some(0.1));
         assert_eq!(account.why_alone("java", 0.08), None, "the others do it, too");
@@ -225,8 +275,18 @@ mod tests {
     #[test]
     fn a_rounded_reading_does_not_lose_the_time_of_other_slices() {
         let mut account = CpuAccount::default();
-        account.count(&SliceCpu { before: used(15_000, 0, 0), after: used(12_000, 10, 0), operations: 1 });
-        account.count(&SliceCpu { before: used(12_000, 10, 0), after: used(25_000, 20, 0), operations: 1 });
+        account.count(&SliceCpu {
+            before: used(15_000, 0, 0),
+            after: used(12_000, 10, 0),
+            length: SLICE,
+            operations: 1,
+        });
+        account.count(&SliceCpu {
+            before: used(12_000, 10, 0),
+            after: used(25_000, 20, 0),
+            length: SLICE,
+            operations: 1,
+        });
         assert!((account.per_operation(1.0).expect("CPU time").cpu_s - 0.010).abs() < 1e-9);
     }
 
@@ -234,7 +294,7 @@ mod tests {
     fn without_operations_there_is_no_cpu_time_of_one() {
         assert_eq!(CpuAccount::default().per_operation(1.0), None);
         let mut idle = CpuAccount::default();
-        idle.count(&SliceCpu { before: used(5, 0, 0), after: used(9, 0, 0), operations: 0 });
+        idle.count(&SliceCpu { before: used(5, 0, 0), after: used(9, 0, 0), length: SLICE, operations: 0 });
         assert_eq!(idle.per_operation(1.0), None);
     }
 }

@@ -200,11 +200,12 @@ impl<'a> LoadPhases<'a> {
 
     fn slice_of(&mut self, part: &LoadPart, observe: &mut Observer<'_>) -> Result<Slice, TrialError> {
         let before = self.cpu_used()?;
+        let begun = Instant::now();
         let outcome = self.outcome(part, observe)?;
         let operations = operations(&outcome);
         let slice = self.server.slice_of(outcome);
         if let Some((before, after)) = before.zip(self.cpu_used()?) {
-            self.cpu.count(&SliceCpu { before, after, operations });
+            self.cpu.count(&SliceCpu { before, after, length: begun.elapsed(), operations });
         }
         Ok(slice)
     }

@@ -9,7 +9,7 @@ use crate::machines::shared_kernel::{self, are_on_different_machines, is_on_this
 use crate::machines::text::fewest_server_cpus;
 use crate::plan::cpus::RunCpus;
 use crate::plan::kind_assignment;
-use crate::verdict::company::{self, stolen_time};
+use crate::verdict::company::{caveat as company, stolen_time};
 use crate::verdict::fairness::build_knobs;
 use crate::verdict::input::FinishedTrials;
 
@@ -148,11 +148,6 @@ const RULES: &[CaveatRule] = &[
         applies: |plan, facts, _| has_builds_of_one_program(plan, facts),
     },
     CaveatRule {
-        id: "others",
-        text: "Other programs or the hypervisor used CPU time during trials that count. The servers met it alike, in turns or in an order that a coin decided: the interval of the ratio has the scatter. What one server carries is that of a disturbed machine.",
-        applies: |_, _, trials| trials.all().any(|trial| company::taken(trial).is_some()),
-    },
-    CaveatRule {
         id: "long-log",
         text: "A server wrote a log of more than 2 MiB in a trial. Writing it is part of its work: compare servers that log alike. Only beginning and end of the log are kept.",
         applies: |_, _, trials| trials.all().any(|trial| trial.files.logs_left_out_bytes > 0),
@@ -196,7 +191,8 @@ pub fn caveats(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Vec<Cavea
     let stolen_time = stolen_time::caveat(plan, facts, trials);
     let applying = RULES.iter().filter(|rule| (rule.applies)(plan, facts, trials));
     let applying = applying.map(|rule| Caveat { id: rule.id.to_owned(), text: rule.text.to_owned() });
-    one_kernel.chain(delayed_ack(plan, trials)).chain(applying).chain(stolen_time).collect()
+    let company = company::caveat(plan, trials);
+    one_kernel.chain(delayed_ack(plan, trials)).chain(applying).chain(company).chain(stolen_time).collect()
 }
 
 #[cfg(test)]
@@ -215,8 +211,8 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BIAS.md");
         let page = std::fs::read_to_string(page).expect("the page of biases");
         let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-        for id in RULES.iter().map(|rule| rule.id).chain([ONE_KERNEL, DELAYED_ACK, stolen_time::STOLEN_TIME])
-        {
+        let with_figures = [ONE_KERNEL, DELAYED_ACK, company::OTHERS, stolen_time::STOLEN_TIME];
+        for id in RULES.iter().map(|rule| rule.id).chain(with_figures) {
             assert!(headings.contains(&id), "docs/BIAS.md has no heading \"## {id}\"");
         }
     }

@@ -2,6 +2,7 @@
 //! [`gates`](crate::gates).
 
 pub mod between_sides;
+pub mod caveat;
 pub mod stolen_time;
 
 use archive::model::{Plan, Trial, TrialStatus, TrialTurns};
@@ -52,6 +53,15 @@ pub fn mean_share<'t>(trials: impl IntoIterator<Item = &'t Trial>, gate: &str) -
     let gates = trials.into_iter().flat_map(|trial| &trial.gates).filter(|found| found.id == gate);
     let shares: Vec<f64> = gates.filter_map(|gate| gate.share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// Who took more from these trials than the limits allow: `other programs`, `the hypervisor`, or both.
+pub fn who(trials: &[&Trial]) -> &'static str {
+    match (is_taken(trials, OTHERS), is_taken(trials, STEAL)) {
+        (false, true) => "the hypervisor",
+        (true, true) => "other programs and the hypervisor",
+        (_, false) => "other programs",
+    }
 }
 
 /// Whether this gate noted in one of these trials that something was taken.

@@ -22,8 +22,11 @@ use stats::ratio::{IntervalMethod, RatioEstimate};
 use stats::verdict::{RatioComparison, VerdictRule};
 
 use self::bounded_pair::{BoundedPair, Pair};
+use crate::plan::fallback::options_of_cpu_time;
 use crate::plan::kind_assignment;
 use crate::plan::variant_point::{VariantPoint, at_point};
+use crate::verdict::caveats::has_client;
+use crate::verdict::company;
 use crate::verdict::company::between_sides::{self, TakenShares};
 use crate::verdict::comparison_sentence::{
     MOST_APART, no_verdict_yet, sentence, tells_nothing, unequal_disturbance,
@@ -123,7 +126,10 @@ fn comparisons_at(
             if let Some(TakenShares { a: a_share, b: b_share }) = unequal
                 && !verdict.is_inconclusive()
             {
-                sentence = unequal_disturbance(names, a_share, b_share);
+                let of_pair: Vec<&Trial> =
+                    input.trials.of(indices.0).chain(input.trials.of(indices.1)).collect();
+                let options = options_of_cpu_time(plan, !has_client(input.facts));
+                sentence = unequal_disturbance(names, (a_share, b_share), company::who(&of_pair), options);
                 let reason = InconclusiveReason::UnequalDisturbance { a_share, b_share };
                 verdict = ComparisonVerdict::Inconclusive { reason };
             }

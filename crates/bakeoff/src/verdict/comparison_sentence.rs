@@ -65,13 +65,20 @@ pub fn no_verdict_yet((a, b): (&str, &str), blocks: u32, needed: u32, so_far: f6
     )
 }
 
-/// The sentence where other programs and the hypervisor took more of the CPUs from one side than from the other: 0.3 and 0.1 for `a` and
-/// `b`.
-pub fn unequal_disturbance((a, b): (&str, &str), a_share: f64, b_share: f64) -> String {
+/// The sentence where `who` took more of the CPUs from one side than from the other: 0.3 and 0.1 for `a` and `b`. `options` are those that
+/// compare CPU time an operation, if that can be done.
+pub fn unequal_disturbance(
+    (a, b): (&str, &str),
+    (a_share, b_share): (f64, f64),
+    who: &str,
+    options: Option<&str>,
+) -> String {
     let [of_a, of_b] = [a_share, b_share].map(|share| share * 100.0);
+    let instead =
+        options.map_or_else(String::new, |options| format!(", or compare CPU time an operation ({options})"));
+    let remedy = if who == "the hypervisor" { "run again when the machine is quieter" } else { "stop them" };
     format!(
-        "inconclusive: other programs used {of_a:.0} % of the CPUs in trials of {a} and {of_b:.0} % in those of {b}: stop them, or \
-         compare CPU time an operation (--measure cpu)"
+        "inconclusive: {who} used {of_a:.0} % of the CPUs in trials of {a} and {of_b:.0} % in those of {b}: {remedy}{instead}"
     )
 }
 
@@ -164,6 +171,22 @@ mod tests {
         let needs = sentence_of(&measure, &blocks);
         assert!(needs.starts_with("nginx needs 1.5"), "{needs}");
         assert!(needs.contains(" × apache's CPU time an operation at 17,000/s (95 % CI "), "{needs}");
+    }
+
+    #[test]
+    fn a_disturbance_of_one_side_names_who_it_was_and_only_options_that_work() {
+        let names = ("nginx", "apache");
+        assert_eq!(
+            unequal_disturbance(names, (0.3, 0.1), "other programs", Some("--measure cpu")),
+            "inconclusive: other programs used 30 % of the CPUs in trials of nginx and 10 % in those of apache: stop them, or \
+             compare CPU time an operation (--measure cpu)"
+        );
+        let of_runner = unequal_disturbance(names, (0.3, 0.1), "the hypervisor", None);
+        assert!(of_runner.starts_with("inconclusive: the hypervisor used"), "{of_runner}");
+        assert!(
+            of_runner.ends_with("in those of apache: run again when the machine is quieter"),
+            "{of_runner}"
+        );
     }
 
     #[test]

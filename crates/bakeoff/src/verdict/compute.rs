@@ -63,7 +63,7 @@ pub fn verdict(input: &VerdictInput<'_>) -> Verdict {
         variants: summaries,
         fairness: fairness::differences(plan, input.facts),
         caveats: caveats(plan, input.facts, input.trials),
-        method: method_errors(plan, input.facts, company::exposure(plan, input.trials.all())),
+        method: method_errors(plan, input.facts, input.trials),
         refusals: gates::refusals(company::exposure(plan, input.trials.all())),
     }
 }
@@ -346,6 +346,7 @@ mod tests {
             between_s: 0.0,
             slices_us: Vec::new(),
             stolen_s: 0.0,
+            others_cores: None,
             parts: Vec::new(),
         };
         let trials = [trial(0.0, 18.0), trial(10.0, 10.0), trial(10.0, 12.0)];

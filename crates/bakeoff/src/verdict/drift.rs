@@ -134,6 +134,7 @@ mod tests {
             between_s: 0.0,
             slices_us,
             stolen_s: 0.0,
+            others_cores: None,
             parts: Vec::new(),
         };
         Trial { cpu_time: Some(cpu_time), ..trial }

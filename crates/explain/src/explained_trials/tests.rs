@@ -86,6 +86,7 @@ fn the_cpu_time_of_slices_in_turns_is_told_instead_of_that_of_the_own_closed_loo
         between_s: 0.0,
         slices_us: Vec::new(),
         stolen_s: 0.0,
+        others_cores: None,
         parts: Vec::new(),
     });
     let figures = trial_figures(&run, &trial);

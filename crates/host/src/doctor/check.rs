@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::affinity::CpuSet;
 use crate::facts::HostFacts;
+use crate::knobs::Quieting;
 use crate::telemetry::Recording;
 
 /// The input of the checks.
@@ -17,6 +18,8 @@ pub struct HostEvidence {
     pub allowed_cpus: CpuSet,
     /// Telemetry of a second or two without load: what else runs on the machine.
     pub idle: Recording,
+    /// What would make it quieter.
+    pub quieting: Quieting,
 }
 
 /// How much a finding matters.

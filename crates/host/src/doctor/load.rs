@@ -17,7 +17,7 @@ const MEMORY_WARN: f64 = 0.1;
 pub(super) const CHECKS: &[HostCheck] = &[
     HostCheck {
         id: "load",
-        why: "other programs take CPU time from server and client, and not evenly over the trials",
+        why: "other programs take CPU time from server and client: the interval of a ratio gets wider, and absolute values are those of a busy machine",
         check: load,
     },
     HostCheck {

@@ -7,6 +7,7 @@
 
 use super::check::{CheckResult, HostCheck, HostEvidence};
 use crate::facts::{PowerSource, Rapl};
+use crate::knobs::Quieting;
 
 /// File descriptors of one process. Fewer than the first limit are too few for common tests. With fewer than
 /// the second, tests with very many connections need several load processes.
@@ -54,6 +55,11 @@ pub(super) const CHECKS: &[HostCheck] = &[
         id: "huge pages",
         why: "transparent huge pages for all programs make some servers faster and give others long pauses",
         check: huge_pages,
+    },
+    HostCheck {
+        id: "quiet host",
+        why: "background work of the kernel and slow wake-ups scatter response times; --quiet-host of compare and sweep takes away what this machine has of it, and restores it",
+        check: quiet_host,
     },
     HostCheck {
         id: "perf",
@@ -138,6 +144,14 @@ fn huge_pages(evidence: &HostEvidence) -> Option<CheckResult> {
     })
 }
 
+fn quiet_host(evidence: &HostEvidence) -> Option<CheckResult> {
+    let Quieting { settings, has_idle_states } = &evidence.quieting;
+    let set = settings.iter().map(|found| format!("set {} to {} ({})", found.knob, found.value, found.why));
+    let idle = has_idle_states.then(|| "keep CPUs out of deep idle states".to_owned());
+    let would: Vec<String> = set.chain(idle).collect();
+    (!would.is_empty()).then(|| CheckResult::ok(format!("--quiet-host would {}", would.join(", "))))
+}
+
 fn perf(evidence: &HostEvidence) -> Option<CheckResult> {
     let Some(paranoid) = evidence.facts.sysctls.get("kernel.perf_event_paranoid") else {
         return Some(CheckResult::note("this kernel has no performance events: nothing can be sampled"));
@@ -166,6 +180,22 @@ mod tests {
     use super::super::Severity;
     use super::super::tests::level;
     use super::*;
+    use crate::knobs::QuietingSetting;
+
+    #[test]
+    fn what_a_quiet_host_would_bring_is_named_where_there_is_something() {
+        assert_eq!(quiet_host(&HostEvidence::default()).map(|found| found.found), None);
+        let setting = QuietingSetting {
+            knob: "kernel.numa_balancing".parse().expect("a setting"),
+            value: "0".to_owned(),
+            why: "memory moves",
+        };
+        let quieting = Quieting { settings: vec![setting], has_idle_states: true };
+        let found =
+            quiet_host(&HostEvidence { quieting, ..HostEvidence::default() }).map(|found| found.found);
+        let would = "--quiet-host would set kernel.numa_balancing to 0 (memory moves), keep CPUs out of deep idle states";
+        assert_eq!(found.as_deref(), Some(would));
+    }
 
     fn with_sysctl(name: &str, value: &str) -> HostEvidence {
         let mut evidence = HostEvidence::default();

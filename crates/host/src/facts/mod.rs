@@ -32,7 +32,9 @@ pub use memory::MemoryFacts;
 pub(crate) use memory::{available_memory_share, free_memory_and_swap};
 pub use process::ProcessFacts;
 pub(crate) use process::has_mapped;
-pub use stolen_time::{COUNTED as STOLEN_TIME_COUNTED, TAKEN_OUT as STOLEN_TIME_TAKEN_OUT};
+pub use stolen_time::{
+    COUNTED as STOLEN_TIME_COUNTED, TAKEN_OUT as STOLEN_TIME_TAKEN_OUT, UNREPORTED as STOLEN_TIME_UNREPORTED,
+};
 
 use crate::control_groups::cgroup::CgroupLimits;
 use crate::root::Root;

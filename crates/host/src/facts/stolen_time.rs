@@ -15,6 +15,9 @@ use crate::root::Root;
 pub const TAKEN_OUT: &str = "not in CPU time";
 /// Stolen time is in the CPU time of threads.
 pub const COUNTED: &str = "in CPU time";
+/// The kernel takes out what the hypervisor reports, and it has reported nothing: there was nothing, or it does not report it. What is not
+/// reported is in the CPU time.
+pub const UNREPORTED: &str = "unknown: none was reported since the boot";
 
 /// The setting that takes it out.
 const SETTING: &str = "CONFIG_PARAVIRT_TIME_ACCOUNTING=y";
@@ -23,12 +26,27 @@ const OFF: &str = "no-steal-acc";
 /// No configuration of a kernel is longer.
 const LONGEST_CONFIGURATION: u64 = 8 << 20;
 
-/// One of the two; none where the configuration of the kernel cannot be read.
+/// One of the three; none where the configuration of the kernel cannot be read.
 pub(super) fn stolen_time(root: &Root) -> Option<String> {
     let command_line = root.read("/proc/cmdline").unwrap_or_default();
     let is_off = command_line.split_whitespace().any(|word| word == OFF);
     let is_taken_out = !is_off && configuration(root)?.lines().any(|line| line == SETTING);
-    Some(if is_taken_out { TAKEN_OUT } else { COUNTED }.to_owned())
+    let where_it_is = match (is_taken_out, has_reported(root)) {
+        (false, _) => COUNTED,
+        (true, true) => TAKEN_OUT,
+        (true, false) => UNREPORTED,
+    };
+    Some(where_it_is.to_owned())
+}
+
+/// Whether the hypervisor has reported since the boot that it took time from a CPU.
+fn has_reported(root: &Root) -> bool {
+    /// The column of `/proc/stat`, after the name.
+    const STEAL: usize = 7;
+    let text = root.read("/proc/stat").unwrap_or_default();
+    let of_all_cpus = text.lines().find_map(|line| line.strip_prefix("cpu "));
+    let stolen = of_all_cpus.and_then(|times| times.split_whitespace().nth(STEAL));
+    stolen.and_then(|ticks| ticks.parse::<u64>().ok()).is_some_and(|ticks| ticks > 0)
 }
 
 /// The configuration with which the running kernel was built.
@@ -60,8 +78,12 @@ mod tests {
         let with = ("/boot/config-6.1.0", "CONFIG_PARAVIRT=y\nCONFIG_PARAVIRT_TIME_ACCOUNTING=y\n");
         let without =
             ("/boot/config-6.1.0", "CONFIG_PARAVIRT=y\n# CONFIG_PARAVIRT_TIME_ACCOUNTING is not set\n");
-        assert_eq!(found(&[release, with]).as_deref(), Some(TAKEN_OUT));
+        let reported = ("/proc/stat", "cpu  1 0 1 9 0 0 0 3 0 0\ncpu0 1 0 1 9 0 0 0 3 0 0\n");
+        assert_eq!(found(&[release, with, reported]).as_deref(), Some(TAKEN_OUT));
+        let silent = ("/proc/stat", "cpu  1 0 1 9 0 0 0 0 0 0\n");
+        assert_eq!(found(&[release, with, silent]).as_deref(), Some(UNREPORTED));
         assert_eq!(found(&[release, without]).as_deref(), Some(COUNTED));
+        assert_eq!(found(&[release, without, reported]).as_deref(), Some(COUNTED));
         let off = ("/proc/cmdline", "quiet no-steal-acc\n");
         assert_eq!(found(&[release, with, off]).as_deref(), Some(COUNTED));
         assert_eq!(found(&[release]), None, "the configuration cannot be read");

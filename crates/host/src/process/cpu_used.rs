@@ -29,6 +29,10 @@ pub struct CpuUsed {
     /// Whether it is in the CPU time, too, is a fact of the kernel.
     #[serde(default)]
     pub stolen: Duration,
+    /// What all programs have used of the CPUs of the server since the boot, its own among them, in clock ticks; zero where the kernel
+    /// does not tell.
+    #[serde(default)]
+    pub all_programs: Duration,
 }
 
 impl CpuUsed {
@@ -71,6 +75,7 @@ impl Add for CpuUsed {
             user: self.user + other.user,
             system: self.system + other.system,
             stolen: self.stolen + other.stolen,
+            all_programs: self.all_programs + other.all_programs,
         }
     }
 }
@@ -97,6 +102,7 @@ impl Sub for CpuUsed {
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
             stolen: self.stolen.saturating_sub(earlier.stolen),
+            all_programs: self.all_programs.saturating_sub(earlier.all_programs),
         }
     }
 }

@@ -64,7 +64,7 @@ pub enum Error {
         log: LogTail,
     },
     /// The server runs, but was not ready in time.
-    #[error("{name} (pid {pid}) was not ready within {within:?}: {reason}{log}")]
+    #[error("{name} (pid {pid}) was not ready within {within:?}: {reason}{}{log}", starved(*waited, *within))]
     NotReady {
         /// The server's name.
         name: String,
@@ -72,6 +72,8 @@ pub enum Error {
         pid: u32,
         /// The time limit.
         within: Duration,
+        /// How long other programs kept it from the CPUs in that time, if it was most of it.
+        waited: Option<Duration>,
         /// What the last probe reported.
         reason: String,
         /// The end of its log.
@@ -120,17 +122,27 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the server itself did not start or serve; not the system that starts it, or another process that killed it.
+    /// Whether the server itself did not start or serve; not the system that starts it, another process that killed it, or other programs
+    /// that kept it from the CPUs.
     pub fn is_of_server(&self) -> bool {
         matches!(
             self,
             Self::Died { .. }
                 | Self::EndedElsewhere { .. }
-                | Self::NotReady { .. }
+                | Self::NotReady { waited: None, .. }
                 | Self::GaveUp { .. }
                 | Self::LogTooLong { .. }
         )
     }
+}
+
+/// That a server was kept from the CPUs, and what to do.
+fn starved(waited: Option<Duration>, within: Duration) -> String {
+    let Some(waited) = waited else { return String::new() };
+    format!(
+        "; it waited for a CPU for {:.0} % of that time: stop other programs, or give it more time (ready.within)",
+        waited.as_secs_f64() / within.as_secs_f64() * 100.0
+    )
 }
 
 /// Why a server exited, if its signal says so, and what to do.

@@ -5,6 +5,7 @@
 mod command;
 mod cpu_meter;
 mod cpu_used;
+mod cpu_wait;
 pub(crate) mod descriptors;
 mod error;
 mod exit;
@@ -34,6 +35,7 @@ pub use ready::{Readiness, tcp_probe};
 pub use tree::ProcessTree;
 
 pub(crate) use cpu_used::ticks;
+pub(crate) use cpu_wait::kept_from_cpus;
 pub(crate) use external::listeners::addresses_of;
 pub(crate) use external::{External, Listener};
 pub(crate) use list::Processes;

@@ -15,7 +15,7 @@ use super::protocol;
 use crate::affinity::CpuSet;
 use crate::process::{
     Error, External, ExternalError, Listener, LogTail, MemoryKills, MemoryShortage, Pipes, ProcessExit,
-    ProcessTree, Readiness, ServerCommand, StartError, addresses_of, descriptors, role,
+    ProcessTree, Readiness, ServerCommand, StartError, addresses_of, descriptors, kept_from_cpus, role,
 };
 use crate::root::Root;
 
@@ -250,7 +250,8 @@ impl ServerProcess {
                     return Err(Error::GaveUp { name, pid, reason, log: self.log_tail() });
                 }
                 Readiness::NotYet(reason) if left.is_zero() => {
-                    return Err(Error::NotReady { name, pid, within, reason, log: self.log_tail() });
+                    let waited = kept_from_cpus(&self.tree, within);
+                    return Err(Error::NotReady { name, pid, within, waited, reason, log: self.log_tail() });
                 }
                 Readiness::NotYet(_) => {
                     drop(self.events.wait(pause.min(left), |s| s.exited.is_some() || s.is_over));

@@ -110,8 +110,10 @@ impl CpuMeter for ProcessMeter {
         for meters in self.meters.iter() {
             parts.push(meters.iter().map(CpuUsedMeter::used).sum());
         }
-        let stolen = self.host.stolen_so_far(&self.cpus).unwrap_or_default();
-        let whole = CpuUsed { stolen, ..parts.iter().copied().sum() };
+        let mut whole: CpuUsed = parts.iter().copied().sum();
+        if let Some(cpus) = self.host.cpus_so_far(&self.cpus) {
+            (whole.stolen, whole.all_programs) = (cpus.stolen, cpus.programs);
+        }
         let is_divided = parts.len() > 1;
         let parts = parts.into_iter().map(|part| part.time);
         Ok(ServerCpuUsed { whole, parts: if is_divided { parts.collect() } else { Vec::new() } })

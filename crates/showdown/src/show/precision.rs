@@ -11,9 +11,9 @@ const WORTH_NAMING: f64 = 0.02;
 /// The finding with what was measured.
 pub fn finding(now: &PrecisionNow) -> HostFinding {
     let taken = taken(now);
-    let is_known = now.measures.iter().all(|measure| measure.in_a_minute.is_some());
+    let is_known = now.measures.iter().all(|measure| measure.of_quick_comparison.is_some());
     let level = if is_known && taken.is_empty() { Severity::Ok } else { Severity::Note };
-    let mut found: Vec<String> = now.measures.iter().map(in_a_minute).collect();
+    let mut found: Vec<String> = now.measures.iter().map(half_width).collect();
     found.extend(taken.iter().cloned());
     let measured: Vec<String> = now.measures.iter().filter_map(measured).collect();
     let remedy = (!taken.is_empty()).then(|| {
@@ -25,7 +25,7 @@ pub fn finding(now: &PrecisionNow) -> HostFinding {
         level,
         found: found.join("; "),
         why: format!(
-            "half of the 95 % interval that a ratio has after a minute; measured: {}",
+            "half of the interval that a ratio has at the first look of a quick comparison; measured: {}",
             if measured.is_empty() { "nothing".to_owned() } else { measured.join("; ") }
         )
         .into(),
@@ -33,11 +33,11 @@ pub fn finding(now: &PrecisionNow) -> HostFinding {
     }
 }
 
-/// `±2.1 % of throughput in a minute`.
-fn in_a_minute(precision: &MeasurePrecision) -> String {
+/// `±2.1 % of throughput in a quick comparison`.
+fn half_width(precision: &MeasurePrecision) -> String {
     let words = precision.measure.words();
-    if let Some(half_width) = precision.in_a_minute {
-        return format!("{} of {words} in a minute", give_or_take(half_width));
+    if let Some(share) = precision.of_quick_comparison {
+        return format!("{} of {words} in a quick comparison", give_or_take(share));
     }
     let why = precision.reasons.first().map_or("too few trials were valid", String::as_str);
     format!("that of {words} is unknown: {why}")
@@ -68,11 +68,11 @@ mod tests {
 
     use super::*;
 
-    fn precision(measure: ProbedMeasure, in_a_minute: Option<f64>) -> MeasurePrecision {
+    fn precision(measure: ProbedMeasure, of_quick_comparison: Option<f64>) -> MeasurePrecision {
         let equal_servers =
-            in_a_minute.map(|_| EqualServers { ratio: 1.004, low: 0.981, high: 1.028, blocks: 7 });
+            of_quick_comparison.map(|_| EqualServers { ratio: 1.004, low: 0.981, high: 1.028, blocks: 7 });
         let reasons = vec!["the client was the limit".to_owned()];
-        MeasurePrecision { measure, in_a_minute, equal_servers, took_s: 15.2, reasons }
+        MeasurePrecision { measure, of_quick_comparison, equal_servers, took_s: 15.2, reasons }
     }
 
     #[test]
@@ -85,11 +85,14 @@ mod tests {
         let quiet_finding = finding(&quiet);
         assert_eq!(
             quiet_finding.found,
-            "±2.1 % of throughput in a minute; ±1.2 % of CPU time an operation in a minute"
+            "±2.1 % of throughput in a quick comparison; ±1.2 % of CPU time an operation in a quick comparison"
         );
         assert_eq!((quiet_finding.level, quiet_finding.remedy), (Severity::Ok, None));
         let busy = finding(&PrecisionNow { others: Some(0.45), ..quiet });
-        assert!(busy.found.ends_with("in a minute; other programs used 45 % of the CPUs"), "{busy:?}");
+        assert!(
+            busy.found.ends_with("in a quick comparison; other programs used 45 % of the CPUs"),
+            "{busy:?}"
+        );
         assert!(busy.level == Severity::Note && busy.remedy.is_some());
         assert!(busy.why.contains("throughput of two equal servers 1.004 (0.981–1.028), 7 blocks in 15 s"));
     }

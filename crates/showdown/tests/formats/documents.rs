@@ -223,6 +223,7 @@ fn cpu_time() -> CpuTimePerOperation {
         between_s: 0.5,
         slices_us: vec![1.5],
         stolen_s: 0.0,
+        others_cores: Some(0.2),
         parts: vec![PartCpuTime { part: text(), each_us: 1.5 }],
     }
 }
@@ -293,6 +294,7 @@ fn phase(kind: PhaseKind) -> TrialPhase {
             delay_p99_us: 1,
             delay_us: Some(Times::default()),
             stamped: Some(1.0),
+            starvation: Some(0.01),
         },
         meets_slo: Some(true),
         spent: Some(SpentBudget {

@@ -20,7 +20,7 @@ fn finding(level: Severity) -> HostFinding {
 pub fn doctor_findings() -> Vec<Value> {
     let of_measure = |measure| MeasurePrecision {
         measure,
-        in_a_minute: Some(0.02),
+        of_quick_comparison: Some(0.02),
         equal_servers: Some(EqualServers { ratio: 1.004, low: 0.98, high: 1.03, blocks: 7 }),
         took_s: 15.5,
         reasons: texts(),

@@ -94,6 +94,7 @@ fn plan(measure: Measure, kind: RunKind, length: RunLength) -> Plan {
             url: Some(text()),
         }),
         like_with_like: true,
+        quiet_host: true,
         one_sided: vec![OneSidedTuning { tuning: text(), variant: text(), why: text(), was_tried: true }],
         clients: vec!["old".to_owned()],
         hosts: vec![PlannedHost {

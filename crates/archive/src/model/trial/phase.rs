@@ -166,4 +166,7 @@ pub struct ClientHealth {
     /// pickup. Absent in runs of earlier versions, where every response time contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamped: Option<f64>,
+    /// Share of its time for which the client was ready to run and had no CPU, 0 to 1. Absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starvation: Option<f64>,
 }

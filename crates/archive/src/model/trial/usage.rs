@@ -69,6 +69,10 @@ pub struct CpuTimePerOperation {
     /// report it, and in runs of earlier versions. The fact `kernel.stolen_time` says whether it is in the CPU time.
     #[serde(default)]
     pub stolen_s: f64,
+    /// What other programs used of the server's CPUs in its slices, in cores, by the kernel's ticks of 10 ms; with the client, if it
+    /// shares these CPUs. Absent where the kernel does not report it, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cores: Option<f64>,
     /// What each part of a server of several processes has of the CPU time an operation, in the order of their start; empty for any other,
     /// and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

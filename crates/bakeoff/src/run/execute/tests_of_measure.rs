@@ -87,6 +87,39 @@ fn a_measure_that_was_asked_for_is_not_replaced() {
     assert_eq!(recorded.finished.verdict.replaced, None);
 }
 
+/// A quick run of capacities or closed loops in whose blocks with these numbers other programs keep the client from its CPUs.
+fn starved_in(blocks: &[u32], looks: &str) -> Recorded {
+    let text = PLAN.replace("blocks = 4", &format!("blocks = 6\n{looks}\nfallback = \"cpu_time\""));
+    let mut lab = ScriptedLab { starved: blocks.to_vec(), ..ScriptedLab::new([]) };
+    recorded_in(&mut lab, &text.parse().expect("a plan"))
+}
+
+#[test]
+fn programs_that_begin_after_the_first_block_replace_the_measure_once_they_have_refused_two_blocks_in_a_row()
+{
+    let recorded = starved_in(&[2, 3], "looks = [4]");
+    assert!(matches!(recorded.plan().measure, Measure::CpuTime { .. }));
+    assert_eq!(
+        recorded.finished.verdict.replaced.as_deref(),
+        Some(
+            "CPU time an operation at 20,000/s was measured instead of throughput in a closed loop, because other programs used 45 % of \
+             the CPUs"
+        )
+    );
+    assert!(recorded.run.trials.iter().all(|record| record.trial.status == TrialStatus::Valid));
+    assert_eq!(recorded.plan().fallback, None);
+}
+
+#[test]
+fn a_single_block_that_is_refused_replaces_no_measure_nor_do_any_after_the_first_look() {
+    for (blocks, looks) in [(&[2, 4][..], "looks = [4]"), (&[3, 4], "looks = [3]"), (&[5, 6], "looks = [5]")]
+    {
+        let recorded = starved_in(blocks, looks);
+        let plan = recorded.plan();
+        assert_eq!((&plan.measure, plan.fallback), (&Measure::MaxThroughput, None), "{blocks:?}");
+    }
+}
+
 /// A plan that leaves the rate of CPU time to its first block.
 fn plan_without_rate() -> Plan {
     Plan { fallback: None, ..plan_with(r#"{ metric = "cpu_time" }"#) }

@@ -207,6 +207,7 @@ fn the_first_trial_of_cpu_time_has_the_rate() {
         between_s: 0.0,
         slices_us: Vec::new(),
         stolen_s: 0.0,
+        others_cores: None,
         parts: Vec::new(),
     };
     let measured = Trial { cpu_time: Some(cpu_time), ..refused(0, 1e5, 0.3) };

@@ -73,6 +73,7 @@ fn lab_on<'a>(
             "1".parse().expect("a CPU"),
         ),
         variants,
+        shallow_idle: None,
         context,
         power: None,
         breaking_point: None,

@@ -1,4 +1,4 @@
-//! What a run does with what its first block has decided: it goes on, or begins again with its first block. The decisions
+//! What a run does with what its first blocks have decided: it goes on, or begins again with its first block. The decisions
 //! themselves are left to [`first_block`].
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use crate::run::first_block;
 use crate::run::so_far::RunSoFar;
 
 impl RunProgress<'_> {
-    /// Between two blocks: whether the first one has decided that the run begins again with it.
+    /// Between two blocks: whether those so far have decided that the run begins again with the first one.
     pub(super) fn begins_again(&mut self, observe: &mut Observer<'_>) -> Result<bool, RunPlanError> {
         // A block that the user cut short decides nothing.
         if self.so_far.kept.all().any(|trial| trial.status == TrialStatus::Interrupted) {
@@ -56,19 +56,26 @@ impl RunProgress<'_> {
         Ok(true)
     }
 
-    /// Begins again with the plan's fallback if the client was the limit of the planned measure. The plan then has no fallback any
-    /// more, whatever the answer.
+    /// Begins again with the plan's fallback if the planned measure has no answer here: by the first block, or by two blocks in a row before
+    /// the first look. After that the plan has no fallback any more.
     fn replace_measure(&mut self, observe: &mut Observer<'_>) -> Result<bool, ArchiveError> {
         if self.plan.fallback.is_none() {
             return Ok(false);
         }
-        let first: Vec<&Trial> = self.so_far.kept.all().filter(|trial| trial.block == 1).collect();
-        let replacement = first_block::replacement(&self.plan, &self.facts, &first);
-        self.plan.fallback = None;
-        match replacement {
-            Some((measure, replaced)) => self.begin_with(measure, replaced, observe).map(|()| true),
-            None => self.writer.plan(&self.plan).map(|()| false),
+        let trials: Vec<&Trial> = self.so_far.kept.all().collect();
+        let first: Vec<&Trial> = trials.iter().copied().filter(|trial| trial.block == 1).collect();
+        let replacement = first_block::replacement(&self.plan, &self.facts, &first)
+            .or_else(|| first_block::replacement_after_later_block(&self.plan, &self.facts, &trials));
+        let is_final = first_block::keeps_measure(&self.plan, &trials);
+        if let Some((measure, replaced)) = replacement {
+            self.plan.fallback = None;
+            return self.begin_with(measure, replaced, observe).map(|()| true);
         }
+        if is_final {
+            self.plan.fallback = None;
+            self.writer.plan(&self.plan)?;
+        }
+        Ok(false)
     }
 
     /// Keeps the rate of the first trials of CPU time for all others, or begins again at a lower one.

@@ -108,6 +108,7 @@ pub fn phase(
             delay_p99_us: summary.client.delay_us.p99,
             delay_us: Some(summary.client.delay_us.clone()),
             stamped: Some(summary.client.stamped),
+            starvation: Some(outcome.starvation()),
         },
         meets_slo,
         spent: None,

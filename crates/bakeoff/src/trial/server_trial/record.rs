@@ -14,7 +14,7 @@ use workload::OperationCount;
 use super::{LoadEnd, ServerTrial};
 use crate::bottleneck::{self, ResourceReadings};
 use crate::gates::{self, Exposure, GateInput};
-use crate::plan::fallback::has_alternative;
+use crate::plan::fallback::{has_alternative, options_of_cpu_time};
 use crate::trial::gate_inputs::{network_use, watched};
 use crate::trial::measurement::TrialMeasurement;
 use crate::trial::record::load_windows::LoadWindows;
@@ -51,7 +51,9 @@ impl ServerTrial<'_> {
         self.trial.gates = gates::check(&GateInput {
             client_reasons: (!self.makes_own_load).then_some(result.client_reasons.as_slice()),
             user_reasons: result.user_reasons.as_deref(),
-            has_other_measure: !self.makes_own_load && has_alternative(setup.plan),
+            other_measure: has_alternative(setup.plan)
+                .then(|| options_of_cpu_time(setup.plan, self.makes_own_load))
+                .flatten(),
             why_no_warm_up: match setup.plan.measure {
                 Measure::OneByOne { .. } if result.warm_up.is_none() => {
                     Some("operations are timed one at a time, after one that is not counted")

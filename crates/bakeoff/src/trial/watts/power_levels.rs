@@ -248,6 +248,7 @@ mod tests {
             between_s: 0.0,
             slices_us: Vec::new(),
             stolen_s: 0.0,
+            others_cores: None,
             parts: Vec::new(),
         };
         let of_cpu = TrialMeasurement { cpu_time: Some(cpu), ..result(3.0) };

@@ -12,7 +12,7 @@ use crate::verdict::input::FinishedTrials;
 /// How sure it must be that one side met more, on each of two sides.
 const SIGNIFICANCE: f64 = 0.025;
 
-/// The shares of the CPUs, 0 to 1, that other programs and the hypervisor took in the mean of each side's trials.
+/// What was taken from each side in the mean of its trials: shares, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TakenShares {
     /// In trials of the numerator.
@@ -22,15 +22,34 @@ pub struct TakenShares {
 }
 
 /// What was taken from the CPUs of each side, where one side lost more than the other by more than the gates allow one trial to lose.
-/// None where both met it alike, where they were loaded in turns, and of CPU time an operation, which is the same on a contended CPU.
-pub fn unequal(measure: &Measure, trials: &FinishedTrials, (a, b): (usize, usize)) -> Option<TakenShares> {
+/// None where both met it alike, where they were loaded in turns ([`caveat`](super::caveat)), and of CPU time an operation, which is the
+/// same on a contended CPU.
+pub fn unequal(measure: &Measure, trials: &FinishedTrials, sides: (usize, usize)) -> Option<TakenShares> {
     if measure.is_cpu_time() {
         return None;
     }
+    compare(trials, sides, taken_of_one_at_a_time).filter(|found| found.is_unequal).map(|found| found.shares)
+}
+
+/// Two sides that met something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ComparedShares {
+    /// What each of them met.
+    pub shares: TakenShares,
+    /// Whether one side met more of it, beyond the scatter over the blocks, and by more than the gates allow one trial to lose.
+    pub is_unequal: bool,
+}
+
+/// Compares a share of each side within the blocks that have it of both; none where no block has.
+pub fn compare(
+    trials: &FinishedTrials,
+    (a, b): (usize, usize),
+    share: impl Fn(&Trial) -> Option<f64>,
+) -> Option<ComparedShares> {
     let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
     for block in trials.blocks() {
-        if let Some(share_of_a) = trials.in_block(a, block).and_then(taken_of_one_at_a_time)
-            && let Some(share_of_b) = trials.in_block(b, block).and_then(taken_of_one_at_a_time)
+        if let Some(share_of_a) = trials.in_block(a, block).and_then(&share)
+            && let Some(share_of_b) = trials.in_block(b, block).and_then(&share)
         {
             of_a.push(share_of_a);
             of_b.push(share_of_b);
@@ -40,7 +59,7 @@ pub fn unequal(measure: &Measure, trials: &FinishedTrials, (a, b): (usize, usize
     let less: Vec<f64> = more.iter().map(|more| -more).collect();
     let shares = TakenShares { a: Sample::new(&of_a).ok()?.mean(), b: Sample::new(&of_b).ok()?.mean() };
     let is_sure = p_above(&more, 0.0) < SIGNIFICANCE || p_above(&less, 0.0) < SIGNIFICANCE;
-    (is_sure && (shares.a - shares.b).abs() > MAX_OTHERS).then_some(shares)
+    Some(ComparedShares { shares, is_unequal: is_sure && (shares.a - shares.b).abs() > MAX_OTHERS })
 }
 
 /// The share of the CPUs that other programs and the hypervisor took from a valid trial whose server was up alone.

@@ -2,7 +2,7 @@
 //! whether it does.
 
 use archive::model::{Caveat, CpuTimePerOperation, Facts, Plan, Trial, TrialStatus, Variant};
-use host::facts::{STOLEN_TIME_COUNTED, STOLEN_TIME_TAKEN_OUT};
+use host::facts::{STOLEN_TIME_COUNTED, STOLEN_TIME_TAKEN_OUT, STOLEN_TIME_UNREPORTED};
 
 use crate::verdict::input::FinishedTrials;
 
@@ -23,7 +23,7 @@ pub fn caveat(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Option<Cav
     let shares: Vec<(&Variant, f64)> = plan
         .variants
         .iter()
-        .filter(|variant| fact(facts, variant) != Some(STOLEN_TIME_TAKEN_OUT))
+        .filter(|variant| !is_taken_out(fact(facts, variant)))
         .filter_map(|variant| Some((variant, stolen_share(trials.all(), &variant.name)?)))
         .collect();
     let (variant, most) = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -45,6 +45,11 @@ pub fn caveat(plan: &Plan, facts: &Facts, trials: &FinishedTrials) -> Option<Cav
         percent(*most)
     );
     Some(Caveat { id: STOLEN_TIME.to_owned(), text })
+}
+
+/// Whether the kernel takes out what the hypervisor reports. What it reports for the first time in the run is taken out as well.
+fn is_taken_out(fact: Option<&str>) -> bool {
+    matches!(fact, Some(STOLEN_TIME_TAKEN_OUT | STOLEN_TIME_UNREPORTED))
 }
 
 fn fact<'f>(facts: &'f Facts, variant: &Variant) -> Option<&'f str> {
@@ -96,6 +101,7 @@ mod tests {
                 between_s: 0.0,
                 slices_us: Vec::new(),
                 stolen_s,
+                others_cores: None,
                 parts: Vec::new(),
             };
             let trial = blank(plan, &scheduled, &point);
@@ -125,6 +131,7 @@ mod tests {
     fn a_kernel_that_takes_stolen_time_out_gets_none() {
         let plan = plan();
         assert_eq!(caveat(&plan, &facts(Some(STOLEN_TIME_TAKEN_OUT)), &trials(&plan)), None);
+        assert_eq!(caveat(&plan, &facts(Some(STOLEN_TIME_UNREPORTED)), &trials(&plan)), None);
         let throughput = Plan { measure: Measure::MaxThroughput, ..plan.clone() };
         assert_eq!(caveat(&throughput, &facts(None), &trials(&plan)), None);
         assert_eq!(caveat(&plan, &facts(None), &FinishedTrials::default()), None);

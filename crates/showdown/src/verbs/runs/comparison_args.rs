@@ -49,6 +49,11 @@ pub struct ComparisonArgs {
     #[arg(long)]
     pub like_with_like: bool,
 
+    /// Make this machine quieter while it measures (as root): kernel settings that work in the background, boost
+    /// frequencies, deep idle states. `showdown doctor` lists what this machine has. All of it is restored, also after a kill
+    #[arg(long)]
+    pub quiet_host: bool,
+
     /// Choose what each trial measures [default: capacity; throughput with --quick, in a sweep and for workloads with a
     /// runner; CPU time an operation with users who wait, and if the client would be the limit, or other programs use the CPUs]
     #[arg(long, value_enum)]
@@ -226,6 +231,7 @@ pub fn resolve(args: &ComparisonArgs, vary: &[String]) -> anyhow::Result<Plan> {
         variants: args.variants.clone(),
         on: args.on.clone(),
         like_with_like: args.like_with_like,
+        quiet_host: args.quiet_host,
         hosts,
         clients: args.clients.clone(),
         workload: args.workload.clone(),

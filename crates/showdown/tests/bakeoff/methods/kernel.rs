@@ -1,13 +1,17 @@
 //! Kernel settings as variants, from end to end. The setting of these tests only changes how packets are filled.
 
 use std::fs;
-use std::path::Path;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::process::geteuid;
+use rustix::process::{Signal, geteuid};
 use serde_json::Value;
 
-use crate::home::{FEW_KEYS, TestHome, error_line, json, only_run, text, trials, while_settings_change};
+use crate::home::{
+    FEW_KEYS, TestHome, error_line, json, only_run, signal, skip, text, trials, while_settings_change,
+};
 
 const SETTING: &str = "net.ipv4.tcp_autocorking";
 
@@ -90,4 +94,58 @@ fn a_file_that_is_no_kernel_setting_is_refused() {
     let output = home.run(&["compare", "memcached:/etc/hostname=x", "memcached", "--quick"]);
     let why = refused(&output, 2);
     assert!(why.contains("is not a kernel setting: give a sysctl name"), "{why}");
+}
+
+/// Settings that `--quiet-host` may change, with their values now.
+fn quiet_settings() -> Vec<(PathBuf, String)> {
+    let files =
+        ["/proc/sys/vm/compaction_proactiveness", "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag"];
+    let read = |file: &str| Some((PathBuf::from(file), fs::read_to_string(file).ok()?));
+    files.into_iter().filter_map(read).filter(|(_, value)| value.trim() != "0").collect()
+}
+
+#[test]
+fn a_quiet_host_is_what_it_was_before_also_after_a_killed_run() {
+    let _machine = while_settings_change();
+    let before = quiet_settings();
+    if !geteuid().is_root() || before.is_empty() {
+        return skip("this user may not change a setting, or all of them are quiet");
+    }
+    let home = TestHome::with_few_keys();
+    let plan = home.small_plan(&["memcached", "memcached", "--workload", FEW_KEYS, "--quiet-host"]);
+    let text_of_plan = fs::read_to_string(home.path(&plan)).expect("a plan");
+    assert!(text_of_plan.contains("quiet_host = true"), "{text_of_plan}");
+    let mut child = home
+        .showdown(&["run", &plan, "--progress", "none"])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let wait = |what: &str, is_so: &dyn Fn(&str, &str) -> bool| {
+        let deadline = Instant::now() + Duration::from_mins(5);
+        let is_now = |(file, value): &(PathBuf, String)| {
+            is_so(fs::read_to_string(file).expect("a setting").trim(), value.trim())
+        };
+        while !before.iter().all(is_now) {
+            assert!(Instant::now() < deadline, "{what}: {before:?}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait("the settings are not quiet", &|now, _| now == "0");
+    // Facts are written when the settings have been tried.
+    let has_fact = || {
+        let mut runs = fs::read_dir(home.path("runs")).into_iter().flatten().flatten();
+        runs.any(|run| {
+            fs::read_to_string(run.path().join("facts.json"))
+                .is_ok_and(|facts| facts.contains("\"quiet_host\""))
+        })
+    };
+    let deadline = Instant::now() + Duration::from_mins(5);
+    while !has_fact() {
+        assert!(Instant::now() < deadline, "no fact");
+        thread::sleep(Duration::from_millis(10));
+    }
+    signal(&child, Signal::KILL);
+    child.wait().expect("it ends");
+    wait("the settings are not restored", &|now, value| now == value);
+    home.assert_nothing_runs();
 }

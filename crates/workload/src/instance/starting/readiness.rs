@@ -99,9 +99,9 @@ impl Instance {
         match outcome {
             Ok(_) => Ok(()),
             Err(_) if is_interrupted() => Err(InstanceError::Interrupted),
-            Err(Error::NotReady { name, pid, within, reason, log }) => {
+            Err(Error::NotReady { name, pid, within, waited, reason, log }) => {
                 let reason = reason + &self.other_ports();
-                Err(Error::NotReady { name, pid, within, reason, log }.into())
+                Err(Error::NotReady { name, pid, within, waited, reason, log }.into())
             }
             Err(error) => Err(error.into()),
         }
