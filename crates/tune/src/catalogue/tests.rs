@@ -28,7 +28,7 @@ fn machine(cpus: usize) -> TemplateVariables {
     variables
 }
 
-/// Configuration files and command of a server with a level, as text.
+/// Configuration files and commands of a server and its companions with a level, as text.
 fn configuration(server: &ServerDefinition, tuning: &Tuning, level: &Level) -> (String, TemplateVariables) {
     let mut variables = machine(4);
     for name in ["dir", "data", "here", "showdown", "host", "port", "address", "user", "group", "password"] {
@@ -43,11 +43,22 @@ fn configuration(server: &ServerDefinition, tuning: &Tuning, level: &Level) -> (
         };
         variables.set(&knob.name, &value);
     }
-    let files = server.config.iter().map(|file| variables.render(&file.text).unwrap());
-    let environment =
-        server.environment.iter().map(|(name, value)| format!("{name}={}", variables.render(value).unwrap()));
-    let command = variables.render_argv(&server.start).unwrap();
-    (files.chain(environment).chain(command).collect::<Vec<_>>().join("\n"), variables)
+    let companions: Vec<&str> = server.companions.iter().map(|companion| companion.name.as_str()).collect();
+    let rendered = |text: &str| {
+        // Each part has the same directory and port here.
+        let text = companions
+            .iter()
+            .fold(text.to_owned(), |text, name| text.replace(&format!("companion.{name}."), ""));
+        variables.render(&text).unwrap()
+    };
+    let parts = server.companions.iter().map(|companion| &companion.process);
+    let mut texts = Vec::new();
+    for part in parts.chain([server]) {
+        texts.extend(part.config.iter().map(|file| rendered(&file.text)));
+        texts.extend(part.environment.iter().map(|(name, value)| format!("{name}={}", rendered(value))));
+        texts.extend(part.start.iter().map(|word| rendered(word)));
+    }
+    (texts.join("\n"), variables)
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub use self::knobs::binary::{BINARY, BUILD_KNOBS};
 pub(crate) use self::knobs::binary::{build_knobs, named_program, own_build, with_binary};
 pub use self::knobs::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
 pub use self::knobs::knob::{
-    CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION,
+    CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, KnobEffect, RESUMPTION,
 };
 pub use self::knobs::numbers::LoadNumbers;
 pub use self::load::LoadDefinition;

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use serde::Deserialize;
 use toml::Spanned;
 
 use crate::definition::source::raw::RawKnob;
@@ -44,6 +45,16 @@ pub enum DefaultValueError {
     Value(#[from] InvalidValue),
 }
 
+/// What another value of a knob changes beside the speed of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KnobEffect {
+    /// The work: with other data, two values cannot be compared.
+    Work,
+    /// What a crash loses.
+    Durability,
+}
+
 /// A setting of a server that a variant may change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Knob {
@@ -59,6 +70,8 @@ pub struct Knob {
     pub unit: String,
     /// Whether a lower value makes the server take less memory.
     pub is_memory: bool,
+    /// What another value changes beside the speed, if it does: such a value is no tuning, or one with consent.
+    pub changes: Option<KnobEffect>,
     /// The resource of `showdown explain` of which it says how much there is; empty if none.
     pub resource: String,
     /// Where the server's documentation describes it.
@@ -96,7 +109,7 @@ impl Knob {
     ) -> Self {
         let (name, about, default) = (name.to_owned(), about.to_owned(), default.to_owned());
         let (unit, resource, source) = (String::new(), String::new(), String::new());
-        Self { name, about, knob_type, default, unit, is_memory: false, resource, source }
+        Self { name, about, knob_type, default, unit, is_memory: false, changes: None, resource, source }
     }
 
     /// Checks a knob as it is written in the file.
@@ -170,6 +183,7 @@ impl Knob {
             default,
             unit: raw.unit,
             is_memory: raw.memory,
+            changes: raw.changes,
             resource: raw.resource,
             source: raw.source,
         };
