@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use image::codecs::jpeg::JpegEncoder;
 use image::{ImageEncoder, Rgb, RgbImage};
 
+use super::STATIC;
 use super::rows::{Scale, folder};
 
 /// Lengths of loaded thumbnails in bytes.
@@ -123,7 +124,7 @@ fn static_file(workload: &Path, name: &str, length: usize) -> Result<Vec<u8>> {
     if name.strip_suffix(".png").is_some() {
         return Ok(png(length));
     }
-    let source = workload.join("static").join(name);
+    let source = workload.join(STATIC).join(name);
     let mut bytes = if source.is_file() { fs::read(&source)? } else { Vec::new() };
     anyhow::ensure!(bytes.len() + 8 <= length, "{} is longer than {length} bytes", source.display());
     let filling = length - bytes.len() - 4;

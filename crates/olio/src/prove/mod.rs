@@ -32,6 +32,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
+use crate::data::WorkloadFolder;
+use crate::needs;
 use crate::stack::Implementation;
 pub use cheats::CheatRequest;
 use cheats::{CHEATS, Cheat, LoadCheat};
@@ -44,6 +46,9 @@ type Prove = fn(&mut Site, &mut Site, &Request) -> Result<Proof>;
 
 /// Prints a line for each proof. An error says which have failed.
 pub fn run(request: &Request) -> Result<()> {
+    // The reference needs less, and starts first.
+    let workload = WorkloadFolder::open(request.data.workload.as_deref())?;
+    needs::check(&workload.path, &request.implementation.server())?;
     let mut reference = Site::start(Implementation::Rust, request)?;
     let mut candidate = Site::start(request.implementation, request)?;
     if request.cheats {

@@ -71,9 +71,9 @@ pub fn prove_sequence(reference: &mut Site, candidate: &mut Site, request: &Requ
 
 /// New persons log in with their passwords, and with no other one.
 fn compare_logins(reference: &mut Site, candidate: &Site, differences: &mut Vec<String>) -> Result<()> {
-    let names: Vec<String> = reference.tables.all(
-        "SELECT username FROM person WHERE username <> CONCAT('person', id) ORDER BY id DESC LIMIT 3",
-    )?;
+    let names: Vec<String> = reference
+        .tables
+        .all("SELECT username FROM person WHERE username <> CONCAT('person', id) ORDER BY id DESC LIMIT 3")?;
     for name in names {
         for password in [PASSWORD, "another"] {
             let ask = Ask::log_in(&name, password);

@@ -70,8 +70,11 @@ fn difference_of_thumbnails(expected: &[u8], found: &[u8]) -> Result<Option<Stri
         return Ok(Some(format!("{width} x {height} instead of {of_width} x {of_height}")));
     }
     let mean = mean_difference(&expected, &found);
-    Ok((mean > MOST_DIFFERENT)
-        .then(|| format!("shows another picture: its pixels differ by {mean:.1} of 255, and {MOST_DIFFERENT} are allowed")))
+    Ok((mean > MOST_DIFFERENT).then(|| {
+        format!(
+            "shows another picture: its pixels differ by {mean:.1} of 255, and {MOST_DIFFERENT} are allowed"
+        )
+    }))
 }
 
 /// Of images of one size.
