@@ -50,25 +50,24 @@ fn needed(definition: &str, server: &str) -> Result<Vec<Dependency>> {
     let mut definition: Definition = toml::from_str(definition)?;
     let server = definition.server.remove(server).unwrap_or_default();
     let mut needed = vec![Dependency::program("setpriv", debian("util-linux")?)];
-    let companions = server.companion.iter();
-    for process in companions.chain([&server]) {
-        let mut add = |kind, name: &str, packages: &BTreeMap<String, PackageName>| {
-            let dependency =
-                Dependency { kind, name: name.to_owned(), packages: packages.clone(), remedy: None };
-            if !packages.is_empty() && !needed.contains(&dependency) {
-                needed.push(dependency);
-            }
-        };
+    for process in server.companion.iter().chain([&server]) {
         // `olio` has no package, and starts Java, whose programs are among its needs.
         if let Some(program) = process.start.first().filter(|program| *program != "olio") {
-            add(DependencyKind::Program, program, &process.packages);
+            needed.push(Dependency::program(program, process.packages.clone()));
         }
-        for need in &process.needs {
-            if let Some(program) = &need.program {
-                add(DependencyKind::Program, program, &need.packages);
-            }
-            if let Some(path) = &need.path {
-                add(DependencyKind::Path, path, &need.packages);
+        for Need { program, path, packages } in &process.needs {
+            let (kind, name) = match (program, path) {
+                (Some(program), _) => (DependencyKind::Program, program),
+                (None, Some(path)) => (DependencyKind::Path, path),
+                (None, None) => continue,
+            };
+            if !packages.is_empty() {
+                needed.push(Dependency {
+                    kind,
+                    name: name.clone(),
+                    packages: packages.clone(),
+                    remedy: None,
+                });
             }
         }
     }

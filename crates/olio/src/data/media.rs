@@ -8,8 +8,10 @@ use anyhow::{Context, Result};
 use image::codecs::jpeg::JpegEncoder;
 use image::{ImageEncoder, Rgb, RgbImage};
 
-use super::STATIC;
 use super::rows::{Scale, folder};
+
+/// The folder of the workload with the begins of statics.
+pub const STATIC: &str = "static";
 
 /// Lengths of loaded thumbnails in bytes.
 const PERSON_THUMB: usize = 5_758;

@@ -25,6 +25,7 @@ use include_dir::{Dir, include_dir};
 
 use crate::making::Making;
 use crate::sources::{digest_of, files_below};
+use media::STATIC;
 use rows::Scale;
 pub use rows::{hexadecimal, password_hash, username};
 pub use template::this_user;
@@ -35,9 +36,8 @@ pub const NOW: &str = "2026-01-01 00:00:00";
 /// A form that changes whenever equal arguments and sources give other data: old caches are not used.
 const FORMAT: u32 = 1;
 
-/// What the data are made of, in the workload's folder: the tables, and the begins of statics.
+/// The tables, in the workload's folder.
 const SCHEMA: &str = "schema.sql";
-pub const STATIC: &str = "static";
 
 /// What the number of rows follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

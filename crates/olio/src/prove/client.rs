@@ -115,8 +115,7 @@ impl Client {
         let mut response = sent.with_context(|| format!("no reply to {}", ask.name()))?;
         let location = field(response.headers(), "location");
         let content_type = field(response.headers(), "content-type");
-        let is_sent = |name: &&str| response.headers().contains_key(*name);
-        let caching = CACHING.into_iter().filter(is_sent).collect();
+        let caching = CACHING.into_iter().filter(|name| response.headers().contains_key(*name)).collect();
         let mut cookies = Vec::new();
         for cookie in response.headers().get_all("set-cookie") {
             cookies.push(self.keep(cookie.to_str()?));

@@ -95,15 +95,17 @@ mod tests {
         BTreeMap::from([(name.to_owned(), bytes)])
     }
 
+    fn of_thumbnails(found: Vec<u8>) -> Vec<String> {
+        let name = "media/eventThumbs/001/000/E1t.jpg";
+        differences(&one(name, jpeg(120, 90, 0)), &one(name, found)).expect("the reference's is an image")
+    }
+
     #[test]
     fn another_picture_of_the_same_size_is_a_difference() {
-        let name = "media/eventThumbs/001/000/E1t.jpg";
-        let expected = one(name, jpeg(120, 90, 0));
-        let found = |bytes| differences(&expected, &one(name, bytes)).expect("the reference's is an image");
-        assert_eq!(found(jpeg(120, 90, 0)), [""; 0]);
-        assert!(found(jpeg(120, 90, 64))[0].contains("shows another picture"), "another tint");
-        assert!(found(jpeg(90, 120, 0))[0].contains("90 x 120 instead of 120 x 90"));
-        assert!(found(b"text".to_vec())[0].contains("is no image"));
+        assert_eq!(of_thumbnails(jpeg(120, 90, 0)), [""; 0]);
+        assert!(of_thumbnails(jpeg(120, 90, 64))[0].contains("shows another picture"), "another tint");
+        assert!(of_thumbnails(jpeg(90, 120, 0))[0].contains("90 x 120 instead of 120 x 90"));
+        assert!(of_thumbnails(b"text".to_vec())[0].contains("is no image"));
     }
 
     #[test]

@@ -28,6 +28,12 @@ fn machine(cpus: usize) -> TemplateVariables {
     variables
 }
 
+/// A template of a server or of one of its companions. Each part has the same directory and port here.
+fn rendered(server: &ServerDefinition, variables: &TemplateVariables, text: &str) -> String {
+    let names = server.companions.iter().map(|companion| format!("companion.{}.", companion.name));
+    variables.render(&names.fold(text.to_owned(), |text, name| text.replace(&name, ""))).unwrap()
+}
+
 /// Configuration files and commands of a server and its companions with a level, as text.
 fn configuration(server: &ServerDefinition, tuning: &Tuning, level: &Level) -> (String, TemplateVariables) {
     let mut variables = machine(4);
@@ -43,20 +49,16 @@ fn configuration(server: &ServerDefinition, tuning: &Tuning, level: &Level) -> (
         };
         variables.set(&knob.name, &value);
     }
-    let companions: Vec<&str> = server.companions.iter().map(|companion| companion.name.as_str()).collect();
-    let rendered = |text: &str| {
-        // Each part has the same directory and port here.
-        let text = companions
-            .iter()
-            .fold(text.to_owned(), |text, name| text.replace(&format!("companion.{name}."), ""));
-        variables.render(&text).unwrap()
-    };
     let parts = server.companions.iter().map(|companion| &companion.process);
     let mut texts = Vec::new();
     for part in parts.chain([server]) {
-        texts.extend(part.config.iter().map(|file| rendered(&file.text)));
-        texts.extend(part.environment.iter().map(|(name, value)| format!("{name}={}", rendered(value))));
-        texts.extend(part.start.iter().map(|word| rendered(word)));
+        texts.extend(part.config.iter().map(|file| rendered(server, &variables, &file.text)));
+        texts.extend(
+            part.environment
+                .iter()
+                .map(|(name, value)| format!("{name}={}", rendered(server, &variables, value))),
+        );
+        texts.extend(part.start.iter().map(|word| rendered(server, &variables, word)));
     }
     (texts.join("\n"), variables)
 }

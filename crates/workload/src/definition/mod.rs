@@ -36,7 +36,7 @@ pub use self::knobs::binary::{BINARY, BUILD_KNOBS};
 pub(crate) use self::knobs::binary::{build_knobs, named_program, own_build, with_binary};
 pub use self::knobs::concurrency::{ConcurrencyKnobError, ConcurrencyKnobs};
 pub use self::knobs::knob::{
-    CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, KnobEffect, RESUMPTION,
+    CERTIFICATE, DefaultValueError, INSTANCES, ISOLATED_CPUS, ISOLATION, Knob, RESUMPTION,
 };
 pub use self::knobs::numbers::LoadNumbers;
 pub use self::load::LoadDefinition;
@@ -49,6 +49,7 @@ pub use self::server::{
 };
 pub use self::statistics::{StatisticsQuery, StatisticsSource};
 pub use self::templates::ConfigTemplate;
+pub use self::values::knob_effect::KnobEffect;
 pub use self::values::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
 pub use self::values::text_form::{PatternError, TextForm, TextRule};
 pub use notation::source_text::{FileError, SourceText};

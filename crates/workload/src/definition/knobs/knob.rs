@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use serde::Deserialize;
 use toml::Spanned;
 
 use crate::definition::source::raw::RawKnob;
+use crate::definition::values::knob_effect::KnobEffect;
 use crate::definition::values::knob_type::{InvalidValue, KnobType, TypedValue};
 use crate::definition::values::text_form::TextRule;
 use crate::render::{BUILT_IN, TemplateVariables};
@@ -43,16 +43,6 @@ pub enum DefaultValueError {
     /// The knob does not accept it.
     #[error("default {0}")]
     Value(#[from] InvalidValue),
-}
-
-/// What another value of a knob changes beside the speed of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum KnobEffect {
-    /// The work: with other data, two values cannot be compared.
-    Work,
-    /// What a crash loses.
-    Durability,
 }
 
 /// A setting of a server that a variant may change.
