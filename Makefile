@@ -145,7 +145,7 @@ bench-user-models: packages-bench ## Check open, partly open and closed users ag
 	cargo build --release --locked -p showdown
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m user_models --engine $(target)/release/showdown $(USER_MODELS_OPTIONS)
 
-bench-olio: packages-test ## Olio: how long its data take, and its implementations compared (OLIO_OPTIONS='--minutes 30'): docs/results/olio.md
+bench-olio: packages-test ## Olio: its data, its implementations compared, their knees and proofs (OLIO_OPTIONS='--only data quick default knees prove --minutes 300'): docs/results/olio.md
 	cargo build --release --locked -p showdown -p olio
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench python3 -m olio \
 	    --showdown $(target)/release/showdown --olio $(target)/release/olio $(OLIO_OPTIONS)

@@ -6,12 +6,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Error, Result, bail};
 use clap::Args;
-use sha2::{Digest, Sha256};
 
 use crate::data::{WorkloadFolder, hexadecimal, in_cache, readable_by_servers};
 use crate::making::Making;
+use crate::sources::{digest_of, files_below};
 
 /// Debian's package with `java` and `javac`.
 const JDK: &str = "default-jdk-headless";
@@ -74,15 +74,8 @@ pub fn command(request: &JavaRequest) -> Result<Command> {
 
 /// The directory with the compiled application. Its name follows from the sources, and it has its name only when it is complete.
 fn compiled(sources: &Path, cache: Option<&Path>) -> Result<PathBuf> {
-    let mut files = files_below(sources)?;
-    files.sort();
-    let mut digest = Sha256::new();
-    for file in &files {
-        let bytes = fs::read(sources.join(file))?;
-        digest.update(format!("{} {}\n", file.display(), bytes.len()));
-        digest.update(bytes);
-    }
-    let kept = in_cache(cache, &format!("java-{}", hexadecimal(&digest.finalize()[..8])))?;
+    let files = files_below(sources, "target")?;
+    let kept = in_cache(cache, &format!("java-{}", hexadecimal(&digest_of(sources, &files)?)))?;
     if kept.is_dir() {
         return Ok(kept);
     }
@@ -103,28 +96,6 @@ fn compiled(sources: &Path, cache: Option<&Path>) -> Result<PathBuf> {
     compile(making.path(), cache)?;
     making.keep_as(&kept)?;
     Ok(kept)
-}
-
-/// Paths of the files below a directory, without what Maven has made there.
-fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let mut folders = vec![directory.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries =
-            fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            if path == directory.join("target") {
-                continue;
-            }
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                files.push(path.strip_prefix(directory)?.to_owned());
-            }
-        }
-    }
-    Ok(files)
 }
 
 fn compile(directory: &Path, cache: &Path) -> Result<()> {
@@ -169,18 +140,5 @@ mod tests {
     fn what_maven_fetches_is_in_the_cache_also_where_there_is_a_home() {
         let maven = maven(Path::new("/nowhere"), Path::new("/var/tmp/olio-7"));
         assert!(maven.get_args().any(|argument| argument == "-Dmaven.repo.local=/var/tmp/olio-7/maven"));
-    }
-
-    #[test]
-    fn what_maven_has_made_is_no_source() {
-        let directory = tempfile::tempdir().expect("a directory");
-        for file in ["pom.xml", "src/Main.java", "target/classes/Main.class"] {
-            let path = directory.path().join(file);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-            fs::write(path, "").expect("a file");
-        }
-        let mut files = files_below(directory.path()).expect("files");
-        files.sort();
-        assert_eq!(files, [Path::new("pom.xml"), Path::new("src/Main.java")]);
     }
 }

@@ -10,8 +10,10 @@ mod data;
 mod geocoder;
 mod java;
 mod making;
+mod needs;
 mod prove;
 mod site;
+mod sources;
 mod stack;
 
 use std::path::PathBuf;

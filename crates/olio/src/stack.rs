@@ -2,6 +2,7 @@
 //! the loopback address and end with this program. Load and measurement are left to `showdown`.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::data::{self, WorkloadFolder, hexadecimal};
-use crate::java;
 use crate::site::SessionStore;
+use crate::{java, needs};
 
 /// A part that is not ready after this time has failed.
 const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -47,6 +48,13 @@ pub enum Implementation {
     Java,
 }
 
+impl Implementation {
+    /// Its server in `workload.toml`.
+    pub fn server(self) -> String {
+        format!("olio-{self:?}").to_lowercase()
+    }
+}
+
 /// What to start.
 #[derive(Args)]
 pub struct StackRequest {
@@ -59,7 +67,7 @@ pub struct StackRequest {
     #[arg(long, value_enum, default_value_t)]
     sessions: SessionStore,
     #[command(flatten)]
-    data: data::DataRequest,
+    data: data::DataChoice,
 }
 
 /// Starts it and waits until somebody ends this program.
@@ -92,9 +100,12 @@ impl Stack {
     pub fn start(
         implementation: Implementation,
         sessions: SessionStore,
-        data: &data::DataRequest,
+        data: &data::DataChoice,
         port: u16,
     ) -> Result<Self> {
+        let workload = WorkloadFolder::open(data.workload.as_deref())?;
+        needs::check(&workload.path, &implementation.server())?;
+        check_free(port)?;
         let directory = tempfile::Builder::new().prefix("olio-").tempdir()?;
         let mut stack = Self {
             port: if port == 0 { free_port()? } else { port },
@@ -104,12 +115,11 @@ impl Stack {
             parts: Vec::new(),
             directory,
         };
-        let workload = WorkloadFolder::open(data.workload.as_deref())?;
         let from = data::DataRequest {
+            choice: data::DataChoice { workload: Some(workload.path.clone()), ..data.clone() },
             database: Some(stack.path("data")),
             assets: Some(stack.path("assets")),
-            workload: Some(workload.path.clone()),
-            ..data.clone()
+            sources: None,
         };
         from.make()?;
         data::DataRequest { sources: Some(stack.path("sources")), ..from }.make()?;
@@ -124,7 +134,7 @@ impl Stack {
         &mut self,
         implementation: Implementation,
         sessions: SessionStore,
-        data: &data::DataRequest,
+        data: &data::DataChoice,
     ) -> Result<()> {
         let (database, cache, web) = (self.database_port, self.cache_port, self.port);
         let configuration = self.path("mariadb.cnf");
@@ -158,7 +168,7 @@ impl Stack {
                 command
             }
             Implementation::Php => {
-                let mut command = Command::new(php_fpm()?);
+                let mut command = Command::new("php-fpm8.2");
                 command.args(["--nodaemonize", "--fpm-config"]).arg(self.path("php-fpm.conf"));
                 command.args(as_root("--allow-to-run-as-root"));
                 command
@@ -242,7 +252,7 @@ impl Stack {
     /// The kernel ends the process if this program is killed.
     fn spawn(&mut self, name: &'static str, command: &mut Command) -> Result<()> {
         let log = fs::File::create(self.path(&format!("{name}.log")))?;
-        let mut wrapped = Command::new("setpriv");
+        let mut wrapped = needs::program("setpriv");
         wrapped.args(["--pdeathsig", "TERM", "--"]).arg(command.get_program()).args(command.get_args());
         for (variable, value) in command.get_envs() {
             if let Some(value) = value {
@@ -250,8 +260,7 @@ impl Stack {
             }
         }
         let process = wrapped.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn();
-        let process = process
-            .with_context(|| format!("{name} does not start: install util-linux, which has setpriv"))?;
+        let process = process.with_context(|| format!("{name} does not start"))?;
         self.parts.insert(0, Part { name, process });
         Ok(())
     }
@@ -300,6 +309,16 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// Whoever has the port would answer in place of the site.
+fn check_free(port: u16) -> Result<()> {
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            bail!("port {port} is taken: end what listens there, or pass --port 0")
+        }
+        other => other.map(drop).with_context(|| format!("port {port} cannot be listened on: pass --port 0")),
+    }
+}
+
 /// A port of the loopback address that nobody listens on.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
@@ -316,14 +335,4 @@ fn is_root() -> bool {
 /// The argument with which a program agrees to run as root, if it must.
 fn as_root(argument: &str) -> Option<&str> {
     is_root().then_some(argument)
-}
-
-/// Debian's name of the program has the version of PHP.
-fn php_fpm() -> Result<PathBuf> {
-    let program = Path::new("/usr/sbin/php-fpm8.2");
-    ensure!(
-        program.is_file(),
-        "PHP 8.2 is missing: on Debian 12, install php8.2-fpm php8.2-mysql php8.2-gd php8.2-mbstring php-memcached; Debian 13 has another PHP"
-    );
-    Ok(program.to_owned())
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use host::CpuSet;
 use workload::definition::{
-    ALLOCATOR, BINARY, CERTIFICATE, INSTANCES, ISOLATION, KnobType, MALLOC_ARENAS, RESUMPTION,
-    ServerDefinition, TypedValue,
+    ALLOCATOR, BINARY, CERTIFICATE, INSTANCES, ISOLATION, Knob, KnobEffect, KnobType, MALLOC_ARENAS,
+    RESUMPTION, ServerDefinition, TypedValue,
 };
 use workload::{TemplateVariables, is_kernel_setting};
 
@@ -267,40 +267,47 @@ fn levels(tuning: &Tuning, situation: &Situation<'_>) -> Result<Vec<LevelHere>, 
     }
 }
 
+/// A knob as a tuning that tries these values.
+fn as_tuning(server: &str, knob: &Knob, others: Vec<String>) -> Tuning {
+    let name = &knob.name;
+    let mut levels = Vec::new();
+    for value in others {
+        let take_home = vec![format!("{name} = {value}")];
+        levels.push(Level { take_home, set: [(name.clone(), value)].into(), verify: None });
+    }
+    Tuning {
+        id: format!("knob-{name}"),
+        title: format!("Another {name}"),
+        about: knob.about.clone(),
+        servers: vec![server.to_owned()],
+        only_with: BTreeMap::new(),
+        versions: String::new(),
+        scope: Scope::Server,
+        needs: Vec::new(),
+        when: Vec::new(),
+        unless: Vec::new(),
+        avoid: "showdown does not know what this knob costs".to_owned(),
+        durability: match knob.changes {
+            Some(KnobEffect::Durability) => Durability::OsCrash,
+            _ => Durability::None,
+        },
+        security: Security::None,
+        mechanism: None,
+        expected: None,
+        conflicts: Vec::new(),
+        undo: "restart with the old value".to_owned(),
+        source: if knob.source.is_empty() { "workload.toml".to_owned() } else { knob.source.clone() },
+        levels,
+    }
+}
+
 /// The knobs of a user's own server as tunings, where no tuning names it: a switch the other way, a number halved and doubled,
-/// another choice.
+/// another choice. Not one that changes the work: the faster server would be the one that does less.
 pub fn knobs_as_tunings(server: &ServerDefinition, values: &BTreeMap<String, String>) -> Vec<Tuning> {
     const ADDED: [&str; 7] =
         [INSTANCES, ISOLATION, ALLOCATOR, MALLOC_ARENAS, BINARY, CERTIFICATE, RESUMPTION];
-    let tuning = |name: &str, about: &str, source: &str, others: Vec<String>| {
-        let level = |value: String| Level {
-            take_home: vec![format!("{name} = {value}")],
-            set: [(name.to_owned(), value)].into(),
-            verify: None,
-        };
-        Tuning {
-            id: format!("knob-{name}"),
-            title: format!("Another {name}"),
-            about: about.to_owned(),
-            servers: vec![server.name.clone()],
-            only_with: BTreeMap::new(),
-            versions: String::new(),
-            scope: Scope::Server,
-            needs: Vec::new(),
-            when: Vec::new(),
-            unless: Vec::new(),
-            avoid: "showdown does not know what this knob costs".to_owned(),
-            durability: Durability::None,
-            security: Security::None,
-            mechanism: None,
-            expected: None,
-            conflicts: Vec::new(),
-            undo: "restart with the old value".to_owned(),
-            source: if source.is_empty() { "workload.toml".to_owned() } else { source.to_owned() },
-            levels: others.into_iter().map(level).collect(),
-        }
-    };
-    let knobs = server.knobs.iter().filter(|knob| !ADDED.contains(&knob.name.as_str()));
+    let knobs = server.knobs.iter().filter(|knob| knob.changes != Some(KnobEffect::Work));
+    let knobs = knobs.filter(|knob| !ADDED.contains(&knob.name.as_str()));
     knobs
         .filter_map(|knob| {
             let now = values.get(&knob.name)?;
@@ -317,7 +324,7 @@ pub fn knobs_as_tunings(server: &ServerDefinition, values: &BTreeMap<String, Str
                 }
                 _ => return None,
             };
-            (!others.is_empty()).then(|| tuning(&knob.name, &knob.about, &knob.source, others))
+            (!others.is_empty()).then(|| as_tuning(&server.name, knob, others))
         })
         .collect()
 }

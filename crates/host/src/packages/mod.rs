@@ -68,6 +68,11 @@ pub(crate) fn find(root: &Root, dependency: &Dependency) -> Option<PathBuf> {
     }
 }
 
+/// Whether a program, a library or a file is on this machine.
+pub fn is_installed(dependency: &Dependency) -> bool {
+    find(&Root::new("/"), dependency).is_some()
+}
+
 /// Finds it, and installs it if it is missing. The output of the installation goes to `log`.
 pub(crate) fn ensure(root: &Root, dependency: &Dependency, log: &Path) -> Result<PathBuf, Error> {
     if let Some(found) = find(root, dependency) {

@@ -10,9 +10,14 @@ use image::{ImageEncoder, Rgb, RgbImage};
 
 use super::rows::{Scale, folder};
 
+/// The folder of the workload with the begins of statics.
+pub const STATIC: &str = "static";
+
 /// Lengths of loaded thumbnails in bytes.
 const PERSON_THUMB: usize = 5_758;
 const EVENT_THUMB: usize = 5_895;
+/// The blue of loaded photographs.
+const TINT: u8 = 160;
 /// Photographs and documents have a twentieth of their size on the original site.
 const ORIGINALS: [(&str, usize); 3] =
     [("persons", 671_520 / 20), ("events", 669_128 / 20), ("eventLits", 129_617 / 20)];
@@ -50,10 +55,10 @@ pub fn make(assets: &Path, workload: &Path, scale: Scale) -> Result<()> {
     }
     for (kind, length) in ORIGINALS {
         let original =
-            if kind == "eventLits" { pdf(length) } else { filled_jpeg(&jpeg(200, 150), length, 0) };
+            if kind == "eventLits" { pdf(length) } else { filled_jpeg(&jpeg(200, 150, TINT), length, 0) };
         write(&assets.join("original").join(kind), &original)?;
     }
-    let thumb = jpeg(120, 90);
+    let thumb = jpeg(120, 90, TINT);
     for id in 1..=scale.persons {
         let path = format!("media/personThumbs/{}/p{id}t.jpg", folder(u64::from(id)));
         write(&assets.join(path), &filled_jpeg(&thumb, PERSON_THUMB, id))?;
@@ -72,10 +77,10 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// A photograph of nothing: two gradients.
-pub fn jpeg(width: u32, height: u32) -> Vec<u8> {
+/// A photograph of nothing: two gradients, and waves of blue that begin with the tint.
+pub fn jpeg(width: u32, height: u32, tint: u8) -> Vec<u8> {
     let image = RgbImage::from_fn(width, height, |x, y| {
-        Rgb([(x * 255 / width) as u8, (y * 255 / height) as u8, 160_u8.wrapping_add((x * y / 40) as u8)])
+        Rgb([(x * 255 / width) as u8, (y * 255 / height) as u8, tint.wrapping_add((x * y / 40) as u8)])
     });
     let mut bytes = Vec::new();
     JpegEncoder::new_with_quality(&mut bytes, 80)
@@ -121,7 +126,7 @@ fn static_file(workload: &Path, name: &str, length: usize) -> Result<Vec<u8>> {
     if name.strip_suffix(".png").is_some() {
         return Ok(png(length));
     }
-    let source = workload.join("static").join(name);
+    let source = workload.join(STATIC).join(name);
     let mut bytes = if source.is_file() { fs::read(&source)? } else { Vec::new() };
     anyhow::ensure!(bytes.len() + 8 <= length, "{} is longer than {length} bytes", source.display());
     let filling = length - bytes.len() - 4;
@@ -174,7 +179,7 @@ mod tests {
 
     #[test]
     fn images_of_a_given_length_are_images() {
-        let thumb = jpeg(120, 90);
+        let thumb = jpeg(120, 90, TINT);
         let (first, second) = (filled_jpeg(&thumb, EVENT_THUMB, 1), filled_jpeg(&thumb, EVENT_THUMB, 2));
         assert_eq!((first.len(), second.len()), (EVENT_THUMB, EVENT_THUMB));
         assert_ne!(first, second);

@@ -24,6 +24,8 @@ use clap::{Args, ValueEnum};
 use include_dir::{Dir, include_dir};
 
 use crate::making::Making;
+use crate::sources::{digest_of, files_below};
+use media::STATIC;
 use rows::Scale;
 pub use rows::{hexadecimal, password_hash, username};
 pub use template::this_user;
@@ -31,8 +33,11 @@ pub use template::this_user;
 /// The time that the site has, in all data and all runs: pages do not depend on the day on which they are asked for.
 pub const NOW: &str = "2026-01-01 00:00:00";
 
-/// A form that changes whenever equal arguments give other data: old caches are not used.
+/// A form that changes whenever equal arguments and sources give other data: old caches are not used.
 const FORMAT: u32 = 1;
+
+/// The tables, in the workload's folder.
+const SCHEMA: &str = "schema.sql";
 
 /// What the number of rows follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -78,9 +83,9 @@ impl RowsRequest {
     }
 }
 
-/// Which data, and where to.
+/// Which data, and where they are kept.
 #[derive(Args, Clone)]
-pub struct DataRequest {
+pub struct DataChoice {
     #[command(flatten)]
     pub rows: RowsRequest,
     /// Seed of all values
@@ -92,6 +97,13 @@ pub struct DataRequest {
     /// The folder of the workload: schema, statics, configuration, PHP [default: what this program was built with]
     #[arg(long)]
     pub workload: Option<PathBuf>,
+}
+
+/// Which data, and where to.
+#[derive(Args, Clone)]
+pub struct DataRequest {
+    #[command(flatten)]
+    pub choice: DataChoice,
     /// A directory that does not exist: it becomes a copy of the loaded database
     #[arg(long)]
     pub database: Option<PathBuf>,
@@ -128,19 +140,14 @@ impl WorkloadFolder {
 }
 
 impl DataRequest {
-    /// The users that the rows are for.
-    pub fn users_of_rows(&self) -> Result<u32> {
-        Ok(self.rows.given()?.unwrap_or(100))
-    }
-
     /// Makes what is missing, then the copy and the link.
     pub fn make(&self) -> Result<()> {
         let begin = Instant::now();
-        let workload = WorkloadFolder::open(self.workload.as_deref())?;
+        let workload = WorkloadFolder::open(self.choice.workload.as_deref())?;
         if let Some(sources) = &self.sources {
             return template::copy(&workload.path, sources);
         }
-        let kept = self.kept(&workload.path)?;
+        let kept = self.choice.kept(&workload.path)?;
         if let Some(database) = &self.database {
             copy_tables(&kept.join("database"), database)?;
         }
@@ -148,15 +155,27 @@ impl DataRequest {
             std::os::unix::fs::symlink(kept.join("assets"), link)
                 .with_context(|| format!("{} cannot be made: remove what is there", link.display()))?;
         }
-        let (rows, took) = (self.users_of_rows()?, begin.elapsed());
-        println!("data of {rows} users, seed {}: {:.1} s", self.seed, took.as_secs_f64());
+        let (rows, took) = (self.choice.users_of_rows()?, begin.elapsed());
+        println!("data of {rows} users, seed {}: {:.1} s", self.choice.seed, took.as_secs_f64());
         Ok(())
     }
+}
 
-    /// The directory with `database` and `assets`, which is made if it is not there. A directory has its name only when it is complete.
+impl DataChoice {
+    /// The users that the rows are for.
+    pub fn users_of_rows(&self) -> Result<u32> {
+        Ok(self.rows.given()?.unwrap_or(100))
+    }
+
+    /// The directory with `database` and `assets`, which is made if it is not there. Its name follows from all that the data are made of; it has it
+    /// only when it is complete.
     fn kept(&self, workload: &Path) -> Result<PathBuf> {
         let rows = self.users_of_rows()?;
-        let kept = in_cache(self.cache.as_deref(), &format!("v{FORMAT}-{rows}-{}", self.seed))?;
+        let mut sources = vec![PathBuf::from(SCHEMA)];
+        sources
+            .extend(files_below(&workload.join(STATIC), "")?.iter().map(|file| Path::new(STATIC).join(file)));
+        let name = format!("v{FORMAT}-{rows}-{}-{}", self.seed, hexadecimal(&digest_of(workload, &sources)?));
+        let kept = in_cache(self.cache.as_deref(), &name)?;
         if kept.is_dir() {
             return Ok(kept);
         }
@@ -183,7 +202,7 @@ fn make_all(making: &Path, workload: &Path, scale: Scale, seed: u64) -> Result<(
     let (assets, database) = (making.join("assets"), making.join("database"));
     std::thread::scope(|scope| -> Result<()> {
         let media = scope.spawn(|| media::make(&assets, workload, scale));
-        template::make(&database, &workload.join("schema.sql"), scale, seed)?;
+        template::make(&database, &workload.join(SCHEMA), scale, seed)?;
         media.join().map_err(|_| anyhow!("the thread that makes the media has panicked"))?
     })
 }

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::rows::{self, Scale};
+use crate::needs::program;
 
 /// Makes the directory `database`. The program that made it has ended cleanly, so that a copy needs no recovery.
 pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<()> {
@@ -24,7 +25,7 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
     })?;
     let statements = files.path().join("statements.sql");
     std::fs::write(&statements, script(&schema, files.path()))?;
-    run(Command::new("mariadbd")
+    run(program("mariadbd")
         .args([
             "--no-defaults",
             "--bootstrap",
@@ -47,7 +48,7 @@ pub fn make(database: &Path, schema: &Path, scale: Scale, seed: u64) -> Result<(
 
 /// Makes a database directory without tables of the site.
 fn install(database: &Path, temporary: &Path) -> Result<()> {
-    run(Command::new("mariadb-install-db")
+    run(program("mariadb-install-db")
         .args([
             "--no-defaults",
             "--skip-test-db",

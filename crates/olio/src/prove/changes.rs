@@ -13,6 +13,9 @@ use crate::data::rows::Scale;
 /// Visitors who make changes: the first persons.
 pub const VISITORS: u32 = 16;
 
+/// The password of every new person.
+pub const PASSWORD: &str = "a secret";
+
 /// One change of a visitor.
 #[derive(Clone)]
 pub enum Change {
@@ -25,7 +28,6 @@ pub enum Change {
 pub struct Changes {
     rng: StdRng,
     scale: Scale,
-    photographs: Vec<Vec<u8>>,
     /// Numbers for names that nobody has.
     next_name: u32,
     prefix: String,
@@ -34,14 +36,7 @@ pub struct Changes {
 impl Changes {
     /// `prefix` tells names of persons apart from those of other generators.
     pub fn new(scale: Scale, seed: u64, prefix: &str) -> Self {
-        let sizes = [(320, 240), (90, 60), (200, 400), (121, 121)];
-        Self {
-            rng: StdRng::seed_from_u64(seed),
-            scale,
-            photographs: sizes.into_iter().map(|(width, height)| media::jpeg(width, height)).collect(),
-            next_name: 0,
-            prefix: prefix.to_owned(),
-        }
+        Self { rng: StdRng::seed_from_u64(seed), scale, next_name: 0, prefix: prefix.to_owned() }
     }
 
     pub fn next(&mut self) -> Change {
@@ -108,8 +103,8 @@ impl Changes {
         let mut fields = vec![
             ("email", format!("{name}@example.com")),
             ("username", name),
-            ("password", "a secret".to_owned()),
-            ("password2", "a secret".to_owned()),
+            ("password", PASSWORD.to_owned()),
+            ("password2", PASSWORD.to_owned()),
             ("first_name", "Jo".to_owned()),
             ("last_name", "O'Neil & <Sons>".to_owned()),
             ("telephone", "012-345-6789".to_owned()),
@@ -134,8 +129,11 @@ impl Changes {
         ]
     }
 
+    /// One of four sizes and four tints: no thumbnail can be prepared for a size.
     fn photograph(&mut self) -> Vec<u8> {
-        self.photographs[self.rng.random_range(0..self.photographs.len())].clone()
+        const SIZES: [(u32, u32); 4] = [(320, 240), (90, 60), (200, 400), (121, 121)];
+        let (width, height) = SIZES[self.rng.random_range(0..SIZES.len())];
+        media::jpeg(width, height, 64 * self.rng.random_range(0..4))
     }
 
     /// Words and markup that must be escaped; begins and ends with a letter.

@@ -14,6 +14,9 @@ const BOUNDARY: &str = "olio-boundary-7f3a";
 /// A reply that takes longer is none, as under the load of the workload.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Header fields by which a browser or a proxy keeps a page. Pages have none.
+const CACHING: [&str; 6] = ["age", "cache-control", "etag", "expires", "last-modified", "pragma"];
+
 /// One visitor of one site.
 #[derive(Clone)]
 pub struct Client {
@@ -32,6 +35,8 @@ pub struct Reply {
     pub status: u16,
     pub location: String,
     pub content_type: String,
+    /// Names of the header fields by which browsers keep a page.
+    pub caching: Vec<&'static str>,
     /// Names and attributes of cookies, without their values.
     pub cookies: Vec<String>,
     pub body: String,
@@ -60,6 +65,10 @@ impl Ask {
 
     pub fn post(path: impl Into<String>, fields: Vec<(&'static str, String)>) -> Self {
         Self { path: path.into(), body: Body::Form(fields) }
+    }
+
+    pub fn log_in(username: &str, password: &str) -> Self {
+        Self::post("/login", vec![("username", username.to_owned()), ("password", password.to_owned())])
     }
 
     /// For messages.
@@ -106,6 +115,7 @@ impl Client {
         let mut response = sent.with_context(|| format!("no reply to {}", ask.name()))?;
         let location = field(response.headers(), "location");
         let content_type = field(response.headers(), "content-type");
+        let caching = CACHING.into_iter().filter(|name| response.headers().contains_key(*name)).collect();
         let mut cookies = Vec::new();
         for cookie in response.headers().get_all("set-cookie") {
             cookies.push(self.keep(cookie.to_str()?));
@@ -114,13 +124,12 @@ impl Client {
             cookies.clear();
         }
         let body = response.body_mut().with_config().limit(16 << 20).read_to_string()?;
-        Ok(Reply { status: response.status().as_u16(), location, content_type, cookies, body })
+        Ok(Reply { status: response.status().as_u16(), location, content_type, caching, cookies, body })
     }
 
     /// Logs a loaded person in.
     pub fn log_in(&mut self, person: u32) -> Result<()> {
-        let fields = vec![("username", crate::data::username(person)), ("password", person.to_string())];
-        let reply = self.send(&Ask::post("/login", fields))?;
+        let reply = self.send(&Ask::log_in(&crate::data::username(person), &person.to_string()))?;
         ensure!(reply.status == 303, "person {person} cannot log in: status {}", reply.status);
         self.find_token()
     }

@@ -223,9 +223,7 @@ fn person(subjects: &Subjects, _: &mut Changes) -> Ask {
 }
 
 fn log_in(subjects: &Subjects, _: &mut Changes) -> Ask {
-    let fields =
-        vec![("username", crate::data::username(subjects.user)), ("password", subjects.user.to_string())];
-    Ask::post("/login", fields)
+    Ask::log_in(&crate::data::username(subjects.user), &subjects.user.to_string())
 }
 
 fn on_event(subjects: &Subjects, action: &str) -> Ask {

@@ -9,6 +9,7 @@
 //! | `tables.rs` | checksums of tables, counters of statements and cache calls |
 //! | `requests.rs` | every route for every kind of visitor, and the proof that replies are equal |
 //! | `changes.rs` | changes by a seed |
+//! | `stored_files.rs` | what the object store has |
 //! | `state.rs`, `effort.rs`, `staleness.rs` | the other proofs |
 //! | `verify.rs`, `after_change.rs` | a running site that has been under load, and the reference on its tables: pages, changes |
 //! | `cheats.rs` | implementations that only seem to work, to prove the proofs |
@@ -22,6 +23,7 @@ mod normal_form;
 mod requests;
 mod staleness;
 mod state;
+mod stored_files;
 mod subject;
 mod tables;
 mod verify;
@@ -30,6 +32,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
+use crate::data::WorkloadFolder;
+use crate::needs;
 use crate::stack::Implementation;
 pub use cheats::CheatRequest;
 use cheats::{CHEATS, Cheat, LoadCheat};
@@ -42,6 +46,9 @@ type Prove = fn(&mut Site, &mut Site, &Request) -> Result<Proof>;
 
 /// Prints a line for each proof. An error says which have failed.
 pub fn run(request: &Request) -> Result<()> {
+    // The reference needs less, and starts first.
+    let workload = WorkloadFolder::open(request.data.workload.as_deref())?;
+    needs::check(&workload.path, &request.implementation.server())?;
     let mut reference = Site::start(Implementation::Rust, request)?;
     let mut candidate = Site::start(request.implementation, request)?;
     if request.cheats {
@@ -101,6 +108,9 @@ fn finder(cheat: Cheat) -> (Prove, &'static str) {
         Cheat::OpenDoor => (requests::prove, "status 303 instead of status 403"),
         Cheat::ShortList => (requests::prove, "/tags/"),
         Cheat::MoreStatements => (effort::prove, "reads"),
+        Cheat::ClearPasswords => (state::prove_sequence, "table person"),
+        Cheat::GreyThumbnails => (state::prove_sequence, "shows another picture"),
+        Cheat::CachedByBrowsers => (requests::prove, "caching cache-control"),
         Cheat::LostFile => (state::prove_sequence, "is missing"),
         Cheat::MissingWrite => (state::prove_sequence, "table comment"),
         Cheat::UnderLoad(LoadCheat::KeptReplies) => (verify::prove_after_load, "GET /events/"),

@@ -1,4 +1,4 @@
-//! What of a reply is compared: status, place, cookies, type, and the page as a browser's tokenizer reads it: tags with sorted attributes,
+//! What of a reply is compared: status, place, cookies, the names of fields about caches, type, and the page as a browser's tokenizer reads it: tags with sorted attributes,
 //! and texts. Blanks around texts, the order of attributes, and the values of tokens are not.
 
 use std::cell::RefCell;
@@ -15,6 +15,7 @@ use super::client::Reply;
 /// A line for each tag and each text of a reply.
 fn normal_form(reply: &Reply) -> Vec<String> {
     let mut lines = vec![format!("status {}", reply.status), format!("location {}", reply.location)];
+    lines.push(format!("caching {}", reply.caching.join(" ")));
     lines.extend(reply.cookies.iter().map(|cookie| format!("cookie {cookie}")));
     // A redirection may have a page or none: browsers do not show it.
     if reply.status != 303 {

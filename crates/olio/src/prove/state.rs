@@ -2,17 +2,14 @@
 //! from many connections at once.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
-use sha2::{Digest, Sha256};
+use anyhow::{Result, anyhow};
 
-use super::changes::{Change, Changes, VISITORS};
+use super::changes::{Change, Changes, PASSWORD, VISITORS};
 use super::client::{Ask, Client, Reply};
 use super::normal_form::difference;
+use super::stored_files::{self, kinds, stored};
 use super::subject::{Proof, Request, Site};
-use crate::data::hexadecimal;
 use crate::data::rows::Scale;
 
 /// A visitor who changes things.
@@ -63,12 +60,30 @@ pub fn prove_sequence(reference: &mut Site, candidate: &mut Site, request: &Requ
             _ => differences.push(format!("change {number}: an event was added on one side only")),
         }
     }
+    compare_logins(reference, candidate, &mut differences)?;
     compare("table", reference.tables.checksums()?, candidate.tables.checksums()?, &mut differences);
-    let expected = files(&reference.stack.uploads())?;
+    let expected = stored(&reference.stack.uploads())?;
     let number = expected.len();
-    compare("file", expected, files(&candidate.stack.uploads())?, &mut differences);
+    differences.extend(stored_files::differences(&expected, &stored(&candidate.stack.uploads())?)?);
     let compared = format!("{} changes one after the other, 8 tables, {number} files", request.changes);
     Ok(Proof { name: "changes", compared, differences })
+}
+
+/// New persons log in with their passwords, and with no other one.
+fn compare_logins(reference: &mut Site, candidate: &Site, differences: &mut Vec<String>) -> Result<()> {
+    let names: Vec<String> = reference
+        .tables
+        .all("SELECT username FROM person WHERE username <> CONCAT('person', id) ORDER BY id DESC LIMIT 3")?;
+    for name in names {
+        for password in [PASSWORD, "another"] {
+            let ask = Ask::log_in(&name, password);
+            let (expected, found) = (reference.new_client().send(&ask)?, candidate.new_client().send(&ask)?);
+            if let Some(difference) = difference(&expected, &found) {
+                differences.push(format!("{name} logs in with {password:?}: {difference}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn changers(site: &Site) -> Result<Vec<Changer>> {
@@ -80,10 +95,15 @@ pub fn prove_concurrency(reference: &mut Site, candidate: &mut Site, request: &R
     change_at_once(candidate, request)?;
     let mut differences = Vec::new();
     compare("table", reference.tables.sums()?, candidate.tables.sums()?, &mut differences);
-    let (expected, found) = (files(&reference.stack.uploads())?, files(&candidate.stack.uploads())?);
+    let (expected, found) = (stored(&reference.stack.uploads())?, stored(&candidate.stack.uploads())?);
     compare("files in", kinds(&expected), kinds(&found), &mut differences);
     let compared = format!("{} changes from {VISITORS} connections, 8 tables", request.changes);
     Ok(Proof { name: "concurrency", compared, differences })
+}
+
+/// The changes of one of the visitors: the first ones make the remainder.
+fn share(changes: u32, person: u32) -> u32 {
+    changes / VISITORS + u32::from(person <= changes % VISITORS)
 }
 
 /// Each visitor makes a share of the changes, all at the same time.
@@ -96,7 +116,7 @@ fn change_at_once(site: &Site, request: &Request) -> Result<()> {
             let seed = request.data.seed.wrapping_add(1_000 + u64::from(person));
             let mut changes = Changes::new(scale, seed, &format!("many{person:02}"));
             threads.push(scope.spawn(move || -> Result<()> {
-                for _ in 0..request.changes / VISITORS {
+                for _ in 0..share(request.changes, person) {
                     visitor.make(&changes.next())?;
                 }
                 Ok(())
@@ -107,40 +127,6 @@ fn change_at_once(site: &Site, request: &Request) -> Result<()> {
         }
         Ok(())
     })
-}
-
-/// What the store has: thumbnails by their sizes, because their bytes depend on the library; everything else by its bytes.
-fn files(uploads: &Path) -> Result<BTreeMap<String, String>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![uploads.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let bytes = fs::read(&path)?;
-            let name = path.strip_prefix(uploads)?.to_string_lossy().into_owned();
-            let content = if name.contains("Thumbs/") {
-                let image = image::load_from_memory(&bytes).with_context(|| format!("{name} is no image"))?;
-                format!("{} x {}", image.width(), image.height())
-            } else {
-                hexadecimal(&Sha256::digest(&bytes)[..8])
-            };
-            files.insert(name, content);
-        }
-    }
-    Ok(files)
-}
-
-/// The number of files of each kind.
-fn kinds(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
-    for name in files.keys() {
-        *numbers.entry(name.split('/').nth(1).unwrap_or_default().to_owned()).or_default() += 1;
-    }
-    numbers.into_iter().map(|(kind, number)| (kind, number.to_string())).collect()
 }
 
 fn compare<K: Ord + std::fmt::Display>(
@@ -158,5 +144,17 @@ fn compare<K: Ord + std::fmt::Display>(
     }
     for key in found.into_keys() {
         differences.push(format!("{what} {key} is too much"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixteen_visitors_make_all_changes() {
+        for changes in [0, 15, 64, 500] {
+            assert_eq!((1..=VISITORS).map(|person| share(changes, person)).sum::<u32>(), changes);
+        }
     }
 }

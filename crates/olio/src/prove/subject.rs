@@ -29,7 +29,7 @@ pub struct Request {
     #[arg(long, value_enum, default_value_t)]
     pub sessions: SessionStore,
     #[command(flatten)]
-    pub data: data::DataRequest,
+    pub data: data::DataChoice,
 }
 
 /// One of the two that are compared.

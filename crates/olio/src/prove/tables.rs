@@ -9,13 +9,14 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, OptsBuilder, Value};
 use tokio::runtime::Runtime;
 
-/// Each table with all that is the same in every implementation: salts are random.
+/// Each table with all that is the same in every implementation. Salts are random, so a person's password is compared as whether it is the
+/// hash of the new persons' secret; loaded persons have others.
 const TABLES: [(&str, &str); 8] = [
     ("address", "id, street1, street2, city, state, zip, country, latitude, longitude"),
     (
         "person",
         "id, username, first_name, last_name, email, telephone, timezone, summary, address_id, image, thumb, LENGTH(salt), \
-         LENGTH(password)",
+         password = SHA2(CONCAT(salt, 'a secret'), 256)",
     ),
     ("friendship", "from_id, to_id, accepted"),
     (
@@ -32,7 +33,10 @@ const TABLES: [(&str, &str); 8] = [
 /// What does not depend on the order of changes: rows named by their texts, not by their numbers.
 const SUMS: [(&str, &str); 8] = [
     ("address", "SELECT street1, zip, latitude FROM address"),
-    ("person", "SELECT username, summary, telephone FROM person"),
+    (
+        "person",
+        "SELECT username, summary, telephone, password = SHA2(CONCAT(salt, 'a secret'), 256) FROM person",
+    ),
     (
         "friendship",
         "SELECT a.username AS a, b.username AS b, accepted FROM friendship JOIN person a ON a.id = from_id \
@@ -105,6 +109,8 @@ impl Tables {
         for (table, columns) in TABLES {
             sums.insert(table, self.checksum(&format!("SELECT {columns} FROM {table}"))?);
         }
+        let shared: u64 = self.one("SELECT COUNT(*) - COUNT(DISTINCT salt) FROM person")?;
+        sums.insert("persons whose salt somebody has", shared.to_string());
         Ok(sums)
     }
 

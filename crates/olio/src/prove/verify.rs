@@ -78,7 +78,7 @@ impl Request {
         let seed = self.seed.unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
         let check = Check { site: self.site, pages: self.pages, changes: self.changes, seed };
         if let Some(difference) = check.run(&mut tables, settings)? {
-            bail!("{difference} (repeat it with --seed {seed})");
+            bail!("{difference} (seed {seed}; to find it again without a load: olio prove NAME)");
         }
         println!(
             "{} pages and {} changes are those of the reference{rows} (seed {seed})",

@@ -126,6 +126,22 @@ fn a_user_s_own_knobs_are_tunings() {
     assert!(tunings.iter().all(|tuning| tuning.id != "knob-allocator"));
 }
 
+/// An implementation of one's own has the knobs of the others.
+#[test]
+fn a_user_s_knob_that_changes_the_work_is_no_tuning_and_durability_needs_consent() {
+    let workload = Catalogue::with("/nowhere").find("olio").unwrap();
+    let server = workload.server("olio-java").unwrap();
+    let values = ["rows", "data_seed", "scale", "sessions", "geocoder_latency", "pool", "flush_at_commit"];
+    let values = values.map(|name| (name.to_owned(), server.knob(name).unwrap().default.clone()));
+    let here = Situation { values: values.into(), ..situation(server) };
+    let tunings = knobs_as_tunings(server, &here.values);
+    let names: Vec<&str> = tunings.iter().map(|tuning| tuning.id.as_str()).collect();
+    assert_eq!(names, ["knob-flush_at_commit", "knob-pool"]);
+    let (candidates, not_tried) = choose(&tunings, &here);
+    assert!(candidates.iter().all(|candidate| candidate.tuning.id == "knob-pool"));
+    assert!(not_tried[0].why.contains("pass --allow durability"), "{}", not_tried[0].why);
+}
+
 /// A worker of the other applications is a worker of the machine. One of Rails is a thread of each process, of which there are as many as CPUs.
 #[test]
 fn threads_of_each_process_do_not_grow_with_the_cpus() {

@@ -28,7 +28,13 @@ fn machine(cpus: usize) -> TemplateVariables {
     variables
 }
 
-/// Configuration files and command of a server with a level, as text.
+/// A template of a server or of one of its companions. Each part has the same directory and port here.
+fn rendered(server: &ServerDefinition, variables: &TemplateVariables, text: &str) -> String {
+    let names = server.companions.iter().map(|companion| format!("companion.{}.", companion.name));
+    variables.render(&names.fold(text.to_owned(), |text, name| text.replace(&name, ""))).unwrap()
+}
+
+/// Configuration files and commands of a server and its companions with a level, as text.
 fn configuration(server: &ServerDefinition, tuning: &Tuning, level: &Level) -> (String, TemplateVariables) {
     let mut variables = machine(4);
     for name in ["dir", "data", "here", "showdown", "host", "port", "address", "user", "group", "password"] {
@@ -43,11 +49,18 @@ fn configuration(server: &ServerDefinition, tuning: &Tuning, level: &Level) -> (
         };
         variables.set(&knob.name, &value);
     }
-    let files = server.config.iter().map(|file| variables.render(&file.text).unwrap());
-    let environment =
-        server.environment.iter().map(|(name, value)| format!("{name}={}", variables.render(value).unwrap()));
-    let command = variables.render_argv(&server.start).unwrap();
-    (files.chain(environment).chain(command).collect::<Vec<_>>().join("\n"), variables)
+    let parts = server.companions.iter().map(|companion| &companion.process);
+    let mut texts = Vec::new();
+    for part in parts.chain([server]) {
+        texts.extend(part.config.iter().map(|file| rendered(server, &variables, &file.text)));
+        texts.extend(
+            part.environment
+                .iter()
+                .map(|(name, value)| format!("{name}={}", rendered(server, &variables, value))),
+        );
+        texts.extend(part.start.iter().map(|word| rendered(server, &variables, word)));
+    }
+    (texts.join("\n"), variables)
 }
 
 #[test]

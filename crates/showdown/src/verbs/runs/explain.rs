@@ -51,8 +51,8 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "OPERATION")]
     pub on_op: Option<String>,
 
-    /// Open this number of client connections [default: the workload's]
-    #[arg(short, long, value_parser = parse_connections)]
+    /// Open this number of client connections; if the workload has users, one for each [default: the workload's]
+    #[arg(short, long, visible_alias = "users", value_parser = parse_connections)]
     pub connections: Option<u32>,
 
     /// Show slow requests step by step, beside median ones: in the network, waiting for a CPU, on a CPU, blocked and on what

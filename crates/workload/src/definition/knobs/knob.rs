@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 
 use crate::definition::source::raw::RawKnob;
+use crate::definition::values::knob_effect::KnobEffect;
 use crate::definition::values::knob_type::{InvalidValue, KnobType, TypedValue};
 use crate::definition::values::text_form::TextRule;
 use crate::render::{BUILT_IN, TemplateVariables};
@@ -59,6 +60,8 @@ pub struct Knob {
     pub unit: String,
     /// Whether a lower value makes the server take less memory.
     pub is_memory: bool,
+    /// What another value changes beside the speed, if it does: such a value is no tuning, or one with consent.
+    pub changes: Option<KnobEffect>,
     /// The resource of `showdown explain` of which it says how much there is; empty if none.
     pub resource: String,
     /// Where the server's documentation describes it.
@@ -96,7 +99,7 @@ impl Knob {
     ) -> Self {
         let (name, about, default) = (name.to_owned(), about.to_owned(), default.to_owned());
         let (unit, resource, source) = (String::new(), String::new(), String::new());
-        Self { name, about, knob_type, default, unit, is_memory: false, resource, source }
+        Self { name, about, knob_type, default, unit, is_memory: false, changes: None, resource, source }
     }
 
     /// Checks a knob as it is written in the file.
@@ -170,6 +173,7 @@ impl Knob {
             default,
             unit: raw.unit,
             is_memory: raw.memory,
+            changes: raw.changes,
             resource: raw.resource,
             source: raw.source,
         };

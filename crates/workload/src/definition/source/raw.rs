@@ -11,6 +11,7 @@ use toml::Spanned;
 
 use crate::definition::account::DatabaseAccount;
 use crate::definition::external::{PidSource, StopMethod};
+use crate::definition::values::knob_effect::KnobEffect;
 use crate::definition::values::text_form::TextForm;
 
 /// The whole file without the mix, which [`RawMix`](super::mix::RawMix) removes from it.
@@ -260,6 +261,8 @@ pub struct RawKnob {
     pub unit: String,
     #[serde(default)]
     pub memory: bool,
+    #[serde(default)]
+    pub changes: Option<KnobEffect>,
     #[serde(default)]
     pub resource: String,
     #[serde(default)]

@@ -34,8 +34,8 @@ use crate::instance::tool::{TMPDIR, Tools};
 use crate::render::{self, COMPANION, TemplateVariables, USERS};
 use crate::variant::ServerVariant;
 
-/// The timeout of a command in `prepare`: creating a data directory takes less.
-const PREPARE_TIMEOUT: Duration = Duration::from_mins(1);
+/// The timeout of a command in `prepare`: making a large data set takes minutes, and who waits for it sees the command.
+const PREPARE_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// How long a server may take to end with its stop command: `docker stop` waits 10 s before it kills.
 const STOP_COMMAND: Duration = Duration::from_secs(30);
@@ -128,7 +128,7 @@ impl Instance {
         if let Some(user) = run_as {
             directories.give_to(user)?;
         }
-        prepare(&server, &variables, &knobs, &tools)
+        prepare(&server, &variables, &knobs, &tools, &directories.server)
             .map_err(|error| error.with_logs(started_before.logs()))?;
         let socket = socket_of(&server, &variables, &directories, options).map_err(wrong)?;
         let argv = variables.render_argv(&server.start).map_err(|e| wrong(e.into()))?;
@@ -275,6 +275,7 @@ fn prepare(
     variables: &TemplateVariables,
     knobs: &BTreeMap<String, TypedValue>,
     tools: &Tools,
+    directory: &Path,
 ) -> Result<(), InstanceError> {
     for words in &server.prepare {
         let argv = variables
@@ -284,7 +285,7 @@ fn prepare(
         let program = argv.first().cloned().unwrap_or_default();
         let output = tools.run(&argv, PREPARE_TIMEOUT).map_err(|error| match error {
             host::process::Error::NotReady { within, .. } => {
-                let (server, command) = (server.name.clone(), argv.join(" "));
+                let (server, command) = (server.name.clone(), by_hand(&argv, directory));
                 InstanceError::SlowPrepare { server, command, seconds: within.as_secs() }
             }
             other => other.into(),
@@ -304,6 +305,11 @@ fn prepare(
         }
     }
     Ok(())
+}
+
+/// A command as a user runs it in a shell. The directory of the start is removed by then: a new one takes its place.
+fn by_hand(argv: &[String], directory: &Path) -> String {
+    argv.join(" ").replace(&*directory.to_string_lossy(), "$(mktemp -d)")
 }
 
 /// The socket on which a server listens instead of its port, if it does. It is in the server's own directory, and only clients
@@ -403,4 +409,19 @@ fn with_password(variables: &TemplateVariables, password: Option<&str>) -> Templ
         variables.set("password", password);
     }
     variables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_command_is_named_so_that_a_user_can_run_it_when_its_directory_is_gone() {
+        let argv = ["olio", "data", "--rows", "1000", "--database", "/tmp/showdown-a/server/data"];
+        let argv = argv.map(str::to_owned);
+        assert_eq!(
+            by_hand(&argv, Path::new("/tmp/showdown-a/server")),
+            "olio data --rows 1000 --database $(mktemp -d)/data"
+        );
+    }
 }

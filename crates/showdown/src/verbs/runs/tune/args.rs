@@ -53,8 +53,8 @@ pub struct TuneArgs {
     #[arg(long)]
     pub slo: Option<Slo>,
 
-    /// Open this number of client connections [default: the workload's]
-    #[arg(short, long, value_parser = parse_connections)]
+    /// Open this number of client connections; if the workload has users, one for each [default: the workload's]
+    #[arg(short, long, visible_alias = "users", value_parser = parse_connections)]
     pub connections: Option<u32>,
 
     /// Take about this long, such as 20m
