@@ -52,9 +52,9 @@ pub fn outlook(
             }
             (Some((before, Predecessor::Open)), Ok(accepting)) => {
                 let lane = lanes.end_of(before);
-                lanes.enter(entry, &accepting, takes_s, lane)
+                lanes.enter(entry, &accepting, takes_s, &lane)
             }
-            (_, Ok(accepting)) => lanes.enter(entry, &accepting, takes_s, Lane::FREE),
+            (_, Ok(accepting)) => lanes.enter(entry, &accepting, takes_s, &Lane::FREE),
             (_, Err(sentence)) => (sentence, None),
         };
         outlooks.push(Outlook { entry: entry.id, reason, starts_in_s, takes_s });
@@ -178,11 +178,11 @@ impl Lanes {
         entry: &Entry,
         controllers: &[&ControllerRow],
         takes_s: Option<f64>,
-        other: Lane,
+        other: &Lane,
     ) -> (String, Option<f64>) {
         let found = controllers.iter().map(|controller| {
             let own_s = self.last(entry, controller, &Lane::FREE).free_in_s;
-            (self.last(entry, controller, &other), own_s, controller)
+            (self.last(entry, controller, other), own_s, controller)
         });
         // Of several that let it begin at the same time, the one that is free the latest: another entry may go before it on the others.
         let best = found.min_by(|(a, own_a, _), (b, own_b, _)| {

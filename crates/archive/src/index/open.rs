@@ -78,17 +78,19 @@ impl OpenArchive {
     /// all others are not read.
     pub fn open(&self, id: &RunId) -> Result<Run> {
         let dir = self.root.join(id.as_str());
-        let confirming = |first: &str| {
-            let query = Query { confirms: Some(first.to_owned()), ..Query::default() };
-            let mut names: Vec<String> =
-                self.list(&query).ok()?.into_iter().map(|run| run.id.to_string()).collect();
-            if self.root.join(first).is_dir() {
-                names.push(first.to_owned());
-            }
-            names.sort();
-            Some(names)
-        };
-        Ok(Run { sessions: sessions_of(&dir, confirming), ..Run::open(&dir)? })
+        Ok(Run { sessions: sessions_of(&dir, |first| self.confirming(first)), ..Run::open(&dir)? })
+    }
+
+    /// The names of the runs that confirm this one, and its own if it is there.
+    fn confirming(&self, first: &str) -> Option<Vec<String>> {
+        let query = Query { confirms: Some(first.to_owned()), ..Query::default() };
+        let mut names: Vec<String> =
+            self.list(&query).ok()?.into_iter().map(|run| run.id.to_string()).collect();
+        if self.root.join(first).is_dir() {
+            names.push(first.to_owned());
+        }
+        names.sort();
+        Some(names)
     }
 
     /// This run has been changed, removed or put back: the next list looks at it.

@@ -211,6 +211,12 @@ mod tests {
         Ok(Plan { hosts: vec![host], ..plan()? })
     }
 
+    fn with_knob(knob: &str, value: &str) -> Result<Plan, Box<dyn std::error::Error>> {
+        let mut plan = plan()?;
+        plan.variants[0].knobs.insert(knob.to_owned(), value.into());
+        Ok(plan)
+    }
+
     fn axis(vary: Vary, values: &[u32]) -> Axis {
         let values = values.iter().map(|value| KnobValue::Integer(i64::from(*value))).collect();
         Axis { vary, values }
@@ -260,23 +266,18 @@ mod tests {
     #[test]
     fn a_path_in_a_knob_is_allowed_by_name() -> Tested {
         let none: Rules = toml::from_str("workloads = [\"*\"]")?;
-        let with = |knob: &str, value: &str| -> Result<Plan, Box<dyn std::error::Error>> {
-            let mut plan = plan()?;
-            plan.variants[0].knobs.insert(knob.to_owned(), value.into());
-            Ok(plan)
-        };
         for (knob, value) in [("binary", "/usr/bin/shred"), ("binary", "shred"), ("directory", "../other")] {
-            let refused = why(&none, &with(knob, value)?);
+            let refused = why(&none, &with_knob(knob, value)?);
             assert_eq!(refused, format!("{knob}={value} is not in the list `programs` of its rules"));
         }
         let mut swept = plan()?;
         let values = vec!["/usr/bin/shred".into()];
         swept.sweep = vec![Axis { vary: Vary::Knob("binary".to_owned()), values }];
         assert!(why(&none, &swept).contains("`programs`"), "an axis sets it, too");
-        assert_eq!(none.check(&with("workers", "auto")?), Ok(()));
+        assert_eq!(none.check(&with_knob("workers", "auto")?), Ok(()));
         let some: Rules = toml::from_str("workloads = [\"*\"]\nprograms = [\"/opt/nginx/nginx\"]")?;
-        assert_eq!(some.check(&with("binary", "/opt/nginx/nginx")?), Ok(()));
-        assert!(some.check(&with("binary", "/opt/nginx/nginx2")?).is_err());
+        assert_eq!(some.check(&with_knob("binary", "/opt/nginx/nginx")?), Ok(()));
+        assert!(some.check(&with_knob("binary", "/opt/nginx/nginx2")?).is_err());
         Ok(())
     }
 

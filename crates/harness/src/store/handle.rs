@@ -55,38 +55,46 @@ impl StoreHandle {
         let (answer, answered) = oneshot::channel();
         let done = Arc::new(Mutex::new(None));
         let result = Arc::clone(&done);
-        let work = move |rows: &mut dyn Transaction| {
-            let done = work(rows);
-            let is_kept = done.is_ok();
-            *result.lock().expect("no thread panics with it") = Some(done);
-            is_kept
-        };
-        let ended = move |kept: Result<(), StoreError>| {
-            let done = done.lock().expect("no thread panics with it").take();
-            let result = match (kept, done) {
-                // What has failed by itself says why.
-                (_, Some(Err(error))) => Err(error),
-                (Ok(()), Some(Ok(value))) => Ok(value),
-                (Err(error), _) => Err(error.into()),
-                (Ok(()), None) => Err(StoreError::Failed("it has done nothing".to_owned()).into()),
-            };
-            // Whoever asked may have gone.
-            let _ = answer.send(result);
-        };
-        self.send(Job::Transaction(Box::new(work), Box::new(ended)))?;
+        let job = Job::Transaction(
+            Box::new(move |rows| {
+                let done = work(rows);
+                let is_kept = done.is_ok();
+                *result.lock().expect("no thread panics with it") = Some(done);
+                is_kept
+            }),
+            Box::new(move |kept| {
+                let done = done.lock().expect("no thread panics with it").take();
+                // Whoever asked may have gone.
+                let _ = answer.send(answer_of(kept, done));
+            }),
+        );
+        self.send(job)?;
         answered.await.unwrap_or_else(|_| Err(gone().into()))
     }
 
     /// Waits until all that was done survives a power cut.
     pub async fn make_durable(&self) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
-        let ended = move |done| drop(answer.send(done));
-        self.send(Job::MakeDurable(Box::new(ended)))?;
+        self.send(Job::MakeDurable(Box::new(move |done| drop(answer.send(done)))))?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 
     fn send(&self, job: Job) -> Result<(), StoreError> {
         self.jobs.send(job).map_err(|_| gone())
+    }
+}
+
+/// What work has done, whose transaction has ended like this.
+fn answer_of<T, E: From<StoreError>>(
+    kept: Result<(), StoreError>,
+    done: Option<Result<T, E>>,
+) -> Result<T, E> {
+    match (kept, done) {
+        // What has failed by itself says why.
+        (_, Some(Err(error))) => Err(error),
+        (Ok(()), Some(Ok(value))) => Ok(value),
+        (Err(error), _) => Err(error.into()),
+        (Ok(()), None) => Err(StoreError::Failed("it has done nothing".to_owned()).into()),
     }
 }
 

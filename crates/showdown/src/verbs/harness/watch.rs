@@ -177,13 +177,12 @@ fn of_event(event: &Value) -> Option<String> {
 
 /// Why a trial is not valid: its reasons, and the checks that it has failed.
 fn why_invalid(event: &Value) -> String {
-    let texts = |name: &str| event[name].as_array().cloned().unwrap_or_default();
     let mut why = Vec::new();
-    for reason in texts("reasons") {
+    for reason in event["reasons"].as_array().into_iter().flatten() {
         why.extend(reason.as_str().map(str::to_owned));
     }
-    for gate in texts("failed_gates") {
-        why.push(text(&gate, "message"));
+    for gate in event["failed_gates"].as_array().into_iter().flatten() {
+        why.push(text(gate, "message"));
     }
     why.join("; ")
 }
