@@ -72,7 +72,8 @@ def _claims(bed: Bed) -> list[float]:
     """Claims of the first of all entries that wait, each of which ends at once."""
     api, times = Api(bed.runs, "controller.json"), []
     api.call("POST", "controllers", {"id": "claims", "boot": "1", "name": "claims", "host": "claims", "version": "0", "rules": "all"})
-    waiting = len(Api(bed.runs).call("GET", "entries")["entries"])
+    queue = Api(bed.runs).call("GET", "entries")
+    waiting = len(queue["entries"]) + queue["more"]
     for _ in range(min(CLAIMS, waiting // 5)):
         began = time.perf_counter()
         work = api.call("POST", "claims", {"controller": {"id": "claims", "boot": "1"}})["work"]

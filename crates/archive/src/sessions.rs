@@ -27,11 +27,24 @@ struct Session {
 /// confirms none.
 pub fn sessions(dir: &Path) -> Option<Sessions> {
     let dir = dir.canonicalize().ok()?;
+    let root = dir.parent()?;
+    sessions_of(&dir, |first| {
+        let mut names: Vec<String> = folders(root).ok()?;
+        names.retain(|name| name == first || names_as_confirmed(&root.join(name), first));
+        Some(names)
+    })
+}
+
+/// The same. `confirming` finds the names of the runs that confirm the first one, and of that one if it is there.
+pub(crate) fn sessions_of(
+    dir: &Path,
+    confirming: impl FnOnce(&str) -> Option<Vec<String>>,
+) -> Option<Sessions> {
+    let dir = dir.canonicalize().ok()?;
     let (own, root) = (writer::run_id_of(&dir).ok()?, dir.parent()?);
     let plan = read_plan(&dir).ok()?;
     let first = plan.confirms.clone().unwrap_or_else(|| own.as_str().to_owned());
-    let mut names: Vec<String> = folders(root).ok()?;
-    names.retain(|name| *name == first || names_as_confirmed(&root.join(name), &first));
+    let mut names = confirming(&first)?;
     // Others are compared with the first run.
     names.sort_by_key(|name| *name != first);
     if plan.confirms.is_none() && names.len() < 2 {

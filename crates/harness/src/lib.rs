@@ -8,6 +8,7 @@
 //! | `http` | routes, guard, events, pages |
 //! | `store` | what is kept beside the run directories: in SQLite for one person, in PostgreSQL for a team |
 //! | `people` | accounts, roles, passwords |
+//! | `clock` | the monotonic clock of a server |
 //! | `tls` | certificates and trust |
 //! | `comparison` | runs beside one another |
 //! | `series` | runs of one question in the order of time |
@@ -21,6 +22,7 @@
 //! **Not goals.** Measuring: the controller starts the other program, which has all of it.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is a failure with a line"))]
 
+pub mod clock;
 pub mod comparison;
 pub mod controller;
 pub mod folder;

@@ -2,6 +2,7 @@
 
 use archive::model::{Plan, PlanParseError};
 use queue::api::MOST_PLAN_BYTES;
+use queue::host_identity;
 
 use crate::secrets::hex_digest;
 
@@ -14,7 +15,7 @@ pub struct PlanText {
     pub title: String,
     /// The digest of the plan without what changes from one repetition to the next.
     pub question: String,
-    /// The hosts that it needs beside the machine of its controller, as they are reached.
+    /// The hosts that it needs beside the machine of its controller.
     pub hosts: Vec<String>,
 }
 
@@ -53,7 +54,8 @@ impl PlanText {
             names.push(url);
         }
         let title = format!("{} {}", plan.kind.name(), names.join(" "));
-        let mut hosts: Vec<String> = plan.hosts.iter().filter_map(|host| host.ssh.clone()).collect();
+        let mut hosts: Vec<String> =
+            plan.hosts.iter().filter_map(|host| host.ssh.as_deref().map(host_identity)).collect();
         hosts.sort();
         hosts.dedup();
         let question = Plan {
@@ -85,6 +87,9 @@ mod tests {
         assert_eq!(PlanText::read(&again)?.question, plan.question);
         let longer = toml::to_string(&Plan { blocks: plan.plan.blocks + 1, ..plan.plan.clone() })?;
         assert_ne!(PlanText::read(&longer)?.question, plan.question);
+        let hosts = "[[hosts]]\nname = \"a\"\nssh = \"ops@Lab1\"\naddress = \"10.0.0.1\"\n\n\
+                     [[hosts]]\nname = \"b\"\nssh = \"lab1\"\naddress = \"10.0.0.1\"\n";
+        assert_eq!(PlanText::read(&format!("{text}\n{hosts}"))?.hosts, ["lab1"], "both are one machine");
         let error = PlanText::read("format = 2\nbad").expect_err("no plan");
         assert!(error.to_string().starts_with("plan, line 2: "), "{error}");
         Ok(())

@@ -70,6 +70,9 @@ fn new_entry(a: u64, b: u64) -> NewEntry {
         parent: if b == 7 { Some(a) } else { None },
         key: if b == 5 { Some(format!("key-{a}")) } else { None },
         is_paused: b == 6,
+        after: if b == 4 { Some(a) } else { None },
+        goes_on: a == 2,
+        ..NewEntry::default()
     }
 }
 
@@ -308,12 +311,66 @@ fn is_found_again(open: impl Fn() -> Box<dyn Database>) {
     written.unwrap();
     let read: Result<(), StoreError> = open().transact(|rows| {
         assert_eq!((rows.ended(None, 10)?.len(), rows.ended(Some(1), 10)?.len()), (1, 0));
-        assert_eq!(rows.durations_s("q", 10)?.len(), 1);
+        assert_eq!(rows.former_runs(&["q", "another"], 10)?.len(), 1);
         assert_eq!(rows.plan(1)?.as_deref(), Some("the plan"));
         assert_eq!(rows.entry_of_run(RUN)?.map(|entry| entry.id), Some(1));
         Ok(())
     });
     read.unwrap();
+}
+
+#[test]
+fn work_that_is_done_together_is_kept_or_undone_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let postgres = TestPostgres::start();
+    let path = folder.path().join("queue.sqlite");
+    for mut database in [boxed(Sqlite::open(&path).unwrap()), boxed(postgres.open())] {
+        let submit = |a: u64, is_kept: bool| {
+            move |rows: &mut dyn Transaction| {
+                take(rows, &Step { verb: 0, a, b: 0 });
+                // A number that is there already fails within the database.
+                let fails = !is_kept && rows.put_plan(99, "of no entry").is_err();
+                is_kept || !fails
+            }
+        };
+        let (mut first, mut second, mut third) = (submit(1, true), submit(2, false), submit(3, true));
+        let mut ended = Vec::new();
+        database.attempt_all(&mut [&mut first, &mut second, &mut third], &mut |index, done| {
+            ended.push((index, done.is_ok()));
+        });
+        assert_eq!(ended, [(0, true), (1, true), (2, true)]);
+        let read: Result<(), StoreError> = database.transact(|rows| {
+            let titles: Vec<_> =
+                rows.entries(&[EntryState::Waiting])?.into_iter().map(|entry| entry.title).collect();
+            assert_eq!(titles, ["compare 1", "compare 3"], "the second one is undone");
+            Ok(())
+        });
+        read.unwrap();
+    }
+}
+
+#[test]
+fn a_page_of_the_queue_is_read_in_its_order_and_what_is_before_it_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let postgres = TestPostgres::start();
+    let path = folder.path().join("queue.sqlite");
+    for mut database in [boxed(Sqlite::open(&path).unwrap()), boxed(postgres.open())] {
+        let read: Result<(), StoreError> = database.transact(|rows| {
+            for a in 1..=7 {
+                take(rows, &Step { verb: 0, a, b: 0 });
+            }
+            let all = rows.in_order_after(EntryState::Waiting, None, 10)?;
+            let first = rows.in_order_after(EntryState::Waiting, None, 3)?;
+            let second = rows.in_order_after(EntryState::Waiting, first.last(), 10)?;
+            assert_eq!((first.len(), all.len()), (3, 7));
+            assert_eq!([first, second].concat(), all);
+            assert_eq!(rows.count_before(EntryState::Waiting, all.get(4))?, 4);
+            assert_eq!(rows.count_before(EntryState::Waiting, None)?, 7);
+            assert_eq!(rows.count_before(EntryState::Paused, None)?, 0);
+            Ok(())
+        });
+        read.unwrap();
+    }
 }
 
 #[test]

@@ -34,12 +34,34 @@ pub struct Submission {
     pub key: Option<String>,
 }
 
+/// Plans that run one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SequenceSubmission {
+    /// The texts of the plans, in their order.
+    pub plans: Vec<String>,
+    /// Of each entry.
+    #[serde(default)]
+    pub priority: i32,
+    /// Whether all are out of the order at first.
+    #[serde(default)]
+    pub paused: bool,
+    /// Whether a plan runs although the one before it has no answer; otherwise those behind it are stopped.
+    #[serde(default)]
+    pub goes_on: bool,
+}
+
 /// The queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct QueueList {
-    /// Entries that are not at their end, in their order: those that controllers have first; with `all`, the others behind them.
+    /// Entries that are not at their end, in their order: those that controllers have first; then a page of those that wait or are paused;
+    /// with `all`, those at their end behind them.
     pub entries: Vec<Entry>,
+    /// How many entries wait or are paused behind those of this page: `after` with the last one of the page leads to them.
+    #[serde(default)]
+    pub more: u64,
     /// Why each waiting entry waits.
     pub outlooks: Vec<Outlook>,
     /// What is wrong with the queue as a whole; none where nothing is.

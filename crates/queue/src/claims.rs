@@ -1,12 +1,15 @@
 //! The verbs of controllers. Each but the first two shows the token of its claim, and an old one changes nothing.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
 use crate::entry::{Attempt, Entry, EntryState, RefusedBy};
-use crate::host_row::{ControllerRow, HostRow, HostState, Lease};
+use crate::host_row::{ControllerRow, HostRow, HostState, Lease, host_identity};
 use crate::lapses::{entries_of, lost_controller};
 use crate::rows::{QueueError, QueueResult, Refusal, Rows, Sequence, known};
+use crate::sequences::{end_sequence, is_its_turn};
 use crate::steps::{change, free_hosts};
 
 /// What a controller says of itself when it starts.
@@ -75,8 +78,9 @@ pub fn register<R: Rows + ?Sized>(
     unix_ms: u64,
 ) -> QueueResult<Vec<Entry>, R> {
     let earlier = rows.controller(&new.id).map_err(QueueError::Store)?;
+    let host = host_identity(&new.host);
     if let Some(row) = &earlier
-        && row.host != new.host
+        && host_identity(&row.host) != host
         && !entries_of(rows, &new.id)?.is_empty()
     {
         return Err(QueueError::Refused(Refusal::other_machine(row)));
@@ -90,23 +94,27 @@ pub fn register<R: Rows + ?Sized>(
         id: new.id.clone(),
         boot: new.boot.clone(),
         name: new.name.clone(),
-        host: new.host.clone(),
+        host: host.clone(),
         version: new.version.clone(),
         rules: new.rules.clone(),
         busy: None,
         counter,
     })
     .map_err(QueueError::Store)?;
-    if rows.host(&new.host).map_err(QueueError::Store)?.is_none() {
-        rows.put_host(&HostRow::free(&new.host)).map_err(QueueError::Store)?;
+    if rows.host(&host).map_err(QueueError::Store)?.is_none() {
+        rows.put_host(&HostRow::free(&host)).map_err(QueueError::Store)?;
     }
     Ok(ended)
 }
 
+/// How many entries that wait for hosts one look for work passes: more of them wait for the same hosts, mostly.
+const MOST_PASSED: usize = 200;
+
 /// A controller asks for work, and says what else measures on its host. It gets all hosts of an entry or none.
 ///
-/// The first entry in the order that it may run decides: an entry that waits for hosts keeps this machine from those behind it,
-/// so that a large one does not starve. One that needs a host in quarantine keeps nobody waiting.
+/// The entries are looked at in their order. One that waits for hosts has them reserved, and one idle controller with them: entries behind
+/// it get neither, so that a large entry does not starve, and other controllers and hosts go on. One that needs a host in quarantine
+/// reserves nothing.
 pub fn claim<R: Rows + ?Sized>(
     rows: &mut R,
     call: &ControllerCall,
@@ -117,15 +125,34 @@ pub fn claim<R: Rows + ?Sized>(
     controller.counter += 1;
     controller.busy = busy.map(str::to_owned);
     rows.put_controller(&controller).map_err(QueueError::Store)?;
-    if busy.is_some() {
+    if busy.is_some() || !is_free(rows, &controller.host)? {
         return Ok(None);
     }
+    let mut reserved = BTreeSet::new();
+    let mut others = None;
+    let mut passed = 0;
     let mut entry = rows.waiting_after(None).map_err(QueueError::Store)?;
-    while let Some(next) = entry {
-        if next.is_for(&call.id) && !next.is_refused_by(&call.id) {
-            match hosts_of(rows, &controller, &next)? {
+    while let Some(next) = entry
+        && passed < MOST_PASSED
+    {
+        if is_accepted(&next, &call.id) && is_its_turn(rows, &next)? {
+            match hosts_of(rows, &controller, &next, &reserved)? {
                 Wanted::Free(hosts) => return lease(rows, next, hosts, &controller, unix_ms).map(Some),
-                Wanted::Taken => return Ok(None),
+                Wanted::Taken { is_first } => {
+                    let idle = match &mut others {
+                        Some(idle) => idle,
+                        None => others.insert(idle_controllers(rows, &controller)?),
+                    };
+                    // The hosts come before the controller: who waits behind another one for hosts needs no controller yet.
+                    if is_first && !take_one(idle, &next) {
+                        return Ok(None);
+                    }
+                    reserved.extend(next.hosts.iter().cloned());
+                    if reserved.contains(&controller.host) {
+                        return Ok(None);
+                    }
+                    passed += 1;
+                }
                 Wanted::Quarantined => {}
             }
         }
@@ -134,10 +161,46 @@ pub fn claim<R: Rows + ?Sized>(
     Ok(None)
 }
 
+fn is_accepted(entry: &Entry, controller: &str) -> bool {
+    entry.is_for(controller) && !entry.is_refused_by(controller)
+}
+
+fn is_free<R: Rows + ?Sized>(rows: &mut R, host: &str) -> QueueResult<bool, R> {
+    let host = rows.host(host).map_err(QueueError::Store)?;
+    Ok(host.is_none_or(|host| host.state == HostState::Free))
+}
+
+/// The other controllers whose hosts are free. One that is not there any more may be among them: the entry for which it is reserved then
+/// gets the first controller that asks once its hosts are free.
+fn idle_controllers<R: Rows + ?Sized>(
+    rows: &mut R,
+    asking: &ControllerRow,
+) -> QueueResult<Vec<ControllerRow>, R> {
+    let mut idle = Vec::new();
+    for other in rows.controllers().map_err(QueueError::Store)? {
+        if other.id != asking.id && other.busy.is_none() && is_free(rows, &other.host)? {
+            idle.push(other);
+        }
+    }
+    Ok(idle)
+}
+
+/// Reserves one of these controllers for an entry; whether there is one.
+fn take_one(controllers: &mut Vec<ControllerRow>, entry: &Entry) -> bool {
+    let Some(index) = controllers.iter().position(|other| is_accepted(entry, &other.id)) else {
+        return false;
+    };
+    controllers.remove(index);
+    true
+}
+
 /// The hosts that an entry needs, and whether they can be had.
 enum Wanted {
     Free(Vec<HostRow>),
-    Taken,
+    /// Runs have some; `is_first`: no entry before it waits for any of them.
+    Taken {
+        is_first: bool,
+    },
     Quarantined,
 }
 
@@ -145,13 +208,15 @@ fn hosts_of<R: Rows + ?Sized>(
     rows: &mut R,
     controller: &ControllerRow,
     entry: &Entry,
+    reserved: &BTreeSet<String>,
 ) -> QueueResult<Wanted, R> {
     let mut names = vec![controller.host.clone()];
     names.extend(entry.hosts.iter().cloned());
     names.sort();
     names.dedup();
+    let is_first = !names.iter().any(|name| reserved.contains(name));
     let mut hosts = Vec::new();
-    let mut is_taken = false;
+    let mut is_taken = !is_first;
     for name in names {
         let host = rows.host(&name).map_err(QueueError::Store)?.unwrap_or_else(|| HostRow::free(&name));
         match host.state {
@@ -160,7 +225,7 @@ fn hosts_of<R: Rows + ?Sized>(
             HostState::Quarantined { .. } => return Ok(Wanted::Quarantined),
         }
     }
-    Ok(if is_taken { Wanted::Taken } else { Wanted::Free(hosts) })
+    Ok(if is_taken { Wanted::Taken { is_first } } else { Wanted::Free(hosts) })
 }
 
 fn lease<R: Rows + ?Sized>(
@@ -211,6 +276,7 @@ pub fn refuse<R: Rows + ?Sized>(
         entry.ended_unix_ms = Some(unix_ms);
         let entry = change(rows, entry, Change::Cancel, "stop")?;
         free_hosts(rows, attempt)?;
+        end_sequence(rows, &entry, unix_ms)?;
         return Ok(entry);
     }
     let id = entry.controller.clone().unwrap_or_default();
@@ -261,7 +327,9 @@ pub fn finish<R: Rows + ?Sized>(
         (Outcome::Failed { reason }, _) => (&[Change::Fail], Some(reason)),
         (Outcome::Stopped { reason }, _) => (&[Change::Cancel], Some(reason)),
     };
-    let mut entry = Entry { reason: reason.map(str::to_owned), ..entry };
+    // The controller knows that it was asked to stop the run; the queue knows by whom.
+    let by = entry.reason.clone().filter(|_| entry.is_killed && matches!(outcome, Outcome::Stopped { .. }));
+    let mut entry = Entry { reason: by.or_else(|| reason.map(str::to_owned)), ..entry };
     for step in changes {
         entry = change(rows, entry, *step, "finish")?;
     }
@@ -270,6 +338,7 @@ pub fn finish<R: Rows + ?Sized>(
         rows.put_entry(&entry).map_err(QueueError::Store)?;
     }
     free_hosts(rows, attempt)?;
+    end_sequence(rows, &entry, unix_ms)?;
     Ok(entry)
 }
 

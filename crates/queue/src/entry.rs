@@ -1,5 +1,7 @@
 //! An entry of the queue: one run that somebody wants, from its submission to its end.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 /// The number of an entry. Numbers only grow.
@@ -125,6 +127,15 @@ pub struct Entry {
     pub hosts: Vec<String>,
     /// The entry of which it is a repetition, perhaps with another plan.
     pub parent: Option<EntryId>,
+    /// The entry of its sequence after which it runs.
+    #[serde(default)]
+    pub after: Option<EntryId>,
+    /// The entry of its sequence that runs after it.
+    #[serde(default)]
+    pub next: Option<EntryId>,
+    /// Whether it runs although the entry before it in its sequence has no answer.
+    #[serde(default)]
+    pub goes_on: bool,
     /// What its submitter has called it, so that the same submission has one effect.
     pub key: Option<String>,
     /// How often a controller has taken it.
@@ -162,6 +173,11 @@ impl Entry {
     /// Whether a controller could run it: one that goes on is only for the controller that has its files.
     pub fn is_for(&self, controller: &str) -> bool {
         !self.resumes || self.controller.as_deref() == Some(controller)
+    }
+
+    /// Its place in the order of the queue: by priority (highest first), position and number.
+    pub fn place_in_order(&self) -> (Reverse<i32>, i64, EntryId) {
+        (Reverse(self.priority), self.position, self.id)
     }
 
     /// How long its run took, where it has one that ended with an answer: seconds.

@@ -34,7 +34,13 @@ pub enum HostState {
     },
 }
 
-/// A host, by the name under which it is reached. A row has one state, so a host has one lease at most.
+/// Which machine a name means: the same in any case of its letters, and for each user, as `ops@Lab1` for ssh.
+pub fn host_identity(name: &str) -> String {
+    let host = name.rsplit_once('@').map_or(name, |(_, host)| host);
+    host.trim().trim_end_matches('.').to_lowercase()
+}
+
+/// A host, by its [`host_identity`]. A row has one state, so a host has one lease at most.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct HostRow {
@@ -74,6 +80,6 @@ pub struct ControllerRow {
     pub rules: String,
     /// What else measures on its host: a person's own run; none where nothing does.
     pub busy: Option<String>,
-    /// Rises with each call that asks for work.
+    /// Rises with each call that asks for work. One that has an entry raises the counter of the entry.
     pub counter: u64,
 }

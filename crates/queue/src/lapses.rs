@@ -8,6 +8,7 @@ use crate::change::Change;
 use crate::entry::{Attempt, Entry, EntryState, MOST_ATTEMPTS};
 use crate::host_row::HostState;
 use crate::rows::{QueueError, QueueResult, Rows, known};
+use crate::sequences::end_sequence;
 use crate::steps::{change, free_hosts, set_hosts};
 
 /// A server ends a lease whose counter it has seen unchanged for so long.
@@ -74,12 +75,16 @@ pub fn lapse<R: Rows + ?Sized>(
     if entry.is_killed {
         let reason = "it was stopped before anything had begun".to_owned();
         let stopped = Entry { reason: Some(reason), ended_unix_ms: Some(unix_ms), ..entry };
-        return change(rows, stopped, Change::Cancel, "stop").map(Some);
+        let stopped = change(rows, stopped, Change::Cancel, "stop")?;
+        end_sequence(rows, &stopped, unix_ms)?;
+        return Ok(Some(stopped));
     }
     if entry.attempt >= MOST_ATTEMPTS {
         let reason = format!("{} controllers in turn were silent before anything had begun", entry.attempt);
         let failed = Entry { reason: Some(reason), ended_unix_ms: Some(unix_ms), ..entry };
-        return change(rows, failed, Change::GiveUp, "give up").map(Some);
+        let failed = change(rows, failed, Change::GiveUp, "give up")?;
+        end_sequence(rows, &failed, unix_ms)?;
+        return Ok(Some(failed));
     }
     change(rows, entry, Change::Lapse, "lapse").map(Some)
 }

@@ -21,7 +21,9 @@
 //! | `steps` | what several verbs do |
 //! | `claims` | verbs of controllers: register, claim, renew, begin, finish |
 //! | `orders` | verbs of people: submit, pause, release, move, kill, resume; clean hosts |
+//! | `sequences` | entries that run one after the other |
 //! | `lapses` | what happens when a controller is silent, decided by counters and a monotonic clock |
+//! | `presence` | which controllers are there |
 //! | `outlook` | why an entry waits, and about how long |
 //! | `api` | what the API sends and takes |
 //! | `arguments` | options of the verbs that start the second program, and the roles of people in them |
@@ -44,7 +46,9 @@ mod lapses;
 pub mod memory;
 mod orders;
 mod outlook;
+mod presence;
 mod rows;
+mod sequences;
 mod steps;
 
 pub use change::{Change, next_state};
@@ -52,8 +56,9 @@ pub use claims::{
     Claim, ControllerCall, NewController, Outcome, begin, claim, finish, note_run, refuse, register, renew,
 };
 pub use entry::{Attempt, Entry, EntryId, EntryState, MOST_ATTEMPTS, RefusedBy, Token};
-pub use host_row::{ControllerRow, HostRow, HostState, Lease};
+pub use host_row::{ControllerRow, HostRow, HostState, Lease, host_identity};
 pub use lapses::{LEASE, LeaseWatch, TRUST, lapse, lost_controller};
 pub use orders::{NewEntry, Place, clean_host, kill, pause, place, release, resume, submit};
 pub use outlook::{Outlook, outlook};
+pub use presence::Presence;
 pub use rows::{QueueError, QueueResult, Refusal, Rows, Sequence};

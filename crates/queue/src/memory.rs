@@ -1,6 +1,5 @@
 //! Rows in memory: the model that stores of databases are compared with, and that tests explore.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
@@ -42,15 +41,20 @@ impl Rows for MemoryRows {
     fn entries(&mut self, states: &[EntryState]) -> Result<Vec<Entry>, Infallible> {
         let mut found: Vec<Entry> =
             self.entries.values().filter(|entry| states.contains(&entry.state)).cloned().collect();
-        found.sort_by_key(place_in_order);
+        found.sort_by_key(Entry::place_in_order);
         Ok(found)
     }
 
-    fn waiting_after(&mut self, after: Option<&Entry>) -> Result<Option<Entry>, Infallible> {
-        let waiting = self.entries(&[EntryState::Waiting])?;
-        Ok(waiting
-            .into_iter()
-            .find(|entry| after.is_none_or(|after| place_in_order(entry) > place_in_order(after))))
+    fn in_order_after(
+        &mut self,
+        state: EntryState,
+        after: Option<&Entry>,
+        most: u32,
+    ) -> Result<Vec<Entry>, Infallible> {
+        let mut found = self.entries(&[state])?;
+        found.retain(|entry| after.is_none_or(|after| entry.place_in_order() > after.place_in_order()));
+        found.truncate(most as usize);
+        Ok(found)
     }
 
     fn host(&mut self, name: &str) -> Result<Option<HostRow>, Infallible> {
@@ -78,8 +82,4 @@ impl Rows for MemoryRows {
     fn controllers(&mut self) -> Result<Vec<ControllerRow>, Infallible> {
         Ok(self.controllers.values().cloned().collect())
     }
-}
-
-fn place_in_order(entry: &Entry) -> (Reverse<i32>, i64, EntryId) {
-    (Reverse(entry.priority), entry.position, entry.id)
 }

@@ -2,12 +2,13 @@
 
 use crate::change::Change;
 use crate::entry::{Entry, EntryId, EntryState};
-use crate::host_row::{HostRow, HostState};
+use crate::host_row::{HostRow, HostState, host_identity};
 use crate::rows::{QueueError, QueueResult, Refusal, Rows, Sequence, known};
+use crate::sequences::{append, end_sequence};
 use crate::steps::change;
 
 /// What somebody wants to have run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewEntry {
     /// What it is in a line.
     pub title: String,
@@ -25,6 +26,10 @@ pub struct NewEntry {
     pub key: Option<String>,
     /// Whether it is out of the order at first.
     pub is_paused: bool,
+    /// The last entry of a sequence, after which it runs.
+    pub after: Option<EntryId>,
+    /// Whether it runs although the entry before it has no answer.
+    pub goes_on: bool,
 }
 
 /// Where an entry is moved to.
@@ -54,9 +59,16 @@ pub fn submit<R: Rows + ?Sized>(rows: &mut R, new: &NewEntry, unix_ms: u64) -> Q
     if let Some(parent) = new.parent {
         known(rows, parent)?;
     }
+    let before = match new.after {
+        Some(before) => Some(known(rows, before)?),
+        None => None,
+    };
     let id = rows.next(Sequence::Entry).map_err(QueueError::Store)?;
     let entry = Entry {
         id,
+        after: new.after,
+        next: None,
+        goes_on: new.goes_on,
         state: if new.is_paused { EntryState::Paused } else { EntryState::Waiting },
         title: new.title.clone(),
         question: new.question.clone(),
@@ -80,6 +92,9 @@ pub fn submit<R: Rows + ?Sized>(rows: &mut R, new: &NewEntry, unix_ms: u64) -> Q
         ended_unix_ms: None,
     };
     rows.put_entry(&entry).map_err(QueueError::Store)?;
+    if let Some(before) = before {
+        append(rows, before, &entry)?;
+    }
     Ok((entry, true))
 }
 
@@ -163,7 +178,9 @@ pub fn kill<R: Rows + ?Sized>(rows: &mut R, id: EntryId, by: &str, unix_ms: u64)
         EntryState::Cancelled => Ok(entry),
         _ => {
             let killed = Entry { reason, ended_unix_ms: Some(unix_ms), ..entry };
-            change(rows, killed, Change::Cancel, "kill")
+            let killed = change(rows, killed, Change::Cancel, "kill")?;
+            end_sequence(rows, &killed, unix_ms)?;
+            Ok(killed)
         }
     }
 }
@@ -185,7 +202,7 @@ pub fn clean_host<R: Rows + ?Sized>(
     by: &str,
     reason: &str,
 ) -> QueueResult<HostRow, R> {
-    let host = rows.host(name).map_err(QueueError::Store)?;
+    let host = rows.host(&host_identity(name)).map_err(QueueError::Store)?;
     let host = host.ok_or_else(|| QueueError::Refused(Refusal::NoHost(name.to_owned())))?;
     if !matches!(host.state, HostState::Quarantined { .. }) {
         return Err(QueueError::Refused(Refusal::NotQuarantined(name.to_owned())));

@@ -40,8 +40,17 @@ pub trait Rows {
     fn put_entry(&mut self, entry: &Entry) -> Result<(), Self::Error>;
     /// The entries in these states, by priority (highest first), position and number.
     fn entries(&mut self, states: &[EntryState]) -> Result<Vec<Entry>, Self::Error>;
+    /// The entries in a state that come after this one in the order, `most` at most; the first ones where there is none.
+    fn in_order_after(
+        &mut self,
+        state: EntryState,
+        after: Option<&Entry>,
+        most: u32,
+    ) -> Result<Vec<Entry>, Self::Error>;
     /// The first waiting entry that comes after this one in the order; the first of all where there is none.
-    fn waiting_after(&mut self, after: Option<&Entry>) -> Result<Option<Entry>, Self::Error>;
+    fn waiting_after(&mut self, after: Option<&Entry>) -> Result<Option<Entry>, Self::Error> {
+        Ok(self.in_order_after(EntryState::Waiting, after, 1)?.pop())
+    }
     /// A host.
     fn host(&mut self, name: &str) -> Result<Option<HostRow>, Self::Error>;
     /// Writes a host.

@@ -39,6 +39,7 @@ fn start() -> MemoryRows {
             parent: None,
             key: None,
             is_paused: false,
+            ..NewEntry::default()
         };
         queue::submit(&mut rows, &new, 0).unwrap();
     }

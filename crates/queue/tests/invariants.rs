@@ -91,6 +91,7 @@ impl Watched {
                     parent: None,
                     key: None,
                     is_paused: *is_paused,
+                    ..NewEntry::default()
                 };
                 queue::submit(rows, &new, 0).unwrap();
                 self.submitted += 1;

@@ -79,6 +79,9 @@ function rows(view: RunView, aim: number | null, isEnded: boolean): [string, str
     const expected = view.expectedHalfWidth === null || isEnded ? "" : `; ${percent(view.expectedHalfWidth)} is to be expected`;
     found.push(["Precision so far", `${percent(view.halfWidth)}${goal}${expected}`]);
   }
+  if (!isEnded) {
+    for (const [host, { busy, cpus }] of view.hosts) found.push([`CPUs of ${host}`, `${Math.round(busy * 100)} % of ${cpus} busy`]);
+  }
   if (view.company !== null) found.push(["Beside it", view.company]);
   if (view.sentence !== null) found.push(["Answer", view.sentence]);
   return found;

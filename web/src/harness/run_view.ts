@@ -33,6 +33,8 @@ export interface RunView {
   at_s: number;
   company: string | null;
   sides: Map<string, Side>;
+  /** Of each host, the busy share of its CPUs in the last second, and their number. */
+  hosts: Map<string, { busy: number; cpus: number }>;
   log: string[];
   sentence: string | null;
 }
@@ -44,7 +46,7 @@ const MOST_LOG = 500;
 export function empty(): RunView {
   return {
     run: null, doing: "", block: 0, planned: 0, done: 0, halfWidth: null, within: null, expectedHalfWidth: null, left_s: null,
-    began_s: 0, at_s: 0, company: null, sides: new Map(), log: [], sentence: null,
+    began_s: 0, at_s: 0, company: null, sides: new Map(), hosts: new Map(), log: [], sentence: null,
   };
 }
 
@@ -72,6 +74,11 @@ function log(view: RunView, line: string): void {
 
 /** Takes an event into the view. */
 export function take(view: RunView, event: RunEvent): void {
+  // It is from the controller, which has another clock than the run.
+  if (event.event === "host_cpu") {
+    view.hosts.set(text(event.host), { busy: number(event.busy) ?? 0, cpus: number(event.cpus) ?? 0 });
+    return;
+  }
   view.at_s = event.at_ms / 1000;
   switch (event.event) {
     case "run_begins":

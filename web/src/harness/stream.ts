@@ -1,5 +1,6 @@
 // The progress of an entry. HTTP/1.1 has six connections for each server, so the tabs of one entry share one stream: the tab that has
-// the lock reads it and tells the others. When it is closed, the next tab goes on from the last line that it has.
+// the lock reads it and tells the others. When it is closed, the next tab goes on from the last line that it has. A tab that nobody
+// sees reads no stream: eight tabs of eight entries would take all connections.
 
 /** What a page gets. */
 export interface Listener {
@@ -69,21 +70,46 @@ export function follow(entry: string, listener: Listener): void {
   };
   channel.postMessage({ ask: own } satisfies Note);
 
-  void navigator.locks.request(name, () => {
-    isLeader = true;
-    return new Promise<void>((done) => {
-      if (isOver) return;
-      read(entry, () => last, (message) => {
-        take(message);
-        channel.postMessage({ messages: [message] } satisfies Note);
-        if (message.kind === "end") done();
-      }, listener.connected);
-    });
+  whileVisible((hidden) => {
+    void navigator.locks
+      .request(name, { signal: hidden }, () => {
+        isLeader = true;
+        return new Promise<void>((done) => {
+          if (isOver || hidden.aborted) return done();
+          hidden.addEventListener("abort", () => done());
+          read(entry, () => last, (message) => {
+            take(message);
+            channel.postMessage({ messages: [message] } satisfies Note);
+            if (message.kind === "end") done();
+          }, listener.connected, hidden);
+        });
+      })
+      // A tab that is hidden while it waits for the lock wants it no more.
+      .catch(() => undefined)
+      .finally(() => {
+        isLeader = false;
+      });
   });
 }
 
-/** Reads the stream until its end, and opens it again when it is silent. */
-function read(entry: string, last: () => string, tell: (message: Message) => void, connected: (now: boolean) => void): void {
+/** Begins each time that the page becomes visible, with a signal that it is not any more. */
+export function whileVisible(begin: (hidden: AbortSignal) => void): void {
+  let visible: AbortController | null = null;
+  const look = (): void => {
+    if (document.hidden) {
+      visible?.abort();
+      visible = null;
+    } else if (!visible) {
+      visible = new AbortController();
+      begin(visible.signal);
+    }
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+}
+
+/** Reads the stream until its end or until the page is hidden, and opens it again when it is silent. */
+function read(entry: string, last: () => string, tell: (message: Message) => void, connected: (now: boolean) => void, hidden: AbortSignal): void {
   let source: EventSource;
   let heard = Date.now();
   let isOver = false;
@@ -113,13 +139,18 @@ function read(entry: string, last: () => string, tell: (message: Message) => voi
     open();
   };
   open();
-  setInterval(look, 5000);
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) look();
-  });
-  addEventListener("online", () => {
-    if (isOver) return;
+  const timer = setInterval(look, 5000);
+  addEventListener(
+    "online",
+    () => {
+      if (isOver) return;
+      source.close();
+      open();
+    },
+    { signal: hidden },
+  );
+  hidden.addEventListener("abort", () => {
+    clearInterval(timer);
     source.close();
-    open();
   });
 }

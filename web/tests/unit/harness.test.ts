@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, empty, left, percent, take, type RunEvent } from "../../src/harness/run_view";
-import { isAfter } from "../../src/harness/stream";
+import { isAfter, whileVisible } from "../../src/harness/stream";
 
 const view = (events: RunEvent[]): ReturnType<typeof empty> => {
   const found = empty();
@@ -34,10 +34,34 @@ test("each side has its own figures, and a trial that does not count says why", 
   assert.ok(found.log.at(-1)?.endsWith("apache: invalid: the client was the limit"));
 });
 
+test("the CPUs of each host have their newest share, which no clock of the run dates", () => {
+  const cpu = { event: "host_cpu", host: "lab1", busy: 0.25, cpus: 8 } as unknown as RunEvent;
+  const found = view([BEGINS, cpu, { ...cpu, busy: 0.5 }]);
+  assert.deepEqual([...found.hosts], [["lab1", { busy: 0.5, cpus: 8 }]]);
+  assert.equal(found.at_s, 1);
+});
+
 test("a line that was there already is not taken again", () => {
   assert.ok(isAfter("1-1", ""));
   assert.ok(isAfter("1-10", "1-9"));
   assert.ok(isAfter("2-1", "1-90"));
   assert.ok(!isAfter("1-9", "1-9"));
   assert.ok(!isAfter("1-90", "2-1"));
+});
+
+test("a tab that nobody sees reads no stream, and goes on when it is seen again", () => {
+  const page = Object.assign(new EventTarget(), { hidden: false });
+  Object.defineProperty(globalThis, "document", { value: page, configurable: true });
+  const begun: AbortSignal[] = [];
+  whileVisible((hidden) => begun.push(hidden));
+  const becomes = (hidden: boolean): void => {
+    page.hidden = hidden;
+    page.dispatchEvent(new Event("visibilitychange"));
+  };
+  assert.deepEqual(begun.map((signal) => signal.aborted), [false]);
+  becomes(true);
+  assert.deepEqual(begun.map((signal) => signal.aborted), [true]);
+  becomes(false);
+  becomes(false);
+  assert.deepEqual(begun.map((signal) => signal.aborted), [true, false]);
 });

@@ -24,6 +24,7 @@ pub(super) struct IndexedRun {
     workload: Option<String>,
     showdown: Option<String>,
     series: Option<String>,
+    confirms: Option<String>,
     result: Option<IndexedResult>,
     variants: Vec<VariantRow>,
     tags: Vec<String>,
@@ -105,6 +106,7 @@ impl IndexedRun {
             workload: plan.as_ref().map(|plan| plan.workload.clone()),
             showdown: plan.as_ref().map(|plan| plan.showdown.clone()),
             series: plan.as_ref().map(series_key),
+            confirms: plan.as_ref().and_then(|plan| plan.confirms.clone()),
             variants: plan.map_or_else(Vec::new, |plan| variants(plan.variants, verdict.as_ref())),
             result: with_answer(verdict.map(IndexedResult::from), tuning)
                 .or(explanation.map(IndexedResult::from))
@@ -122,8 +124,8 @@ impl IndexedRun {
         change
             .prepare_cached(
                 "INSERT INTO run (id, changed_ns, started_unix_ms, state, kind, workload, showdown, series,
-                                  sentence, metric, unit, valid, invalid, problems)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                                  sentence, metric, unit, valid, invalid, problems, confirms)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             )?
             .execute(params![
                 self.id,
@@ -140,6 +142,7 @@ impl IndexedRun {
                 result.map_or(0, |result| result.valid),
                 result.map_or(0, |result| result.invalid),
                 self.problems,
+                self.confirms,
             ])?;
         let mut insert = change.prepare_cached(
             "INSERT INTO variant (run_id, position, name, server, median, low, high)

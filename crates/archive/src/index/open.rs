@@ -14,7 +14,8 @@ use super::{
 use crate::{
     error::{ArchiveError, Result},
     id::RunId,
-    run::RunState,
+    run::{Run, RunState},
+    sessions::sessions_of,
 };
 use rusqlite::Connection;
 use std::{
@@ -71,6 +72,25 @@ impl OpenArchive {
         // The index is damaged, of another version, or cannot be written. This mends it where it can.
         *open = None;
         list(&self.root, query)
+    }
+
+    /// A run with all its files, as [`Archive::open`](crate::Archive::open) opens it. The index says which runs confirm it: the plans of
+    /// all others are not read.
+    pub fn open(&self, id: &RunId) -> Result<Run> {
+        let dir = self.root.join(id.as_str());
+        Ok(Run { sessions: sessions_of(&dir, |first| self.confirming(first)), ..Run::open(&dir)? })
+    }
+
+    /// The names of the runs that confirm this one, and its own if it is there.
+    fn confirming(&self, first: &str) -> Option<Vec<String>> {
+        let query = Query { confirms: Some(first.to_owned()), ..Query::default() };
+        let mut names: Vec<String> =
+            self.list(&query).ok()?.into_iter().map(|run| run.id.to_string()).collect();
+        if self.root.join(first).is_dir() {
+            names.push(first.to_owned());
+        }
+        names.sort();
+        Some(names)
     }
 
     /// This run has been changed, removed or put back: the next list looks at it.

@@ -47,6 +47,8 @@ pub struct Query {
     pub state: Option<RunState>,
     /// The series of a plan, as [`crate::series_key`] names it.
     pub series: Option<String>,
+    /// The id of the run that they confirm.
+    pub confirms: Option<String>,
     /// Started at or after this time.
     pub since: Option<SystemTime>,
     /// Started before this time.
@@ -127,6 +129,10 @@ fn conditions(query: &Query) -> Vec<Condition> {
     if let Some(series) = &query.series {
         // Its index has the order of a list.
         all.push(Condition::new("series = ?", None, series.clone()));
+    }
+    if let Some(confirms) = &query.confirms {
+        // So has this one.
+        all.push(Condition::new("confirms = ?", None, confirms.clone()));
     }
     if let Some(workload) = &query.workload {
         let ids = Some("SELECT id FROM run WHERE workload = ?");

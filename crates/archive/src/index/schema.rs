@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use std::time::Duration;
 
 /// Rises with every change below, and with every change of what is in a column.
-const VERSION: i32 = 5;
+const VERSION: i32 = 6;
 
 /// Plain SQL, which `PostgreSQL` accepts as well.
 const TABLES: &str = "
@@ -25,11 +25,13 @@ CREATE TABLE run (
     unit            TEXT,
     showdown        TEXT,
     series          TEXT,              -- runs of one question have the same
+    confirms        TEXT,              -- the run that this one confirms
     valid           INTEGER NOT NULL,
     invalid         INTEGER NOT NULL,
     problems        INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX run_series ON run (series, id);
+CREATE INDEX run_confirms ON run (confirms, id);
 CREATE INDEX run_workload ON run (workload, id);
 CREATE INDEX run_kind ON run (kind, id);
 CREATE INDEX run_state ON run (state, id);

@@ -48,6 +48,21 @@ fn every_run_of_a_plan_has_the_same_answer() {
 }
 
 #[test]
+fn an_index_finds_the_same_sessions() {
+    let (root, dirs) = archive_with(&[1.2, 0.9]);
+    let archive = crate::OpenArchive::new(root.path());
+    for dir in dirs {
+        let id = dir.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        let opened = archive.open(&id).unwrap();
+        assert!(opened.sessions.is_some());
+        assert_eq!(opened.sessions, sessions(&dir));
+    }
+    let (alone, dirs) = archive_with(&[]);
+    let id = dirs[0].file_name().unwrap().to_str().unwrap().parse().unwrap();
+    assert_eq!(crate::OpenArchive::new(alone.path()).open(&id).unwrap().sessions, None);
+}
+
+#[test]
 fn two_sessions_say_what_is_not_known() {
     let (_root, dirs) = archive_with(&[1.1]);
     let answer = sessions(&dirs[1]).unwrap();

@@ -12,10 +12,12 @@ use queue::{Attempt, Outcome, TRUST};
 
 use super::child::RunningChild;
 use super::client::CallError;
+use super::host_cpu::HostCpu;
 use super::progress::Progress;
 use super::quarantine::RUN_MARK;
 use super::workplace::Workplace;
 use crate::plan_text::PlanText;
+use crate::store::address::SECRET_VARIABLES;
 
 /// The least time between two calls: lines of this time go together, because the controller shares the machine with what is measured.
 /// A line after a pause is sent at once.
@@ -108,6 +110,10 @@ impl Attempted<'_> {
             command.arg("run").arg(file);
         }
         command.env(RUN_MARK, runs);
+        // The run starts programs that the plan names: the secrets of the controller are not for them.
+        for name in SECRET_VARIABLES {
+            command.env_remove(name);
+        }
         command.args(["--yes", "--format", "json", "--progress", "none", "--runs"]).arg(runs);
         if plan.kind != archive::model::RunKind::Concurrency {
             for setting in &rules.kernel_settings {
@@ -175,7 +181,11 @@ impl Attempted<'_> {
     fn follow(&mut self, mut child: RunningChild, progress: &Progress) -> Outcome {
         let began = Instant::now();
         let mut called = Instant::now();
+        let mut cpu = HostCpu::new(&self.place.host);
         let status = loop {
+            if let Some(line) = cpu.line() {
+                progress.add(line);
+            }
             let until_call = BETWEEN_CALLS.saturating_sub(called.elapsed());
             if self.is_fenced {
                 std::thread::sleep(LOOK);

@@ -4,6 +4,7 @@
 mod attempt;
 mod child;
 mod client;
+mod host_cpu;
 mod progress;
 mod quarantine;
 pub mod rules;
@@ -12,8 +13,8 @@ pub mod workplace;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queue::NewController;
 use queue::api::{ClaimAnswer, ClaimCall};
+use queue::{NewController, host_identity};
 
 use self::client::CallError;
 use self::workplace::Workplace;
@@ -90,7 +91,7 @@ fn claim(place: &Workplace) -> Result<ClaimAnswer, CallError> {
 fn take(place: &Workplace, answer: ClaimAnswer) {
     if let Some(work) = answer.work {
         attempt::execute(place, work);
-    } else if answer.quarantined.contains(&place.host) {
+    } else if answer.quarantined.contains(&host_identity(&place.host)) {
         quarantine::prove_clean(place);
         thread::sleep(PAUSE);
     }

@@ -1,5 +1,5 @@
-//! Lines of a run's progress on their way to the server. They are kept until the server has them. When it is away for long, ticks are
-//! dropped: what else happened is not.
+//! Lines of a run's progress on their way to the server. They are kept until the server has them. When it is away for long, ticks and
+//! CPU times are dropped: what else happened is not.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -58,14 +58,17 @@ impl Progress {
         self.0.0.lock().expect("no thread panics with it")
     }
 
-    fn add(&self, line: String) {
+    /// Adds a line of the controller.
+    pub fn add(&self, line: String) {
         let mut lines = self.lock();
         if [r#""event":"run_begins""#, r#""event":"stream_ends""#].iter().any(|name| line.contains(name))
             && let Ok(NamesRun { run }) = serde_json::from_str(&line)
         {
             lines.run = Some(run);
         }
-        if line.len() > MOST_LINE_BYTES || (lines.bytes > MOST_BYTES && line.contains(r#""event":"tick""#)) {
+        let is_dispensable =
+            [r#""event":"tick""#, r#""event":"host_cpu""#].iter().any(|name| line.contains(name));
+        if line.len() > MOST_LINE_BYTES || (lines.bytes > MOST_BYTES && is_dispensable) {
             return;
         }
         lines.bytes += line.len();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use archive::model::{Plan, Vary};
+use archive::model::{KnobValue, Plan, Vary};
 use notation::source_text::SourceText;
 use serde::Deserialize;
 
@@ -20,6 +20,9 @@ pub struct Rules {
     /// The commands under which plans may start agents on these hosts, as plans write them: `sudo -n`.
     #[serde(default, rename = "become")]
     pub become_root: Vec<String>,
+    /// Paths that knobs of plans may have as values, such as builds of servers, and the programs that `binary` may name.
+    #[serde(default)]
+    pub programs: Vec<String>,
     /// URLs of servers that plans may download from instead of the servers of a workload.
     #[serde(default)]
     pub urls: Vec<String>,
@@ -33,6 +36,9 @@ pub struct Rules {
     #[serde(default = "day", deserialize_with = "archive::model::length_text::deserialize")]
     pub longest: Duration,
 }
+
+/// The knob of each server that names its program.
+const BINARY: &str = "binary";
 
 fn most() -> u32 {
     u32::MAX
@@ -58,6 +64,7 @@ impl Rules {
             workloads: all.clone(),
             hosts: all.clone(),
             become_root: all.clone(),
+            programs: all.clone(),
             urls: all,
             kernel_settings: Vec::new(),
             most_connections: most(),
@@ -98,6 +105,12 @@ impl Rules {
                 ));
             }
         }
+        for (knob, value) in knobs(plan) {
+            // The start of a server runs it, with the rights of the run.
+            if is_path(knob, value) && !has(&self.programs, value) {
+                return Err(format!("{knob}={value} is not in the list `programs` of its rules"));
+            }
+        }
         let (asked, what) = most_asked(plan);
         if asked > f64::from(self.most_connections) {
             let most = self.most_connections;
@@ -105,6 +118,27 @@ impl Rules {
         }
         Ok(())
     }
+}
+
+/// The knobs that a plan sets to a text, in a variant or by an axis, with the text.
+fn knobs(plan: &Plan) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    let of_variants = plan.variants.iter().flat_map(|variant| &variant.knobs);
+    let of_axes = plan.sweep.iter().filter_map(|axis| match &axis.vary {
+        Vary::Knob(name) => Some(axis.values.iter().map(move |value| (name, value))),
+        _ => None,
+    });
+    for (name, value) in of_variants.chain(of_axes.flatten()) {
+        if let KnobValue::Text(text) = value {
+            found.push((name.as_str(), text.as_str()));
+        }
+    }
+    found
+}
+
+/// Whether a value names a file of the machine: a path, or the program of a server, which is also found by its name.
+fn is_path(knob: &str, value: &str) -> bool {
+    value.contains('/') || knob == BINARY
 }
 
 /// The most connections that a plan asks for at once by one of its keys, and the key.
@@ -141,7 +175,7 @@ fn has(list: &[String], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use archive::model::{Axis, KnobValue, PlannedBackground, PlannedConcurrency, PlannedHost, RunKind};
+    use archive::model::{Axis, PlannedBackground, PlannedConcurrency, PlannedHost, RunKind};
 
     use super::*;
 
@@ -175,6 +209,12 @@ mod tests {
             become_root: become_root.map(str::to_owned),
         };
         Ok(Plan { hosts: vec![host], ..plan()? })
+    }
+
+    fn with_knob(knob: &str, value: &str) -> Result<Plan, Box<dyn std::error::Error>> {
+        let mut plan = plan()?;
+        plan.variants[0].knobs.insert(knob.to_owned(), value.into());
+        Ok(plan)
     }
 
     fn axis(vary: Vary, values: &[u32]) -> Axis {
@@ -220,6 +260,24 @@ mod tests {
         assert_eq!(some.check(&of_url), Ok(()));
         let compare = Plan { kind: RunKind::Compare, ..of_url };
         assert!(why(&some, &compare).contains("`workloads`"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_path_in_a_knob_is_allowed_by_name() -> Tested {
+        let none: Rules = toml::from_str("workloads = [\"*\"]")?;
+        for (knob, value) in [("binary", "/usr/bin/shred"), ("binary", "shred"), ("directory", "../other")] {
+            let refused = why(&none, &with_knob(knob, value)?);
+            assert_eq!(refused, format!("{knob}={value} is not in the list `programs` of its rules"));
+        }
+        let mut swept = plan()?;
+        let values = vec!["/usr/bin/shred".into()];
+        swept.sweep = vec![Axis { vary: Vary::Knob("binary".to_owned()), values }];
+        assert!(why(&none, &swept).contains("`programs`"), "an axis sets it, too");
+        assert_eq!(none.check(&with_knob("workers", "auto")?), Ok(()));
+        let some: Rules = toml::from_str("workloads = [\"*\"]\nprograms = [\"/opt/nginx/nginx\"]")?;
+        assert_eq!(some.check(&with_knob("binary", "/opt/nginx/nginx")?), Ok(()));
+        assert!(some.check(&with_knob("binary", "/opt/nginx/nginx2")?).is_err());
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use queue::api::{
     AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, HostList, Move, QueueList, Reason, RunChange,
-    Submission,
+    SequenceSubmission, Submission,
 };
 use queue::{Entry, EntryId, HostRow, NewController};
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,7 @@ use super::site::Shared;
 use crate::comparison::{self, ComparedRuns, FEWEST_RUNS, MOST_RUNS};
 use crate::people::{Person, Who};
 use crate::service::error::ServiceError;
+use crate::service::lists::ListPart;
 use crate::service::orders::Order;
 
 type Answer<T> = Result<Json<T>, ServiceError>;
@@ -29,6 +30,8 @@ pub struct ListQuery {
     all: bool,
     /// Of those at their end, the ones with a lower number.
     before: Option<EntryId>,
+    /// Of those that wait or are paused, the ones after this one.
+    after: Option<EntryId>,
 }
 
 /// A link that opens one session in a browser.
@@ -49,8 +52,8 @@ pub struct CompareQuery {
 
 /// `GET entries`
 pub async fn list(State(site): State<Shared>, Query(query): Query<ListQuery>) -> Answer<QueueList> {
-    let ended = if query.all { Some(query.before) } else { None };
-    Ok(Json(site.harness.list(ended).await?))
+    let ListQuery { all, before, after } = query;
+    Ok(Json(site.harness.list(ListPart { after, has_ended: all, ended_before: before }).await?))
 }
 
 /// `POST entries`
@@ -72,6 +75,16 @@ pub async fn entry(State(site): State<Shared>, Path(id): Path<EntryId>) -> Answe
 /// `GET entries/ID/plan`
 pub async fn plan(State(site): State<Shared>, Path(id): Path<EntryId>) -> Result<String, ServiceError> {
     Ok(site.harness.entry(id).await?.1)
+}
+
+/// `POST sequences`
+pub async fn submit_sequence(
+    State(site): State<Shared>,
+    Extension(person): Extension<Person>,
+    Json(submission): Json<SequenceSubmission>,
+) -> Result<Response, ServiceError> {
+    let entries = site.harness.submit_sequence(submission, person).await?;
+    Ok((StatusCode::CREATED, Json(entries)).into_response())
 }
 
 async fn order(site: Shared, by: Person, id: EntryId, order: Order) -> Answer<Entry> {

@@ -41,6 +41,9 @@ const PING: Duration = Duration::from_secs(15);
 /// Lines of one look. More than so many wait for slow readers only.
 const MOST_LINES: u32 = 20_000;
 
+/// How events are marked that come all the time.
+const PERIODIC: [&str; 2] = [r#""event":"tick""#, r#""event":"host_cpu""#];
+
 /// The ticks that a new reader or a slow one gets: two minutes of four a second.
 const MOST_TICKS: usize = 480;
 
@@ -196,15 +199,20 @@ impl Reader {
     }
 
     fn add(&mut self, lines: Vec<EventLine>) {
-        let ticks = lines.iter().filter(|line| is_tick(&line.line)).count();
-        let mut dropped = ticks.saturating_sub(MOST_TICKS);
+        // Of each kind of line that comes all the time, the newest ones.
+        let mut dropped = PERIODIC.map(|event| {
+            lines.iter().filter(|line| line.line.contains(event)).count().saturating_sub(MOST_TICKS)
+        });
         for EventLine { token, seq, line } in lines {
             if token != self.after.0 && self.after.0 != 0 {
                 self.waiting.push_back(event("reset"));
             }
             self.after = (token, seq);
-            if dropped > 0 && is_tick(&line) {
-                dropped -= 1;
+            let kind = PERIODIC.iter().position(|event| line.contains(event));
+            if let Some(left) = kind.map(|kind| &mut dropped[kind])
+                && *left > 0
+            {
+                *left -= 1;
                 continue;
             }
             self.waiting.push_back(Event::default().event("line").id(format!("{token}-{seq}")).data(line));
@@ -215,8 +223,4 @@ impl Reader {
 /// Renewals of a lease are no news.
 fn has_changed(seen: &Entry, now: &Entry) -> bool {
     Entry { counter: 0, ..seen.clone() } != Entry { counter: 0, ..now.clone() }
-}
-
-fn is_tick(line: &str) -> bool {
-    line.contains(r#""event":"tick""#)
 }

@@ -20,7 +20,10 @@ pub mod views;
 
 use std::sync::Arc;
 
+use axum::body::to_bytes;
 use axum::extract::DefaultBodyLimit;
+use axum::http::Uri;
+use axum::http::header::{ALLOW, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post, put};
 use axum::{Json, Router, middleware};
@@ -36,6 +39,7 @@ const MOST_BODY_BYTES: usize = 4 * MOST_PLAN_BYTES;
 pub fn router(site: Shared) -> Router {
     let api = Router::new()
         .route("/entries", get(api::list).post(api::submit))
+        .route("/sequences", post(api::submit_sequence))
         .route("/entries/{id}", get(api::entry))
         .route("/entries/{id}/plan", get(api::plan))
         .route("/entries/{id}/pause", post(api::pause))
@@ -59,7 +63,9 @@ pub fn router(site: Shared) -> Router {
         .route("/series/{key}", get(series::history))
         .route("/compare", get(api::compare))
         .route("/audit", get(people::audit_lines))
-        .route("/links", post(api::link));
+        .route("/links", post(api::link))
+        .fallback(no_route)
+        .layer(middleware::map_response(as_problem));
     Router::new()
         .route("/", get(pages::queue))
         .route("/entries", post(pages::submit))
@@ -110,6 +116,33 @@ pub fn router(site: Shared) -> Router {
         .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guard::guard))
         .with_state(site)
+}
+
+async fn no_route(uri: Uri) -> ServiceError {
+    ServiceError::NotFound(format!("there is no route {uri} in the API: see openapi.json"))
+}
+
+/// The longest text of a refusal.
+const MOST_REFUSAL_BYTES: usize = 16 << 10;
+
+/// A refusal of the library that reads requests is a text: clients of the API get the same JSON as for each other one.
+async fn as_problem(response: Response) -> Response {
+    let media = response.headers().get(CONTENT_TYPE);
+    let is_text = media.is_none_or(|media| media.as_bytes().starts_with(b"text/plain"));
+    if !response.status().is_client_error() || !is_text {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let text = to_bytes(body, MOST_REFUSAL_BYTES).await.unwrap_or_default();
+    let mut error = String::from_utf8_lossy(&text).trim().to_owned();
+    if error.is_empty() {
+        error = format!("{}: see openapi.json", parts.status);
+    }
+    let mut problem = (parts.status, Json(Problem { error })).into_response();
+    if let Some(allow) = parts.headers.get(ALLOW) {
+        problem.headers_mut().insert(ALLOW, allow.clone());
+    }
+    problem
 }
 
 impl IntoResponse for ServiceError {

@@ -3,6 +3,20 @@
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
+/// What a route answers.
+enum Answer {
+    /// Nothing.
+    Nothing,
+    /// A value of a type.
+    One(&'static str),
+    /// Values of a type.
+    ListOf(&'static str),
+    /// Texts.
+    Texts,
+    /// A file or a stream of a type of media.
+    Bytes(&'static str),
+}
+
 /// A route of the API.
 struct ApiRoute {
     method: &'static str,
@@ -10,8 +24,8 @@ struct ApiRoute {
     about: &'static str,
     /// The type of the body.
     takes: Option<&'static str>,
-    /// The type of the answer.
-    gives: Option<&'static str>,
+    /// The answer.
+    gives: Answer,
     /// Parameters of the query.
     query: &'static [&'static str],
 }
@@ -21,49 +35,127 @@ const fn route(
     path: &'static str,
     about: &'static str,
     takes: Option<&'static str>,
-    gives: Option<&'static str>,
+    gives: Answer,
     query: &'static [&'static str],
 ) -> ApiRoute {
     ApiRoute { method, path, about, takes, gives, query }
 }
 
 const ROUTES: &[ApiRoute] = &[
-    route("get", "/entries", "The queue", None, Some("QueueList"), &["all", "before"]),
-    route("post", "/entries", "Submit a plan", Some("Submission"), Some("Entry"), &[]),
-    route("get", "/entries/{id}", "An entry", None, Some("Entry"), &[]),
-    route("get", "/entries/{id}/plan", "The text of its plan", None, None, &[]),
-    route("post", "/entries/{id}/pause", "Take it out of the order", Some("Reason"), Some("Entry"), &[]),
-    route("post", "/entries/{id}/release", "Put it back", None, Some("Entry"), &[]),
-    route("post", "/entries/{id}/move", "Give it another place", Some("Move"), Some("Entry"), &[]),
-    route("post", "/entries/{id}/kill", "Stop it", None, Some("Entry"), &[]),
-    route("post", "/entries/{id}/resume", "Let a lost run go on", None, Some("Entry"), &[]),
-    route("get", "/entries/{id}/events", "Its progress as server-sent events", None, None, &["last"]),
-    route("post", "/controllers", "A controller has started", Some("NewController"), None, &[]),
-    route("post", "/claims", "A controller asks for work", Some("ClaimCall"), Some("ClaimAnswer"), &[]),
-    route("post", "/attempts/{id}", "News of an attempt", Some("AttemptCall"), Some("AttemptAnswer"), &[]),
-    route("put", "/attempts/{id}/bundle", "The packed run of an attempt", None, None, &["token"]),
-    route("get", "/hosts", "Hosts and controllers", None, Some("HostList"), &[]),
-    route("post", "/hosts/{name}/clean", "Free a host from quarantine", Some("Reason"), Some("HostRow"), &[]),
+    route("get", "/entries", "The queue", None, Answer::One("QueueList"), &["all", "before", "after"]),
+    route("post", "/entries", "Submit a plan", Some("Submission"), Answer::One("Entry"), &[]),
+    route(
+        "post",
+        "/sequences",
+        "Submit plans that run one after the other",
+        Some("SequenceSubmission"),
+        Answer::ListOf("Entry"),
+        &[],
+    ),
+    route("get", "/entries/{id}", "An entry", None, Answer::One("Entry"), &[]),
+    route("get", "/entries/{id}/plan", "The text of its plan", None, Answer::Bytes("text/plain"), &[]),
+    route(
+        "post",
+        "/entries/{id}/pause",
+        "Take it out of the order",
+        Some("Reason"),
+        Answer::One("Entry"),
+        &[],
+    ),
+    route("post", "/entries/{id}/release", "Put it back", None, Answer::One("Entry"), &[]),
+    route("post", "/entries/{id}/move", "Give it another place", Some("Move"), Answer::One("Entry"), &[]),
+    route("post", "/entries/{id}/kill", "Stop it", None, Answer::One("Entry"), &[]),
+    route("post", "/entries/{id}/resume", "Let a lost run go on", None, Answer::One("Entry"), &[]),
+    route(
+        "get",
+        "/entries/{id}/events",
+        "Its progress as server-sent events",
+        None,
+        Answer::Bytes("text/event-stream"),
+        &["last"],
+    ),
+    route("post", "/controllers", "A controller has started", Some("NewController"), Answer::Nothing, &[]),
+    route(
+        "post",
+        "/claims",
+        "A controller asks for work",
+        Some("ClaimCall"),
+        Answer::One("ClaimAnswer"),
+        &[],
+    ),
+    route(
+        "post",
+        "/attempts/{id}",
+        "News of an attempt",
+        Some("AttemptCall"),
+        Answer::One("AttemptAnswer"),
+        &[],
+    ),
+    route("put", "/attempts/{id}/bundle", "The packed run of an attempt", None, Answer::Nothing, &["token"]),
+    route("get", "/hosts", "Hosts and controllers", None, Answer::One("HostList"), &[]),
+    route(
+        "post",
+        "/hosts/{name}/clean",
+        "Free a host from quarantine",
+        Some("Reason"),
+        Answer::One("HostRow"),
+        &[],
+    ),
     route(
         "get",
         "/runs",
         "Runs of a search or of a view; several tags are allowed",
         None,
-        Some("RunLine"),
+        Answer::ListOf("RunLine"),
         &["q", "tag", "workload", "state", "kind", "order", "view", "limit", "after"],
     ),
-    route("patch", "/runs/{id}", "Change tags, add a note", Some("RunChange"), None, &[]),
-    route("delete", "/runs/{id}", "Put it into the trash", Some("Reason"), None, &[]),
-    route("post", "/runs/{id}/restore", "Take it out of the trash", None, None, &[]),
-    route("get", "/runs/{id}/bundle", "The packed run", None, None, &[]),
-    route("get", "/views", "Your saved views of the archive", None, Some("SavedView"), &[]),
-    route("post", "/views", "Give a search a name", Some("NewView"), Some("SavedView"), &[]),
-    route("patch", "/views/{id}", "Rename or change a view", Some("ChangedView"), Some("SavedView"), &[]),
-    route("delete", "/views/{id}", "Delete a view", None, None, &[]),
-    route("get", "/series/{key}", "History of a series", None, Some("SeriesHistory"), &["of", "before"]),
-    route("get", "/compare", "Runs beside one another", None, Some("ComparedRuns"), &["runs", "reference"]),
-    route("get", "/audit", "Who has done what, the newest first", None, Some("AuditLine"), &["before"]),
-    route("post", "/links", "A new link that opens a session", None, Some("Link"), &[]),
+    route(
+        "patch",
+        "/runs/{id}",
+        "Change tags, add a note; the tags after it",
+        Some("RunChange"),
+        Answer::Texts,
+        &[],
+    ),
+    route("delete", "/runs/{id}", "Put it into the trash", Some("Reason"), Answer::Nothing, &[]),
+    route("post", "/runs/{id}/restore", "Take it out of the trash", None, Answer::Nothing, &[]),
+    route("get", "/runs/{id}/bundle", "The packed run", None, Answer::Bytes("application/gzip"), &[]),
+    route("get", "/views", "Your saved views of the archive", None, Answer::ListOf("SavedView"), &[]),
+    route("post", "/views", "Give a search a name", Some("NewView"), Answer::One("SavedView"), &[]),
+    route(
+        "patch",
+        "/views/{id}",
+        "Rename or change a view",
+        Some("ChangedView"),
+        Answer::One("SavedView"),
+        &[],
+    ),
+    route("delete", "/views/{id}", "Delete a view", None, Answer::Nothing, &[]),
+    route(
+        "get",
+        "/series/{key}",
+        "History of a series",
+        None,
+        Answer::One("SeriesHistory"),
+        &["of", "before"],
+    ),
+    route(
+        "get",
+        "/compare",
+        "Runs beside one another",
+        None,
+        Answer::One("ComparedRuns"),
+        &["runs", "reference"],
+    ),
+    route(
+        "get",
+        "/audit",
+        "Who has done what, the newest first",
+        None,
+        Answer::ListOf("AuditLine"),
+        &["before"],
+    ),
+    route("post", "/links", "A new link that opens a session", None, Answer::One("Link"), &[]),
 ];
 
 /// The types of the API.
@@ -71,6 +163,7 @@ const ROUTES: &[ApiRoute] = &[
 #[openapi(components(schemas(
     queue::api::QueueList,
     queue::api::Submission,
+    queue::api::SequenceSubmission,
     queue::api::Reason,
     queue::api::Move,
     queue::api::ClaimCall,
@@ -102,11 +195,7 @@ pub fn document() -> Value {
     for ApiRoute { method, path, about, takes, gives, query } in ROUTES {
         let mut operation = json!({ "summary": about, "responses": {
             "default": { "description": "Why not", "content": content("Problem") } } });
-        let answer = match gives {
-            Some(name) => json!({ "description": "The answer", "content": content(name) }),
-            None => json!({ "description": "Done" }),
-        };
-        operation["responses"]["2XX"] = answer;
+        operation["responses"]["2XX"] = gives.description();
         if let Some(name) = takes {
             operation["requestBody"] = json!({ "required": true, "content": content(name) });
         }
@@ -129,8 +218,25 @@ pub fn document() -> Value {
     document
 }
 
+impl Answer {
+    fn description(&self) -> Value {
+        let (media, schema) = match self {
+            Self::Nothing => return json!({ "description": "Done" }),
+            Self::One(name) => ("application/json", reference(name)),
+            Self::ListOf(name) => ("application/json", json!({ "type": "array", "items": reference(name) })),
+            Self::Texts => ("application/json", json!({ "type": "array", "items": { "type": "string" } })),
+            Self::Bytes(media) => (*media, json!({ "type": "string" })),
+        };
+        json!({ "description": "The answer", "content": { media: { "schema": schema } } })
+    }
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
 fn content(name: &str) -> Value {
-    json!({ "application/json": { "schema": { "$ref": format!("#/components/schemas/{name}") } } })
+    json!({ "application/json": { "schema": reference(name) } })
 }
 
 /// Each method and path, for tests that ask all of them.

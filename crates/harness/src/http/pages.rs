@@ -1,5 +1,7 @@
 //! The pages, and the forms on them. A form does what the API does, and leads back to a page.
 
+use std::str::FromStr;
+
 use axum::Extension;
 use axum::Form;
 use axum::extract::{Path, Query, State};
@@ -17,6 +19,7 @@ use super::site::Shared;
 use crate::people::{Person, Who};
 use crate::plan_text::PlanText;
 use crate::service::error::ServiceError;
+use crate::service::lists::{ENDED_PAGE, ListPart};
 use crate::service::orders::Order;
 
 /// The policy of a report: its own script, and nothing of this server. It has no origin, so no cookie and no API.
@@ -43,28 +46,30 @@ pub fn shown<T>(site: &Shared, result: Result<T, impl Into<ServiceError>>) -> Re
 
 /// `GET /`
 pub async fn queue(State(site): State<Shared>, Query(query): Query<QueueQuery>) -> Page {
-    let list = shown(&site, site.harness.list(Some(query.before)).await)?;
+    let part = ListPart { after: query.after, has_ended: true, ended_before: query.before };
+    let list = shown(&site, site.harness.list(part).await)?;
     let (open, ended): (Vec<_>, Vec<_>) = list.entries.into_iter().partition(|entry| !entry.state.is_ended());
     let (active, waiting): (Vec<_>, Vec<_>) = open.into_iter().partition(|entry| entry.state.is_active());
     let outlooks: std::collections::BTreeMap<String, _> =
         list.outlooks.into_iter().map(|outlook| (outlook.entry.to_string(), outlook)).collect();
-    let alarm = list.alarm;
-    let is_full = ended.len() as u32 == crate::service::ENDED_PAGE;
+    let (alarm, more) = (list.alarm, list.more);
+    let last = if more > 0 { waiting.last().map(|entry| entry.id) } else { None };
+    let is_full = ended.len() as u32 == ENDED_PAGE;
     let older = if is_full { ended.last().map(|entry| entry.id) } else { None };
-    Ok(site.pages.page("queue.html", &json!({ "active": active, "waiting": waiting, "ended": ended, "outlooks": outlooks, "alarm": alarm, "older": older })))
+    Ok(site.pages.page("queue.html", &json!({ "active": active, "waiting": waiting, "ended": ended, "outlooks": outlooks, "alarm": alarm, "older": older, "more": more, "last": last, "after": query.after })))
 }
 
-/// The entries at their end with a lower number.
+/// The entries that wait after one, and those at their end with a lower number.
 #[derive(Deserialize)]
 pub struct QueueQuery {
+    after: Option<EntryId>,
     before: Option<EntryId>,
 }
 
 /// `GET /entries/ID`
 pub async fn entry(State(site): State<Shared>, Path(id): Path<EntryId>) -> Page {
     let (entry, plan) = shown(&site, site.harness.entry(id).await)?;
-    let list = shown(&site, site.harness.list(None).await)?;
-    let outlook = list.outlooks.into_iter().find(|outlook| outlook.entry == id);
+    let outlook = shown(&site, site.harness.outlook(&entry).await)?;
     let parent = match entry.parent {
         Some(parent) => Some(difference_of(&shown(&site, site.harness.entry(parent).await)?.1, &plan)),
         None => None,
@@ -121,8 +126,8 @@ impl PlanForm {
         self.plan.replace("\r\n", "\n")
     }
 
-    fn parent(&self) -> Option<EntryId> {
-        self.parent.parse().ok()
+    fn parent(&self) -> Result<Option<EntryId>, ServiceError> {
+        number(&self.parent, "the entry that it repeats")
     }
 }
 
@@ -130,7 +135,7 @@ impl PlanForm {
 pub async fn difference(State(site): State<Shared>, Form(form): Form<PlanForm>) -> Page {
     let plan = form.text();
     let problem = PlanText::read(&plan).err().map(|error| error.to_string());
-    let lines = match form.parent() {
+    let lines = match shown(&site, form.parent())? {
         Some(parent) => difference_of(&shown(&site, site.harness.entry(parent).await)?.1, &plan),
         None => Vec::new(),
     };
@@ -162,9 +167,9 @@ pub async fn submit(
 ) -> Page {
     let submission = Submission {
         plan: form.text(),
-        priority: form.priority.trim().parse().unwrap_or(0),
+        priority: shown(&site, number(&form.priority, "the priority"))?.unwrap_or(0),
         paused: form.paused.is_some(),
-        parent: form.parent(),
+        parent: shown(&site, form.parent())?,
         key: None,
     };
     let (entry, _) = shown(&site, site.harness.submit(submission, person).await)?;
@@ -195,7 +200,12 @@ pub async fn order(
         "release" => Order::Release,
         "first" => Order::Move(Move::default()),
         "last" => Order::Move(Move { before: None, last: true }),
-        "before" => Order::Move(Move { before: form.before.parse().ok(), last: false }),
+        "before" => {
+            let before = shown(&site, number(&form.before, "the entry before which it is moved"))?;
+            let before =
+                before.ok_or_else(|| ServiceError::Bad("say before which entry it is moved".to_owned()));
+            Order::Move(Move { before: Some(shown(&site, before)?), last: false })
+        }
         "kill" => Order::Kill,
         "resume" => Order::Resume,
         _ => return shown(&site, Err(ServiceError::NotFound(format!("there is no order {name:?}")))),
@@ -203,6 +213,12 @@ pub async fn order(
     shown(&site, site.harness.order(id, order, person).await)?;
     let to = if form.from == "queue" { "/".to_owned() } else { format!("/entries/{id}") };
     Ok(Redirect::to(&to).into_response())
+}
+
+/// A number in a field of a form; none in an empty one.
+fn number<T: FromStr>(text: &str, what: &str) -> Result<Option<T>, ServiceError> {
+    let Some(text) = some(text) else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| ServiceError::Bad(format!("{what} is {text:?}: use a whole number")))
 }
 
 fn some(text: &str) -> Option<String> {

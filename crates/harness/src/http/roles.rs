@@ -31,7 +31,7 @@ pub fn needed(method: &Method, path: &str) -> Role {
         (true, _) | (false, ["account" | "views", ..] | ["logout"]) => Role::Viewer,
         (
             false,
-            ["entries"]
+            ["entries" | "sequences"]
             | ["entries", "difference"]
             | ["entries", _, "pause" | "release" | "kill" | "resume"]
             | ["runs", _, "note" | "tags"],
@@ -58,6 +58,7 @@ mod tests {
             (Method::GET, "/api/v1/entries", Role::Viewer),
             (Method::POST, "/entries", Role::Submitter),
             (Method::POST, "/api/v1/entries/7/kill", Role::Submitter),
+            (Method::POST, "/api/v1/sequences", Role::Submitter),
             (Method::PATCH, "/api/v1/runs/r", Role::Submitter),
             (Method::POST, "/runs/r/note", Role::Submitter),
             (Method::POST, "/entries/7/first", Role::Operator),

@@ -3,9 +3,11 @@
 pub mod accounts;
 mod controller_process;
 pub mod database;
+mod first_steps;
 
 use std::io::{IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +25,7 @@ use tokio::time::sleep;
 use self::controller_process::ControllerProcess;
 pub use self::controller_process::say;
 use self::database::Opened;
+use self::first_steps::{first_account, first_steps};
 use crate::folder::HarnessFolder;
 use crate::http::guard::new_link;
 use crate::http::logins::Logins;
@@ -116,7 +119,7 @@ async fn serve_until_signal(
     match tls {
         None => {
             let link = new_link(&own, None).await?;
-            tell_link(&format!("{url}/link?secret={link}"), FIRST_STEPS);
+            tell_link(&format!("{url}/link?secret={link}"), &first_steps(&args.kept, &here()?));
         }
         Some(tls) => serve_team(args, &harness, tls).await?,
     }
@@ -139,8 +142,9 @@ async fn serve_until_signal(
     Ok(())
 }
 
-/// What the person who has started a server may do next.
-const FIRST_STEPS: &str = "Queue runs:  showdown submit compare nginx apache --quick\nWatch them:  showdown queue    showdown watch ENTRY\n\nCtrl-C stops the server, and interrupts a run in progress.";
+fn here() -> anyhow::Result<PathBuf> {
+    std::env::current_dir().context("cannot find the working directory")
+}
 
 async fn bound(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| {
@@ -165,13 +169,11 @@ async fn serve_team(args: &ServeArgs, harness: &Arc<Harness>, tls: ServerTls) ->
     // A log is read by others: only a terminal gets the link.
     if std::io::stdout().is_terminal() {
         let link = new_link(&site, None).await?;
-        tell_link(&format!("{url}/link?secret={link}"), FIRST_STEPS);
+        tell_link(&format!("{url}/link?secret={link}"), &first_steps(&args.kept, &here()?));
     } else {
         // The reader may have gone.
-        let _ = writeln!(
-            std::io::stdout(),
-            "Showdown's harness: {url}\n\nAdd an account:  showdown account add NAME --role admin"
-        );
+        let account = first_account(&args.kept, &here()?);
+        let _ = writeln!(std::io::stdout(), "Showdown's harness: {url}\n\n{account}");
     }
     Ok(())
 }

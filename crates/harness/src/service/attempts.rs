@@ -8,7 +8,7 @@ use archive::Archive;
 use queue::api::{AttemptAnswer, AttemptCall, ClaimAnswer, ClaimCall, Work};
 use queue::{
     Attempt, Entry, EntryId, EntryState, HostState, NewController, Outcome, Refusal, begin, claim, finish,
-    note_run, refuse, register, renew,
+    host_identity, note_run, refuse, register, renew,
 };
 use serde::Deserialize;
 use tokio::time::{sleep, timeout};
@@ -55,14 +55,14 @@ impl Harness {
             }
             if is_heard
                 && let Some(known) = rows.controller(&new.id)?
-                && known.host != new.host
+                && host_identity(&known.host) != host_identity(&new.host)
             {
                 return Err(Refusal::other_machine(&known).into());
             }
             Ok(register(rows, &new, unix_ms())?)
         });
         for entry in ended.await? {
-            self.tell(entry.id);
+            self.tell_of(&entry);
         }
         self.hear(&id);
         Ok(())
@@ -137,7 +137,7 @@ impl Harness {
         let may_change = is_turn || call.refuses.is_some();
         let named = run.clone();
         let answer = self.store.transact(move |rows| {
-            check_attempt(rows, id, &owner)?;
+            let controller = check_attempt(rows, id, &owner)?;
             let is_end_repeated = call.ends.is_some()
                 && rows
                     .entry(id)?
@@ -148,8 +148,8 @@ impl Harness {
                 renew(rows, attempt)?
             };
             if let Some(reason) = &call.refuses {
-                refuse(rows, attempt, reason, unix_ms())?;
-                return Ok((AttemptAnswer::default(), true, None));
+                let refused = refuse(rows, attempt, reason, unix_ms())?;
+                return Ok((controller, AttemptAnswer::default(), true, None, Some(refused)));
             }
             let mut is_changed = may_change;
             let mut told = None;
@@ -179,19 +179,22 @@ impl Harness {
             }
             // Also of a run that was stopped or has failed: its files say what was measured, and why it ended.
             let mut wants_bundle = call.ends.is_some() && run.is_some() && !is_stored;
+            let mut ended = None;
             match &call.ends {
                 Some(Outcome::Answered | Outcome::Stored) if !is_stored => {
                     // Without a name, too: an answer without a run is none, which the controller finds when it packs the run.
                     wants_bundle = true;
                     finish(rows, attempt, &Outcome::Answered, unix_ms())?;
                 }
-                Some(Outcome::Answered) => drop(finish(rows, attempt, &Outcome::Stored, unix_ms())?),
-                Some(outcome) => drop(finish(rows, attempt, outcome, unix_ms())?),
+                Some(Outcome::Answered) => ended = Some(finish(rows, attempt, &Outcome::Stored, unix_ms())?),
+                Some(outcome) => ended = Some(finish(rows, attempt, outcome, unix_ms())?),
                 None => {}
             }
-            Ok((AttemptAnswer { kill: entry.is_killed, next_seq: next, wants_bundle }, is_changed, told))
+            let answer = AttemptAnswer { kill: entry.is_killed, next_seq: next, wants_bundle };
+            Ok((controller, answer, is_changed, told, ended))
         });
-        let (answer, is_changed, told) = answer.await?;
+        let (controller, answer, is_changed, told, ended) = answer.await?;
+        self.hear(&controller);
         if is_turn {
             self.store.make_durable().await?;
         }
@@ -199,10 +202,12 @@ impl Harness {
             self.listed.changed(&id);
         }
         // Who watches lines gets them from here; a look of each watcher into the store would cost more than all else.
-        match told {
-            _ if is_changed => self.tell(id),
-            Some(lines) => self.news.tell_lines(id, lines),
-            None => {}
+        if let Some(entry) = &ended {
+            self.tell_of(entry);
+        } else if is_changed {
+            self.tell(id);
+        } else if let Some(lines) = told {
+            self.news.tell_lines(id, lines);
         }
         Ok(answer)
     }
@@ -211,18 +216,21 @@ impl Harness {
     /// its run is taken once.
     pub async fn check_bundle(&self, attempt: Attempt, owner: String) -> Result<(), ServiceError> {
         let archive = self.archive.clone();
-        self.store
+        let controller = self
+            .store
             .transact(move |rows| {
-                check_attempt(rows, attempt.entry, &owner)?;
+                let controller = check_attempt(rows, attempt.entry, &owner)?;
                 let entry = rows.entry(attempt.entry)?.ok_or(Refusal::NoEntry(attempt.entry))?;
                 let is_missing = entry.run.as_deref().is_some_and(|run| !has_run(&archive, run));
                 if is_without_answer(&entry, attempt) && is_missing {
-                    return Ok(());
+                    return Ok(controller);
                 }
                 renew(rows, attempt)?;
-                Ok(())
+                Ok::<_, ServiceError>(controller)
             })
-            .await
+            .await?;
+        self.hear(&controller);
+        Ok(())
     }
 
     /// Renews the lease of an attempt whose run is being sent or stored, if it was not renewed for a while.
@@ -283,13 +291,12 @@ fn is_without_answer(entry: &Entry, attempt: Attempt) -> bool {
     entry.token == attempt.token && matches!(entry.state, EntryState::Failed | EntryState::Cancelled)
 }
 
-/// Tokens are small numbers, so a secret reaches the attempts of its own controllers only.
-fn check_attempt(rows: &mut dyn Transaction, id: EntryId, owner: &str) -> Result<(), ServiceError> {
+/// The controller of an entry. Tokens are small numbers, so a secret reaches the attempts of its own controllers only.
+fn check_attempt(rows: &mut dyn Transaction, id: EntryId, owner: &str) -> Result<String, ServiceError> {
     let entry = rows.entry(id)?.ok_or(Refusal::NoEntry(id))?;
-    match &entry.controller {
-        Some(controller) => check_owner(rows, controller, owner),
-        None => Err(Refusal::OldToken(id).into()),
-    }
+    let controller = entry.controller.ok_or(Refusal::OldToken(id))?;
+    check_owner(rows, &controller, owner)?;
+    Ok(controller)
 }
 
 fn check_owner(rows: &mut dyn Transaction, controller: &str, owner: &str) -> Result<(), ServiceError> {

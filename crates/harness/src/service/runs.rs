@@ -1,11 +1,11 @@
-//! Runs of the archive: what people say of them, and the trash.
+//! Runs of the archive, and what people say of them.
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use archive::{ArchiveError, ListedRun, Query, Run, RunId};
+use archive::{Archive, ListedRun, Query, Run, RunId};
 use queue::Entry;
 use queue::api::{Note, RunChange};
 
@@ -13,10 +13,6 @@ use super::Harness;
 use super::error::ServiceError;
 use super::orders::printable;
 use crate::secrets::unix_ms;
-use crate::store::Deletion;
-
-/// How long a deleted run can be put back.
-pub const TRASH: Duration = Duration::from_hours(30 * 24);
 
 /// The longest note, bytes, and the longest tag.
 const MOST_NOTE_BYTES: usize = 16 << 10;
@@ -51,15 +47,10 @@ impl Harness {
 
     /// A run by its id.
     pub async fn run(&self, id: RunId) -> Result<KnownRun, ServiceError> {
-        let (archive, name) = (self.archive.clone(), id.to_string());
+        let (archive, listed, name) = (self.archive.clone(), Arc::clone(&self.listed), id.to_string());
         let run = blocking(move || {
-            let is_there = archive.dir(&id).is_dir();
-            if !is_there {
-                return Err(ServiceError::NotFound(format!(
-                    "there is no run {id}: see the archive, or the trash"
-                )));
-            }
-            Ok(archive.open(id.as_str())?)
+            dir_of(&archive, &id)?;
+            Ok(listed.open(&id)?)
         });
         let run = run.await?;
         let (notes, entry) = self
@@ -75,12 +66,7 @@ impl Harness {
         blocking(move || {
             let mut runs = Vec::new();
             for id in ids {
-                let dir = archive.dir(&id);
-                if !dir.is_dir() {
-                    return Err(ServiceError::NotFound(format!(
-                        "there is no run {id}: see the archive, or the trash"
-                    )));
-                }
+                let dir = dir_of(&archive, &id)?;
                 // Without its trials, and without the other runs of its plan: to find these, the whole archive is read.
                 runs.push(Run::open_without_trials(&dir)?);
             }
@@ -117,14 +103,21 @@ impl Harness {
 
     /// The report of a run, made from its files. An HTML file in the directory is never sent.
     pub async fn report(&self, id: RunId) -> Result<String, ServiceError> {
-        let archive = self.archive.clone();
-        blocking(move || Ok(report::html(&archive.open(id.as_str())?)?)).await
+        let (archive, listed) = (self.archive.clone(), Arc::clone(&self.listed));
+        blocking(move || {
+            dir_of(&archive, &id)?;
+            Ok(report::html(&listed.open(&id)?)?)
+        })
+        .await
     }
 
     /// A text file of a run, and the names of all its files.
     pub async fn file(&self, id: RunId, name: String) -> Result<String, ServiceError> {
         let archive = self.archive.clone();
-        blocking(move || Ok(archive.open(id.as_str())?.text(&name, MOST_SHOWN_BYTES)?)).await
+        blocking(
+            move || Ok(Run::open_without_trials(&dir_of(&archive, &id)?)?.text(&name, MOST_SHOWN_BYTES)?),
+        )
+        .await
     }
 
     /// A packed run, as a temporary file.
@@ -160,11 +153,7 @@ impl Harness {
         printable(note.as_deref().unwrap_or_default())?;
         let (archive, listed, run) = (self.archive.clone(), Arc::clone(&self.listed), id.to_string());
         let tags = blocking(move || {
-            if !archive.dir(&id).is_dir() {
-                return Err(ServiceError::NotFound(format!(
-                    "there is no run {id}: see the archive, or the trash"
-                )));
-            }
+            dir_of(&archive, &id)?;
             let tags = archive.tag(&id, &add_tags, &remove_tags)?;
             listed.changed(&id);
             Ok(tags)
@@ -185,89 +174,15 @@ impl Harness {
             .await?;
         Ok(tags)
     }
+}
 
-    /// Puts a run into the trash, with the reason.
-    pub async fn delete_run(&self, id: RunId, reason: String, by: String) -> Result<(), ServiceError> {
-        if printable(&reason)?.trim().is_empty() {
-            return Err(ServiceError::Bad(format!("say why run {id} is deleted")));
-        }
-        let (archive, to) = (self.archive.clone(), self.in_trash(&id));
-        let moved = id.clone();
-        blocking(move || {
-            let from = archive.dir(&moved);
-            let directory = fs::File::open(&from)
-                .map_err(|_| ServiceError::NotFound(format!("there is no run {moved}")))?;
-            // A run that is being written has locked its directory.
-            if directory.try_lock().is_err() {
-                return Err(ArchiveError::Running { id: moved }.into());
-            }
-            fs::create_dir_all(to.parent().expect("it is in the trash"))?;
-            Ok(fs::rename(&from, &to)?)
-        })
-        .await?;
-        self.listed.changed(&id);
-        let deletion = Deletion { run: id.to_string(), author: by.clone(), unix_ms: unix_ms(), reason };
-        self.store
-            .transact(move |rows| {
-                rows.audit(unix_ms(), &by, &format!("delete run {}: {}", deletion.run, deletion.reason))?;
-                Ok::<_, ServiceError>(rows.add_deletion(&deletion)?)
-            })
-            .await
+/// The directory of a run that is in the archive.
+fn dir_of(archive: &Archive, id: &RunId) -> Result<PathBuf, ServiceError> {
+    let dir = archive.dir(id);
+    if dir.is_dir() {
+        return Ok(dir);
     }
-
-    /// Takes a run out of the trash.
-    pub async fn restore_run(&self, id: RunId, by: String) -> Result<(), ServiceError> {
-        let (archive, from, moved) = (self.archive.clone(), self.in_trash(&id), id.clone());
-        blocking(move || {
-            if !from.is_dir() {
-                return Err(ServiceError::NotFound(format!("run {moved} is not in the trash")));
-            }
-            Ok(fs::rename(&from, archive.dir(&moved))?)
-        })
-        .await?;
-        self.listed.changed(&id);
-        self.store
-            .transact(move |rows| {
-                rows.remove_deletion(id.as_str())?;
-                Ok::<_, ServiceError>(rows.audit(unix_ms(), &by, &format!("restore run {id}"))?)
-            })
-            .await
-    }
-
-    /// The runs in the trash.
-    pub async fn trash(&self) -> Result<Vec<Deletion>, ServiceError> {
-        self.store.transact(|rows| Ok(rows.deletions()?)).await
-    }
-
-    /// Removes for good what was deleted more than 30 days ago, and secrets that are not valid any more.
-    pub async fn empty_trash(&self) -> Result<(), ServiceError> {
-        let now = unix_ms();
-        self.store.transact(move |rows| rows.remove_lapsed_secrets(now)).await?;
-        let before = now.saturating_sub(TRASH.as_millis() as u64);
-        for deletion in self.trash().await? {
-            if deletion.unix_ms > before {
-                continue;
-            }
-            if let Ok(id) = deletion.run.parse::<RunId>() {
-                let dir = self.in_trash(&id);
-                blocking(move || {
-                    if dir.is_dir() {
-                        fs::remove_dir_all(dir)?;
-                    }
-                    Ok(())
-                })
-                .await?;
-            }
-            self.store
-                .transact(move |rows| Ok::<_, ServiceError>(rows.remove_deletion(&deletion.run)?))
-                .await?;
-        }
-        Ok(())
-    }
-
-    fn in_trash(&self, id: &RunId) -> PathBuf {
-        self.folder.trash().join(id.as_str())
-    }
+    Err(ServiceError::NotFound(format!("there is no run {id}: see the archive, or the trash")))
 }
 
 /// Reads files without keeping connections waiting.

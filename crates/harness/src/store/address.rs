@@ -59,7 +59,7 @@ impl PasswordSources {
 }
 
 /// The variables with secrets of the database, which no other program gets.
-pub const SECRET_VARIABLES: [&str; 2] = ["PGPASSWORD", "PGPASSFILE"];
+pub const SECRET_VARIABLES: [&str; 4] = ["PGPASSWORD", "PGPASSFILE", "SHOWDOWN_DATABASE", "SHOWDOWN_TOKEN"];
 
 /// Reads a URL, and finds the password.
 pub fn read(url: &str, sources: &PasswordSources) -> Result<Config, AddressError> {

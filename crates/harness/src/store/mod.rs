@@ -12,14 +12,14 @@ pub mod sqlite;
 mod sqlite_rows;
 
 use queue::api::Note;
-use queue::{EntryId, Rows, Token};
+use queue::{EntryId, EntryState, Rows, Token};
 use serde::Serialize;
 
 use crate::people::Account;
 use crate::search::{ArchiveSearch, SavedView};
 
 /// Why the store has no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk is full.
     #[error("the disk of the database is full: free some space")]
@@ -147,8 +147,10 @@ pub trait Transaction: Rows<Error = StoreError> {
     fn ended(&mut self, before: Option<EntryId>, most: u32) -> Result<Vec<queue::Entry>, StoreError>;
     /// The entry of a run, the newest.
     fn entry_of_run(&mut self, run: &str) -> Result<Option<queue::Entry>, StoreError>;
-    /// The durations of runs of a question that have an answer, the newest first: seconds.
-    fn durations_s(&mut self, question: &str, most: u32) -> Result<Vec<f64>, StoreError>;
+    /// How many entries in a state come before this one in the order; all of them where there is none.
+    fn count_before(&mut self, state: EntryState, before: Option<&queue::Entry>) -> Result<u64, StoreError>;
+    /// Entries of these questions whose runs have an answer: the newest of each question, `most` at most.
+    fn former_runs(&mut self, questions: &[&str], most: u32) -> Result<Vec<queue::Entry>, StoreError>;
     /// The number of the last line of an attempt that is kept; 0 without any.
     fn last_seq(&mut self, entry: EntryId, token: Token) -> Result<u64, StoreError>;
     /// Keeps lines of an attempt, the first of which has this number.
@@ -238,6 +240,14 @@ pub trait Database: Send + 'static {
     /// done; or all, where the answer to its end was lost.
     fn attempt(&mut self, work: Work<'_>) -> Result<(), StoreError>;
 
+    /// Does each piece of work as [`Self::attempt`] does, in their order, and says of each once whether it went well. A database may do them
+    /// within one transaction: then it says so of all when that one has ended.
+    fn attempt_all(&mut self, works: &mut [Work<'_>], ended: &mut dyn FnMut(usize, Result<(), StoreError>)) {
+        for (index, work) in works.iter_mut().enumerate() {
+            ended(index, self.attempt(*work));
+        }
+    }
+
     /// Waits until all that was done survives a power cut. What survives the end of the program is in the nature of a transaction.
     fn make_durable(&mut self) -> Result<(), StoreError>;
 
@@ -263,6 +273,10 @@ pub trait Database: Send + 'static {
 impl Database for Box<dyn Database> {
     fn attempt(&mut self, work: Work<'_>) -> Result<(), StoreError> {
         (**self).attempt(work)
+    }
+
+    fn attempt_all(&mut self, works: &mut [Work<'_>], ended: &mut dyn FnMut(usize, Result<(), StoreError>)) {
+        (**self).attempt_all(works, ended);
     }
 
     fn make_durable(&mut self) -> Result<(), StoreError> {

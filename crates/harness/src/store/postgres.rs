@@ -4,6 +4,7 @@
 //! A lost connection fails what was asked, and the next transaction opens another one. A server that stops in the middle of a transaction
 //! keeps the lock until its connection ends, or for [`IDLE`].
 
+use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -258,29 +259,80 @@ impl Postgres {
     }
 }
 
+impl Postgres {
+    /// All work that is kept is done, or, after an error, none.
+    fn attempt_together(&mut self, works: &mut [Work<'_>]) -> Result<(), StoreError> {
+        let Connection { client, statements } = self.begin()?;
+        let mut changed = BTreeSet::new();
+        let mut failed = None;
+        for work in works {
+            if let Err(error) = client.batch_execute("SAVEPOINT work") {
+                failed = Some(error);
+                break;
+            }
+            let mut rows = PostgresRows::new(client, statements);
+            let is_kept = work(&mut rows);
+            if is_kept {
+                changed.extend(rows.changed().iter().copied());
+            }
+            let end = if is_kept { "RELEASE work" } else { "ROLLBACK TO work; RELEASE work" };
+            if let Err(error) = client.batch_execute(end) {
+                failed = Some(error);
+                break;
+            }
+        }
+        match failed {
+            None => self.commit(&changed),
+            Some(error) => {
+                // The end of its connection undoes it.
+                self.connection = None;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Ends a transaction in which these entries have changed.
+    fn commit(&mut self, changed: &BTreeSet<EntryId>) -> Result<(), StoreError> {
+        let mut end = String::new();
+        for entry in changed {
+            end = format!("{end}SELECT pg_notify('{CHANNEL}', '{}:{entry}');", self.origin);
+        }
+        self.end(&format!("{end}COMMIT"))
+    }
+
+    fn end(&mut self, statements: &str) -> Result<(), StoreError> {
+        // Not a new connection: it would say that the end of no transaction went well.
+        let Some(connection) = &mut self.connection else {
+            return Err(StoreError::Away("its connection has ended".to_owned()));
+        };
+        let ended = connection.client.batch_execute(statements);
+        if ended.is_err() {
+            // Whatever state the connection is in, the next transaction begins on another one.
+            self.connection = None;
+        }
+        Ok(ended?)
+    }
+}
+
 impl Database for Postgres {
     fn attempt(&mut self, work: Work<'_>) -> Result<(), StoreError> {
-        let origin = self.origin;
         let Connection { client, statements } = self.begin()?;
         let mut rows = PostgresRows::new(client, statements);
         let is_kept = work(&mut rows);
-        let ended = if is_kept {
-            let mut end = String::new();
-            for entry in rows.changed() {
-                end = format!("{end}SELECT pg_notify('{CHANNEL}', '{origin}:{entry}');");
-            }
-            client.batch_execute(&format!("{end}COMMIT"))
-        } else {
-            client.batch_execute("ROLLBACK")
-        };
-        if let Err(error) = ended {
-            // Whatever state the connection is in, the next transaction begins on another one.
-            self.connection = None;
-            if is_kept {
-                return Err(error.into());
-            }
+        let changed = rows.changed().clone();
+        let ended = if is_kept { self.commit(&changed) } else { self.end("ROLLBACK") };
+        if is_kept { ended } else { Ok(()) }
+    }
+
+    /// One transaction with a savepoint for each piece of work: it waits for the disk once. Work that fails by itself is undone alone.
+    fn attempt_all(&mut self, works: &mut [Work<'_>], ended: &mut dyn FnMut(usize, Result<(), StoreError>)) {
+        if let [work] = works {
+            return ended(0, self.attempt(*work));
         }
-        Ok(())
+        let done = self.attempt_together(works);
+        for index in 0..works.len() {
+            ended(index, done.clone());
+        }
     }
 
     /// A transaction of PostgreSQL is on the disk when it ends.

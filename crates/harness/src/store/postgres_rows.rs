@@ -116,15 +116,15 @@ impl Rows for PostgresRows<'_> {
         self.json(&format!("{ENTRY} WHERE state = ANY($1) ORDER BY -priority, position, id"), &[&names])
     }
 
-    fn waiting_after(&mut self, after: Option<&Entry>) -> Result<Option<Entry>> {
-        let order = "ORDER BY -priority, position, id LIMIT 1";
+    fn in_order_after(&mut self, state: EntryState, after: Option<&Entry>, most: u32) -> Result<Vec<Entry>> {
+        let (state, most) = (state.name(), i64::from(most));
+        let order = "ORDER BY -priority, position, id LIMIT $2";
         let Some(after) = after else {
-            return Ok(self.json(&format!("{ENTRY} WHERE state = 'waiting' {order}"), &[])?.pop());
+            return self.json(&format!("{ENTRY} WHERE state = $1 {order}"), &[&state, &most]);
         };
-        let query =
-            format!("{ENTRY} WHERE state = 'waiting' AND (-priority, position, id) > ($1, $2, $3) {order}");
-        let place: Params<'_> = &[&-after.priority, &after.position, &after.id.cast_signed()];
-        Ok(self.json(&query, place)?.pop())
+        let query = format!("{ENTRY} WHERE state = $1 AND (-priority, position, id) > ($3, $4, $5) {order}");
+        let place: Params<'_> = &[&state, &most, &-after.priority, &after.position, &after.id.cast_signed()];
+        self.json(&query, place)
     }
 
     fn host(&mut self, name: &str) -> Result<Option<HostRow>> {
@@ -181,10 +181,22 @@ impl Transaction for PostgresRows<'_> {
         Ok(self.json(&format!("{ENTRY} WHERE run = $1 ORDER BY id DESC LIMIT 1"), &[&run])?.pop())
     }
 
-    fn durations_s(&mut self, question: &str, most: u32) -> Result<Vec<f64>> {
-        let query = format!("{ENTRY} WHERE question = $1 AND state = 'done' ORDER BY id DESC LIMIT $2");
-        let entries: Vec<Entry> = self.json(&query, &[&question, &i64::from(most)])?;
-        Ok(entries.iter().filter_map(Entry::duration_s).collect())
+    fn count_before(&mut self, state: EntryState, before: Option<&Entry>) -> Result<u64> {
+        let (count, state) = ("SELECT count(*) FROM entry WHERE state = $1", state.name());
+        let rows = match before {
+            None => self.query(count, &[&state])?,
+            Some(entry) => {
+                let query = format!("{count} AND (-priority, position, id) < ($2, $3, $4)");
+                self.query(&query, &[&state, &-entry.priority, &entry.position, &entry.id.cast_signed()])?
+            }
+        };
+        Ok(rows.first().map_or(0, |row| unsigned(row, 0)))
+    }
+
+    fn former_runs(&mut self, questions: &[&str], most: u32) -> Result<Vec<Entry>> {
+        let query = "SELECT former.row FROM unnest($1::text[]) AS wanted (question) CROSS JOIN LATERAL (
+             SELECT row, id FROM entry WHERE question = wanted.question AND state = 'done' ORDER BY id DESC LIMIT $2) AS former";
+        self.json(query, &[&questions, &i64::from(most)])
     }
 
     fn last_seq(&mut self, entry: EntryId, token: Token) -> Result<u64> {

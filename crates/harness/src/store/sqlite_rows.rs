@@ -83,19 +83,18 @@ impl Rows for SqliteRows<'_> {
         for state in states {
             entries.extend(json(self, &format!("{ENTRY} WHERE state = ?1"), [state.name()])?);
         }
-        entries.sort_by_key(|entry| (std::cmp::Reverse(entry.priority), entry.position, entry.id));
+        entries.sort_by_key(Entry::place_in_order);
         Ok(entries)
     }
 
-    fn waiting_after(&mut self, after: Option<&Entry>) -> Result<Option<Entry>> {
-        let waiting = EntryState::Waiting.name();
-        let order = "ORDER BY priority DESC, position, id LIMIT 1";
+    fn in_order_after(&mut self, state: EntryState, after: Option<&Entry>, most: u32) -> Result<Vec<Entry>> {
+        let (state, order) = (state.name(), "ORDER BY priority DESC, position, id LIMIT ?2");
         let Some(after) = after else {
-            return Ok(json(self, &format!("{ENTRY} WHERE state = ?1 {order}"), [waiting])?.pop());
+            return json(self, &format!("{ENTRY} WHERE state = ?1 {order}"), params![state, most]);
         };
-        let query = format!("{ENTRY} WHERE state = ?1 AND (-priority, position, id) > (-?2, ?3, ?4) {order}");
-        Ok(json(self, &query, params![waiting, after.priority, after.position, after.id.cast_signed()])?
-            .pop())
+        let query = format!("{ENTRY} WHERE state = ?1 AND (-priority, position, id) > (-?3, ?4, ?5) {order}");
+        let place = params![state, most, after.priority, after.position, after.id.cast_signed()];
+        json(self, &query, place)
     }
 
     fn host(&mut self, name: &str) -> Result<Option<HostRow>> {
@@ -154,10 +153,25 @@ impl Transaction for SqliteRows<'_> {
         Ok(json(self, &format!("{ENTRY} WHERE run = ?1 ORDER BY id DESC LIMIT 1"), [run])?.pop())
     }
 
-    fn durations_s(&mut self, question: &str, most: u32) -> Result<Vec<f64>> {
+    fn count_before(&mut self, state: EntryState, before: Option<&Entry>) -> Result<u64> {
+        let count = "SELECT count(*) FROM entry WHERE state = ?1";
+        Ok(match before {
+            None => self.query_row(count, [state.name()], |row| unsigned(row, 0))?,
+            Some(Entry { priority, position, id, .. }) => {
+                let query = format!("{count} AND (-priority, position, id) < (-?2, ?3, ?4)");
+                let place = params![state.name(), priority, position, id.cast_signed()];
+                self.query_row(&query, place, |row| unsigned(row, 0))?
+            }
+        })
+    }
+
+    fn former_runs(&mut self, questions: &[&str], most: u32) -> Result<Vec<Entry>> {
         let query = format!("{ENTRY} WHERE question = ?1 AND state = 'done' ORDER BY id DESC LIMIT ?2");
-        let entries: Vec<Entry> = json(self, &query, params![question, most])?;
-        Ok(entries.iter().filter_map(Entry::duration_s).collect())
+        let mut found = Vec::new();
+        for question in questions {
+            found.extend(json::<Entry>(self, &query, params![question, most])?);
+        }
+        Ok(found)
     }
 
     fn last_seq(&mut self, entry: EntryId, token: Token) -> Result<u64> {

@@ -4,6 +4,7 @@ mod controllers;
 #[path = "../database/mod.rs"]
 mod database;
 mod deaths;
+mod described;
 mod guard;
 mod home;
 mod runs;

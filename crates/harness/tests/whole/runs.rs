@@ -50,7 +50,7 @@ fn a_run_is_stopped_by_a_person_and_keeps_what_it_has_measured() {
     assert!(killed.status.success(), "{killed:?}");
     let entry = home.until(id, "it is stopped", |entry| entry.state.is_ended());
     assert_eq!(entry.state, EntryState::Cancelled);
-    assert_eq!(entry.reason.as_deref(), Some("stopped by a person"));
+    assert_eq!(entry.reason.as_deref(), Some("stopped by alice"));
     assert!(home.runs().join(entry.run.expect("a run")).join("plan.toml").is_file());
     let watched = home.run(&["watch", &id.to_string()]);
     assert_eq!(watched.status.code(), Some(1), "{watched:?}");
@@ -91,4 +91,18 @@ fn a_missing_program_or_server_is_named_with_the_remedy() {
             "{message}"
         );
     }
+}
+
+#[test]
+fn plans_that_are_submitted_together_run_one_after_the_other() {
+    let home = Home::without_controller();
+    let plan = home.plan(3);
+    let submitted = home.run(&["submit", &plan, &plan]);
+    assert_eq!(String::from_utf8_lossy(&submitted.stdout), "1\n2\n", "{submitted:?}");
+    assert_eq!((home.entry(1).next, home.entry(2).after), (Some(2), Some(1)));
+    let killed = home.run(&["kill", "1"]);
+    assert!(killed.status.success(), "{killed:?}");
+    let second = home.entry(2);
+    assert_eq!(second.state, EntryState::Cancelled);
+    assert_eq!(second.reason.as_deref(), Some("entry 1 before it in its sequence is cancelled"));
 }

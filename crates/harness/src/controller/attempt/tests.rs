@@ -7,13 +7,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use queue::api::Work;
 use queue::{Attempt, LEASE, TRUST};
 use serde_json::Value;
 
-use super::{LONGEST_NEWS, execute};
+use super::{Attempted, LONGEST_NEWS, execute};
 use crate::controller::rules::Rules;
 use crate::controller::workplace::Workplace;
 
@@ -115,4 +115,26 @@ fn a_refusal_that_was_not_answered_is_told_again() -> Tested<()> {
 fn a_call_that_hangs_keeps_no_run_beyond_its_lease() {
     // The run has the rest of the lease to end.
     assert!(TRUST + LONGEST_NEWS + Duration::from_secs(5) <= LEASE);
+}
+
+#[test]
+fn a_run_gets_no_secret_of_its_controller() -> Tested<()> {
+    let root = tempfile::tempdir()?;
+    let id = archive::example::comparison(root.path(), 1)?;
+    let plan = fs::read_to_string(root.path().join(id.as_str()).join(archive::layout::PLAN))?;
+    let place = Workplace::of_test(root.path(), "http://127.0.0.1:1", PathBuf::new(), Rules::of_owner())?;
+    let attempted = Attempted {
+        place: &place,
+        attempt: Attempt { entry: 7, token: 3 },
+        run: None,
+        trusted: Instant::now(),
+        stopped: None,
+        is_fenced: false,
+    };
+    let command = attempted.prepare(&plan, None)?;
+    for name in ["SHOWDOWN_TOKEN", "SHOWDOWN_DATABASE", "PGPASSWORD", "PGPASSFILE"] {
+        let removed = command.get_envs().any(|(known, value)| known == name && value.is_none());
+        assert!(removed, "{name} reaches the programs of a plan");
+    }
+    Ok(())
 }

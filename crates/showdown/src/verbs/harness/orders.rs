@@ -19,11 +19,15 @@ use crate::show::layout::units::about;
 Examples:
   showdown queue
   showdown queue --all
+  showdown queue --after 107
   showdown queue --format json")]
 pub struct QueueArgs {
     /// List the newest entries that are at their end, too
     #[arg(long)]
     pub all: bool,
+    /// List the entries that wait after this one
+    #[arg(long, value_name = "ENTRY")]
+    pub after: Option<EntryId>,
     /// Print the answer as text or as JSON
     #[arg(long, value_enum, default_value = "text")]
     pub format: AnswerFormat,
@@ -64,8 +68,8 @@ pub struct PullArgs {
 
 /// `showdown queue`.
 pub fn queue(args: &QueueArgs) -> anyhow::Result<CommandStatus> {
-    let path = if args.all { "entries?all=true" } else { "entries" };
-    let list: QueueList = args.server.client()?.get(path)?;
+    let after = args.after.map(|after| format!("&after={after}")).unwrap_or_default();
+    let list: QueueList = args.server.client()?.get(&format!("entries?all={}{after}", args.all))?;
     args.format.print(&list, || text(&list))?;
     Ok(CommandStatus::Success)
 }
@@ -96,6 +100,11 @@ fn text(list: &QueueList) -> String {
         ]);
     }
     text.push_str(&table_within(&rows, None));
+    if list.more > 0
+        && let Some(last) = list.entries.iter().rfind(|entry| !entry.state.is_ended())
+    {
+        text.push_str(&format!("\n{} more: showdown queue --after {}\n", list.more, last.id));
+    }
     text
 }
 

@@ -159,7 +159,7 @@ fn of_event(event: &Value) -> Option<String> {
                 event["value"].as_f64().map_or_else(|| "no value".to_owned(), |value| format!("{value:.4}"));
             let status = text(event, "status");
             let mark =
-                if status == "valid" { String::new() } else { format!("  {status}: {}", event["reasons"]) };
+                if status == "valid" { String::new() } else { format!("  {status}: {}", why_invalid(event)) };
             format!(
                 "{:>4}  {:<28} {value} {}{mark}",
                 event["number"],
@@ -175,6 +175,18 @@ fn of_event(event: &Value) -> Option<String> {
     })
 }
 
+/// Why a trial is not valid: its reasons, and the checks that it has failed.
+fn why_invalid(event: &Value) -> String {
+    let mut why = Vec::new();
+    for reason in event["reasons"].as_array().into_iter().flatten() {
+        why.extend(reason.as_str().map(str::to_owned));
+    }
+    for gate in event["failed_gates"].as_array().into_iter().flatten() {
+        why.push(text(gate, "message"));
+    }
+    why.join("; ")
+}
+
 /// A text of an event; empty where it has none of this name.
 fn text(event: &Value, name: &str) -> String {
     event[name].as_str().unwrap_or_default().to_owned()
@@ -186,6 +198,19 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+
+    #[test]
+    fn a_trial_that_is_not_valid_says_why() {
+        let event = serde_json::json!({
+            "event": "trial_ends", "number": 3, "name": "nginx", "status": "invalid", "value": 2.5, "unit": "requests/s",
+            "reasons": ["the server ended"], "failed_gates": [{ "message": "the client was the limit" }],
+        });
+        let line = of_event(&event).expect("a line");
+        assert!(
+            line.ends_with("2.5000 requests/s  invalid: the server ended; the client was the limit"),
+            "{line}"
+        );
+    }
 
     #[test]
     fn a_stream_without_a_line_is_given_up_and_goes_on_where_it_was() -> Result<(), Box<dyn std::error::Error>>
