@@ -1,7 +1,7 @@
 //! The command line from end to end: completions, manual pages, color, and the installation of all of them.
 
 use std::fs;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

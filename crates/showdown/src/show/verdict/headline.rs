@@ -17,10 +17,20 @@ pub(super) fn lines(verdict: &Verdict, trials: &[TrialRecord]) -> (String, Optio
         && !has_value
         && let Some(cause) = reasons::kinds(trials).into_iter().next()
     {
-        let (first, _) = cut(&format!("Inconclusive: {}.", cause.text.trim_end_matches('.')));
+        let (first, _) =
+            cut(&format!("Inconclusive: {}.", without_gate(&cause.text, trials).trim_end_matches('.')));
         return (first, verdict.machine.as_deref().map(|machine| format!("{}.", begun(machine))));
     }
     cut(&capitalised(&verdict.sentence))
+}
+
+/// A reason without the id of the gate that has found it, which the list of invalid trials has.
+fn without_gate<'a>(reason: &'a str, trials: &[TrialRecord]) -> &'a str {
+    let mut gates = trials.iter().flat_map(|record| &record.trial.gates);
+    match reason.split_once(": ") {
+        Some((id, message)) if gates.any(|gate| gate.id == id) => message,
+        _ => reason,
+    }
 }
 
 /// Whether no comparison has an answer.
@@ -167,10 +177,10 @@ mod tests {
         verdict.machine = Some("on 1 CPU of an Intel Xeon, 29 November".to_owned());
         for record in &mut run.trials {
             record.trial.status = TrialStatus::Invalid;
-            record.trial.reasons = vec!["other programs used 45 % of the CPUs: stop them".to_owned()];
+            record.trial.reasons = vec!["steal: the hypervisor used 45 % of the CPUs: wait".to_owned()];
         }
         let (first, rest) = lines(&verdict, &run.trials);
-        assert_eq!(first, "Inconclusive: other programs used 45 % of the CPUs: stop them.");
+        assert_eq!(first, "Inconclusive: the hypervisor used 45 % of the CPUs: wait.");
         assert_eq!(rest.as_deref(), Some("On 1 CPU of an Intel Xeon, 29 November."));
     }
 
