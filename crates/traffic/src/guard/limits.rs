@@ -14,8 +14,8 @@ const ABOVE: usize = 2;
 /// Fewer events within the windows are no breach, whatever their share: a server with few requests has large shares by chance.
 const FEWEST_EVENTS: u64 = 5;
 
-/// Windows after which it is known how often a server answers.
-const KNOWN: u64 = 10;
+/// A server that answers so often in a second, in the mean, answers in each of two seconds: e⁻²⁰ is the probability of none by chance.
+const OFTEN: u64 = 10;
 
 /// The limits of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +40,7 @@ struct Seen {
     failed: Failures,
     late: u64,
     answered: u64,
-    has_lines: bool,
+    lines: u64,
     has_counters: bool,
     has_log: bool,
     mail: Option<MailWindow>,
@@ -49,7 +49,7 @@ struct Seen {
 impl Seen {
     /// Whether requests wait, and none is answered.
     fn is_hanging(&self) -> bool {
-        self.has_counters && self.has_log && !self.has_lines && self.in_progress >= FEWEST_EVENTS
+        self.has_counters && self.has_log && self.lines == 0 && self.in_progress >= FEWEST_EVENTS
     }
 }
 
@@ -65,13 +65,18 @@ pub(super) struct Limits {
 #[derive(Debug, Clone, Copy, Default)]
 struct Habit {
     windows: u64,
-    with_lines: u64,
+    lines: u64,
 }
 
 impl Habit {
-    /// Whether it answers in almost every second: then a second without an answer is no long session.
-    fn is_each_second(self) -> bool {
-        self.windows >= KNOWN && self.with_lines * 10 >= self.windows * 9
+    fn add(&mut self, seen: &Seen) {
+        self.windows += 1;
+        self.lines += seen.lines;
+    }
+
+    /// Whether it has answers in each second: then two seconds without one are no long sessions.
+    fn is_often(self) -> bool {
+        self.windows > 0 && self.lines >= OFTEN * self.windows
     }
 }
 
@@ -89,9 +94,7 @@ impl Limits {
             if last.len() > WINDOWS
                 && let Some(earlier) = last.pop_front()
             {
-                let habit = self.habits.entry(name.clone()).or_default();
-                habit.windows += 1;
-                habit.with_lines += u64::from(earlier.has_lines);
+                self.habits.entry(name.clone()).or_default().add(&earlier);
             }
         }
         if let Some(control) = &participants.control
@@ -112,7 +115,7 @@ impl Limits {
             failed: server.failed,
             late: server.late(self.hard.objective_ms),
             answered: server.response_ms.len() as u64,
-            has_lines: server.log_lines > 0,
+            lines: server.log_lines,
             has_counters: server.counters_arrived,
             has_log: server.log_arrived,
             mail: server.mail,
@@ -150,15 +153,18 @@ impl Limits {
         if seen.iter().any(|seen| seen.mail.is_some()) {
             return self.breach_of_mail(name, seen);
         }
-        let is_silent = is_full && seen.iter().all(|seen| seen.requests > 0 && !seen.has_lines);
+        let is_silent = is_full && seen.iter().all(|seen| seen.requests > 0 && seen.lines == 0);
         if is_silent && requests >= FEWEST_EVENTS {
             return Some(Breach::NoAnswers { requests });
         }
         // Users who wait for a server that hangs send it nothing more.
         let in_progress = seen.back()?.in_progress;
         let hangs = seen.iter().rev().take(ABOVE).all(Seen::is_hanging);
-        let is_known = self.habits.get(name).is_some_and(|habit| habit.is_each_second());
-        (hangs && is_known).then_some(Breach::Hangs { in_progress })
+        let mut habit = self.habits.get(name).copied().unwrap_or_default();
+        if is_full {
+            habit.add(&seen[0]);
+        }
+        (hangs && habit.is_often()).then_some(Breach::Hangs { in_progress })
     }
 
     /// A session of mail may last for minutes, and its line of the balancer's log comes at its end: that there is none says nothing. Its

@@ -78,7 +78,7 @@ pub enum Breach {
         /// Requests of the three windows.
         requests: u64,
     },
-    /// Requests wait and none was answered, two windows in succession, at a server that answers each second otherwise.
+    /// Requests wait and none was answered, two windows in succession, at a server that has ten answers a second otherwise.
     #[error("{in_progress} requests wait, and none was answered within two seconds")]
     Hangs {
         /// Requests that wait.
