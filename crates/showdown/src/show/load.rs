@@ -5,6 +5,7 @@ pub mod population;
 mod users;
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use load::drivers::http::status_of;
 use load::engine::LoadOutcome;
