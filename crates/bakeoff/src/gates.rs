@@ -164,13 +164,11 @@ fn client(input: &GateInput<'_>) -> Gate {
     let Some(reasons) = input.client_reasons else {
         return not_applicable(CLIENT, "the program under test generates the load, on its own clock");
     };
-    let message = match reasons.len() {
-        0 => "the client was not the limit".to_owned(),
-        _ => {
-            let other =
-                input.other_measure.map(|options| format!("or compare CPU time an operation: {options}"));
-            reasons.iter().cloned().chain(other).collect::<Vec<_>>().join("; ")
-        }
+    let message = if reasons.is_empty() {
+        "the client was not the limit".to_owned()
+    } else {
+        let other = input.other_measure.map(|options| format!("or compare CPU time an operation: {options}"));
+        reasons.iter().cloned().chain(other).collect::<Vec<_>>().join("; ")
     };
     let measured = format!("{} broken", plural(reasons.len() as u64, "rule"));
     gate(CLIENT, reasons.is_empty(), measured, "0 rules broken".to_owned(), message)

@@ -7,6 +7,7 @@ use archive::model::{
     PlannedConcurrency, PlannedHost, PlannedStudy, PlannedTurns, RunKind, RunLength, Variant,
 };
 use host::Host;
+use host::knobs::Quieting;
 use machine::{HostEntry, knob_value};
 use workload::{Catalogue, ServerVariant, Workload};
 
@@ -72,8 +73,8 @@ pub struct PlanRequest {
     pub on: Option<String>,
     /// Whether the run ends where the packages of one server differ between machines.
     pub like_with_like: bool,
-    /// Whether this machine is made quieter while it measures.
-    pub quiet_host: bool,
+    /// What makes this machine quieter while it measures; none leaves it as it is.
+    pub quiet_host: Option<Quieting>,
     /// The machines that the user has.
     pub hosts: Vec<HostEntry>,
     /// The names of those that make the load; empty for this machine.
@@ -281,8 +282,8 @@ pub fn plan(request: &PlanRequest, host: &Host) -> Result<Plan, PlanError> {
     {
         plan.phases = long_enough_for(limit_us, &plan.phases);
     }
-    if request.quiet_host {
-        plan = quieted(plan, &host.quieting())?;
+    if let Some(quieting) = &request.quiet_host {
+        plan = quieted(plan, quieting)?;
     }
     let has_others = points > 1 && why_one_at_a_time(&plan, &workload).is_none();
     plan.turns = has_others.then_some(PlannedTurns { load: turns });

@@ -231,7 +231,7 @@ pub fn resolve(args: &ComparisonArgs, vary: &[String]) -> anyhow::Result<Plan> {
         variants: args.variants.clone(),
         on: args.on.clone(),
         like_with_like: args.like_with_like,
-        quiet_host: args.quiet_host,
+        quiet_host: args.quiet_host.then(|| Host::local().quieting()),
         hosts,
         clients: args.clients.clone(),
         workload: args.workload.clone(),
