@@ -38,7 +38,8 @@ pub fn digest_of(directory: &Path, files: &[PathBuf]) -> Result<[u8; 8]> {
         digest.update(format!("{} {}\n", file.display(), bytes.len()));
         digest.update(bytes);
     }
-    Ok(*digest.finalize().first_chunk().expect("it has 32 bytes"))
+    let digest = digest.finalize();
+    Ok(digest[..8].try_into().expect("a digest has 32 bytes"))
 }
 
 #[cfg(test)]
