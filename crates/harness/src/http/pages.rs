@@ -53,10 +53,10 @@ pub async fn queue(State(site): State<Shared>, Query(query): Query<QueueQuery>) 
     let outlooks: std::collections::BTreeMap<String, _> =
         list.outlooks.into_iter().map(|outlook| (outlook.entry.to_string(), outlook)).collect();
     let (alarm, more) = (list.alarm, list.more);
-    let last = if more > 0 { waiting.last().map(|entry| entry.id) } else { None };
+    let end_of_page = if more > 0 { waiting.last().map(|entry| entry.id) } else { None };
     let is_full = ended.len() as u32 == ENDED_PAGE;
     let older = if is_full { ended.last().map(|entry| entry.id) } else { None };
-    Ok(site.pages.page("queue.html", &json!({ "active": active, "waiting": waiting, "ended": ended, "outlooks": outlooks, "alarm": alarm, "older": older, "more": more, "last": last, "after": query.after })))
+    Ok(site.pages.page("queue.html", &json!({ "active": active, "waiting": waiting, "ended": ended, "outlooks": outlooks, "alarm": alarm, "older": older, "more": more, "last": end_of_page, "after": query.after })))
 }
 
 /// The entries that wait after one, and those at their end with a lower number.

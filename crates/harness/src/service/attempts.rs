@@ -118,16 +118,8 @@ impl Harness {
         owner: String,
     ) -> Result<AttemptAnswer, ServiceError> {
         let attempt = Attempt { entry: id, token: call.token };
-        let mut heads = Vec::new();
-        for line in &call.lines {
-            heads.push(head(line)?);
-        }
-        let mut run = call.run.clone();
-        for head in &heads {
-            if matches!(head.event.as_str(), "run_begins" | "stream_ends") && head.run.is_some() {
-                run.clone_from(&head.run);
-            }
-        }
+        let heads = call.lines.iter().map(|line| head(line)).collect::<Result<Vec<_>, _>>()?;
+        let run = named_run(&heads).or_else(|| call.run.clone());
         let is_stored = match run.clone() {
             Some(run) => has_run(&self.archive, &run),
             None => false,
@@ -311,6 +303,15 @@ fn not_own(controller: &str) -> ServiceError {
     ServiceError::Forbidden(format!(
         "controller {controller} has registered with another secret: use that one, or give this machine's controller another directory of runs"
     ))
+}
+
+/// The run that the last of these lines names that name it.
+fn named_run(heads: &[LineHead]) -> Option<String> {
+    let naming = heads
+        .iter()
+        .rev()
+        .find(|head| matches!(head.event.as_str(), "run_begins" | "stream_ends") && head.run.is_some());
+    naming.and_then(|head| head.run.clone())
 }
 
 fn head(line: &str) -> Result<LineHead, ServiceError> {

@@ -17,10 +17,13 @@ const MOST_TOGETHER: usize = 64;
 /// Hears whether the work is kept.
 type Ended = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
+/// What is done within a transaction; whether it is kept.
+type Done = Box<dyn FnOnce(&mut dyn Transaction) -> bool + Send>;
+
 /// A piece of work for the thread.
 enum Job {
-    /// Within a transaction; the work says whether it is kept.
-    Transaction(Box<dyn FnOnce(&mut dyn Transaction) -> bool + Send>, Ended),
+    /// Within a transaction.
+    Transaction(Done, Ended),
     /// Wait until all that was done survives a power cut.
     MakeDurable(Ended),
 }

@@ -264,36 +264,29 @@ impl Postgres {
     fn attempt_together(&mut self, works: &mut [Work<'_>]) -> Result<(), StoreError> {
         let Connection { client, statements } = self.begin()?;
         let mut changed = BTreeSet::new();
-        let mut failed = None;
+        // What ends the piece of work before, and begins the next one, is one question to the database.
+        let mut between = "SAVEPOINT work";
+        let mut before_commit = "";
         for work in works {
-            if let Err(error) = client.batch_execute("SAVEPOINT work") {
-                failed = Some(error);
-                break;
-            }
-            let mut rows = PostgresRows::new(client, statements);
-            let is_kept = work(&mut rows);
-            if is_kept {
-                changed.extend(rows.changed().iter().copied());
-            }
-            let end = if is_kept { "RELEASE work" } else { "ROLLBACK TO work; RELEASE work" };
-            if let Err(error) = client.batch_execute(end) {
-                failed = Some(error);
-                break;
-            }
-        }
-        match failed {
-            None => self.commit(&changed),
-            Some(error) => {
+            if let Err(error) = client.batch_execute(between) {
                 // The end of its connection undoes it.
                 self.connection = None;
-                Err(error.into())
+                return Err(error.into());
+            }
+            let mut rows = PostgresRows::new(client, statements);
+            if work(&mut rows) {
+                changed.extend(rows.changed().iter().copied());
+                (between, before_commit) = ("RELEASE work; SAVEPOINT work", "");
+            } else {
+                (between, before_commit) = ("ROLLBACK TO work", "ROLLBACK TO work;");
             }
         }
+        self.commit(before_commit, &changed)
     }
 
-    /// Ends a transaction in which these entries have changed.
-    fn commit(&mut self, changed: &BTreeSet<EntryId>) -> Result<(), StoreError> {
-        let mut end = String::new();
+    /// Ends a transaction in which these entries have changed, after these statements.
+    fn commit(&mut self, before: &str, changed: &BTreeSet<EntryId>) -> Result<(), StoreError> {
+        let mut end = before.to_owned();
         for entry in changed {
             end = format!("{end}SELECT pg_notify('{CHANNEL}', '{}:{entry}');", self.origin);
         }
@@ -320,7 +313,7 @@ impl Database for Postgres {
         let mut rows = PostgresRows::new(client, statements);
         let is_kept = work(&mut rows);
         let changed = rows.changed().clone();
-        let ended = if is_kept { self.commit(&changed) } else { self.end("ROLLBACK") };
+        let ended = if is_kept { self.commit("", &changed) } else { self.end("ROLLBACK") };
         if is_kept { ended } else { Ok(()) }
     }
 
