@@ -153,10 +153,11 @@ pub fn why_one_at_a_time(plan: &Plan, workload: &Workload) -> Option<&'static st
 /// all of them have alike, no server changes for another one.
 fn keeps_kernel_of_another(plan: &Plan, workload: &Workload) -> bool {
     let points = variant_points(plan);
-    let kernel_of = |point: &VariantPoint| {
-        server_variant(workload, &point.variant(plan)).map(|variant| variant.kernel).unwrap_or_default()
-    };
-    let kernels: Vec<KnobValues> = points.iter().map(kernel_of).collect();
+    let mut kernels: Vec<KnobValues> = Vec::new();
+    for point in &points {
+        let variant = server_variant(workload, &point.variant(plan));
+        kernels.push(variant.map(|variant| variant.kernel).unwrap_or_default());
+    }
     let host_of = |point: &VariantPoint| plan.variants[point.variant].host.as_ref();
     let reaches = |from: &VariantPoint, to: &VariantPoint| {
         plan.is_here(&plan.variants[from.variant]) || host_of(from) == host_of(to)

@@ -2,6 +2,8 @@
 //! measure for which the client is the limit or that other programs disturb, and whether servers run one at a time. Their trials are the only input, so a
 //! resumed run decides alike. What follows for the run is left to `run_progress`.
 
+use std::collections::BTreeSet;
+
 use archive::model::{
     Facts, FallbackMeasure, GateOutcome, Measure, PhaseKind, Plan, ReplacedMeasure, Trial, TrialStatus,
     TrialTurns, Vary, thousands,
@@ -109,12 +111,9 @@ pub fn replacement_after_later_block(
         is_disturbed || client_was_the_limit(trial, shares_cpus)
     };
     let of_two: Vec<&Trial> = trials.iter().copied().filter(|trial| trial.block + 1 >= last).collect();
-    let is_refused = |block| of_two.iter().any(|trial| trial.block == block && has_no_answer(trial));
-    if last > 1 && is_refused(last - 1) && is_refused(last) {
-        replacement(plan, facts, &of_two)
-    } else {
-        None
-    }
+    let refused = of_two.iter().filter(|trial| has_no_answer(trial)).map(|trial| trial.block);
+    let blocks: BTreeSet<u32> = refused.collect();
+    if blocks.len() == 2 { replacement(plan, facts, &of_two) } else { None }
 }
 
 /// Whether the plan keeps its measure for good after these trials: its first look at a verdict is due, or its last block has ended.

@@ -223,10 +223,10 @@ mod tests {
 
     #[test]
     fn what_other_programs_used_of_the_servers_cpus_in_its_slices_is_known() {
-        let reading = |time_ms: u64, all_ms| {
+        fn reading(time_ms: u64, all_ms: u64) -> ServerCpuUsed {
             let ServerCpuUsed { whole, parts } = used(time_ms * 1_000, 0, 0);
             ServerCpuUsed { whole: CpuUsed { all_programs: Duration::from_millis(all_ms), ..whole }, parts }
-        };
+        }
         let mut account = CpuAccount::default();
         account.count(&SliceCpu {
             before: reading(0, 1_000),
