@@ -72,7 +72,6 @@ fn new_entry(a: u64, b: u64) -> NewEntry {
         is_paused: b == 6,
         after: if b == 4 { Some(a) } else { None },
         goes_on: a == 2,
-        ..NewEntry::default()
     }
 }
 

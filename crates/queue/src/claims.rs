@@ -328,7 +328,8 @@ pub fn finish<R: Rows + ?Sized>(
         (Outcome::Stopped { reason }, _) => (&[Change::Cancel], Some(reason)),
     };
     // The controller knows that it was asked to stop the run; the queue knows by whom.
-    let by = entry.reason.clone().filter(|_| entry.is_killed && matches!(outcome, Outcome::Stopped { .. }));
+    let is_by_order = entry.is_killed && matches!(outcome, Outcome::Stopped { .. });
+    let by = if is_by_order { entry.reason.clone() } else { None };
     let mut entry = Entry { reason: by.or_else(|| reason.map(str::to_owned)), ..entry };
     for step in changes {
         entry = change(rows, entry, *step, "finish")?;
