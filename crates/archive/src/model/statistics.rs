@@ -174,11 +174,6 @@ pub enum InconclusiveReason {
         /// The variants for which it was.
         variants: Vec<String>,
     },
-    /// Servers that carried all that was offered leave it open: their capacities are at least the highest rate.
-    AllCarried {
-        /// The variants that did.
-        variants: Vec<String>,
-    },
     /// The starts in which a server failed leave it open.
     ServerFailed {
         /// The variants whose servers failed.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use archive::model::{PhaseKind, SpentBound, Trial, TrialPhase, TrialStatus};
 use stats::confidence::{Confidence, ConfidenceInterval};
+use stats::describe::Sample;
 use stats::error_budget::{Arrivals, BudgetCurve, Spending, by_bound};
 
 use crate::cpu_rate::closed_loop_per_s;
@@ -59,10 +60,11 @@ impl PooledCapacity {
         self.curve.crossing(&self.blocks.concat()).map(f64::exp)
     }
 
-    /// Its interval over blocks, operations a second: no higher than what was offered. None of a lower bound.
+    /// Its interval over blocks, operations a second: no higher than what was offered. Of a lower bound, that of the median of the highest
+    /// rates that the blocks offered.
     pub fn interval(&self, confidence: Confidence) -> Option<ConfidenceInterval> {
         if self.is_lower_bound() {
-            return None;
+            return Sample::new(&self.offered()?).ok()?.median_interval();
         }
         let highest = highest_offered(&self.blocks.concat())?;
         let ConfidenceInterval { low, high } =
@@ -97,8 +99,8 @@ fn highest_offered(spendings: &[Spending]) -> Option<f64> {
 pub struct TrialValues {
     /// By the numbers of the trials.
     of_capacities: BTreeMap<u32, f64>,
-    /// The trials of variants that carried all that was offered.
-    lower_bounds: BTreeSet<u32>,
+    /// The variants that carried all that was offered.
+    carried_all: BTreeSet<usize>,
 }
 
 impl TrialValues {
@@ -115,7 +117,7 @@ impl TrialValues {
             let numbers = || valid.iter().map(|trial| trial.number);
             values.of_capacities.extend(numbers().zip(capacity.block_values().unwrap_or_default()));
             if capacity.is_lower_bound() {
-                values.lower_bounds.extend(numbers());
+                values.carried_all.insert(variant);
             }
         }
         values
@@ -127,9 +129,20 @@ impl TrialValues {
         Some(self.of_capacities.get(&trial.number).copied().unwrap_or(own))
     }
 
-    /// Whether its server carried all that was offered, so that its value is a lower bound.
-    pub fn is_lower_bound(&self, trial: &Trial) -> bool {
-        self.lower_bounds.contains(&trial.number)
+    /// What is said of a pair, variants with their names, of which a server carried all that was offered: the rates follow from its closed
+    /// loop, so its value is about that of the closed loop. None where each server was offered more than it carries.
+    pub fn carried_all(&self, pair: [(usize, &str); 2]) -> Option<String> {
+        let names: Vec<&str> = pair
+            .iter()
+            .filter(|(variant, _)| self.carried_all.contains(variant))
+            .map(|(_, name)| *name)
+            .collect();
+        let loops = match names.as_slice() {
+            [] => return None,
+            [_] => "its closed loop",
+            _ => "their closed loops",
+        };
+        Some(format!("{} carried all that was offered, about the throughput of {loops}", names.join(" and ")))
     }
 }
 
@@ -199,7 +212,7 @@ mod tests {
             .map(|block| trial(block, &[(20_000.0, 0.0), (30_000.0, f64::from(block) - 1.0)]))
             .collect();
         let found = PooledCapacity::of(&trials.iter().collect::<Vec<_>>()).expect("levels");
-        assert!(found.is_lower_bound() && found.interval(Confidence::P95).is_none());
+        assert!(found.is_lower_bound());
         assert!((found.rate_per_s().expect("a rate") - 30_000.0).abs() < 1e-6);
         let quiet = trial(1, &[(20_000.0, 0.0)]);
         assert!(

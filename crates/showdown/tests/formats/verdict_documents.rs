@@ -104,7 +104,6 @@ fn comparisons() -> Vec<Comparison> {
         inconclusive(InconclusiveReason::TooFewBlocks { blocks: 1, needed: 3 }),
         inconclusive(InconclusiveReason::NotPositive { block: 1, a: text(), b: text() }),
         inconclusive(InconclusiveReason::ClientLimited { variants: vec![text()] }),
-        inconclusive(InconclusiveReason::AllCarried { variants: vec![text()] }),
         inconclusive(InconclusiveReason::ServerFailed { variants: vec![text()] }),
         inconclusive(InconclusiveReason::UnequalDisturbance { a_share: 0.3, b_share: 0.1 }),
         inconclusive(InconclusiveReason::NoVerdictYet { blocks: 1, needed: 4 }),

@@ -85,8 +85,6 @@ fn open(input: &VerdictInput<'_>, pair: Pair<'_>, bounds: &PairBounds, found: &B
     let has_failures = bounds.failed != [0; 2];
     let reason = if has_failures {
         InconclusiveReason::ServerFailed { variants: names_of(bounds.failed) }
-    } else if bounds.all_carried != [false; 2] {
-        InconclusiveReason::AllCarried { variants: names_of(bounds.all_carried.map(usize::from)) }
     } else {
         InconclusiveReason::ClientLimited { variants: names_of(bounds.limited) }
     };
@@ -95,9 +93,6 @@ fn open(input: &VerdictInput<'_>, pair: Pair<'_>, bounds: &PairBounds, found: &B
         (_, true) if has_ranks => "find out why it fails",
         (_, true) => {
             "so few blocks have no interval with a start that failed: run more, or find out why it fails"
-        }
-        (_, false) if bounds.all_carried != [false; 2] => {
-            "more connections may carry more (--connections), or compare closed loops (--measure throughput)"
         }
         (Measure::BreakingPoint, false) => "what is missing are its best trials: raise --to",
         _ => {
@@ -125,10 +120,7 @@ fn why_open(input: &VerdictInput<'_>, pair: Pair<'_>, bounds: &PairBounds) -> St
     let sides = [(pair.indices.0, pair.names.0, 0), (pair.indices.1, pair.names.1, 1)];
     let failed = sides.iter().filter(|(_, _, side)| bounds.failed[*side] > 0);
     let limited = sides.iter().filter(|(_, _, side)| bounds.limited[*side] > 0);
-    let why = limited.map(|(index, name, side)| {
-        if bounds.all_carried[*side] {
-            return format!("{name} carried all that was offered");
-        }
+    let why = limited.map(|(index, name, _)| {
         if input.plan.measure == Measure::BreakingPoint {
             return format!("{name} did not break");
         }

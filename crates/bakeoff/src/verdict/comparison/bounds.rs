@@ -4,7 +4,6 @@
 //! | trial | its value, where more is better | where less is better |
 //! |---|---|---|
 //! | valid | is known | is known |
-//! | valid, of a server that carried all that was offered (capacities) | at least its value | – |
 //! | the client or the network was the limit, and nothing else was wrong | at least what was reached: the server did what the client asked of it | at most what was reached |
 //! | the server failed | 0 | infinite |
 //! | anything else | not known: its block says nothing | not known |
@@ -25,10 +24,8 @@ use crate::verdict::sustained::TrialValues;
 pub struct PairBounds {
     /// The ratio in each block that says something: of the first variant to the second.
     pub blocks: Vec<BlockBounds>,
-    /// For how many trials of each variant the client, the network, or the highest rate that was offered was the limit.
+    /// For how many trials of each variant the client or the network was the limit.
     pub limited: [usize; 2],
-    /// Whether the highest rate that was offered was the limit of each variant.
-    pub all_carried: [bool; 2],
     /// How many of the starts of each variant count as failures of its server.
     pub failed: [usize; 2],
 }
@@ -61,8 +58,7 @@ enum Known {
 
 fn known(trial: &Trial, values: &TrialValues) -> Option<Known> {
     if let Some(value) = values.value(trial) {
-        let is_lower_bound = values.is_lower_bound(trial);
-        return Some(if is_lower_bound { Known::AsGoodAs(Some(value)) } else { Known::Value(value) });
+        return Some(Known::Value(value));
     }
     if limit(trial).is_some() {
         return Some(Known::AsGoodAs(reached(trial).filter(|value| *value > 0.0)));
@@ -134,9 +130,7 @@ impl PairBounds {
             Some(sets) => (0..sets).filter_map(|set| of_set(&ratios, set, sets)).collect(),
             None => ratios.into_iter().flatten().collect(),
         };
-        let all_carried =
-            [a, b].map(|index| input.trials.of(index).any(|trial| values.is_lower_bound(trial)));
-        Some(Self { blocks, limited, all_carried, failed })
+        Some(Self { blocks, limited, failed })
     }
 }
 

@@ -16,7 +16,9 @@ use traffic::guard::{check_log, check_start};
 use traffic::journal::directory_of;
 use traffic::live::{Joining, LiveBalancer, LiveError, LiveSettings};
 use traffic::plan::{Overrides, PlannedBackend, ShiftPlan, parse_percentage};
-use traffic::shift::{BeforeBreach, ProgramComparison, Question, Record, open_runs, run as run_shift, state_directory};
+use traffic::shift::{
+    BeforeBreach, ProgramComparison, Question, Record, open_runs, run as run_shift, state_directory,
+};
 use traffic::weights::Participants;
 
 use crate::args::options::{AnswerFormat, ProgressArgs, RunsDir};
