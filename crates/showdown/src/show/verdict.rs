@@ -59,41 +59,7 @@ pub fn answer(
     let is_grey = |number: usize| number > 0 && verdict.variants[number - 1].invalid_median().is_some();
     out.push_str(&table_with_grey(&rows, is_grey));
     out.push('\n');
-    // A sweep has many points; its report lists their counters and CPU times.
-    let has_counters = |variant: &&VariantSummary| {
-        variant.point.is_empty() && variant.counters_per_s.keys().any(|name| name != ONLY_STATUS)
-    };
-    for variant in verdict.variants.iter().filter(has_counters) {
-        let counters: Vec<String> = variant.counters_per_s.iter().map(counter).collect();
-        let _ = writeln!(out, "  {}: {}", variant.name, counters.join(", "));
-    }
-    for variant in verdict.variants.iter().filter(|variant| variant.point.is_empty()) {
-        if let Some(CpuTimeModes { user, system }) = variant.cpu_time_us {
-            let (user, system) = (quantity(user, "µs"), quantity(system, "µs"));
-            let name = &variant.name;
-            let _ = writeln!(
-                out,
-                "  {name}: {user} of CPU time an operation in user mode, {system} in the kernel"
-            );
-        }
-        out.push_str(&cpu_by_part(variant));
-        if let Some(users) = variant.users_per_core {
-            let _ = writeln!(out, "  {}: {} users would use one core", variant.name, rate(users));
-        }
-    }
-    for variant in &verdict.variants {
-        if let Some(AtCapacity { p99_us, late_share }) =
-            variant.at_capacity(run.trials.iter().map(|record| &record.trial))
-        {
-            let p99 = response_time(p99_us, variant.gave_up_from_us);
-            let name = format!("{}{}", variant.name, at(&variant.point));
-            let _ = writeln!(out, "  {name} at its capacity: p99 {p99}, late {:.1} %", late_share * 100.0);
-        }
-        if let Some(effect) = &variant.neighbours {
-            let name = format!("{}{}", variant.name, at(&variant.point));
-            let _ = writeln!(out, "  {name}: {}", effect.sentence());
-        }
-    }
+    out.push_str(&of_variants(verdict, run));
     // A single comparison is the verdict's sentence already; the report lists those of a sweep.
     let several = verdict.comparisons.iter().filter(|c| c.point.is_empty() && verdict.comparisons.len() > 1);
     for comparison in several {
@@ -151,6 +117,47 @@ pub fn answer(
     let _ = writeln!(out, "run     {dir}");
     if let Some(report) = report {
         let _ = writeln!(out, "report  {report}");
+    }
+    out
+}
+
+/// What is known of each variant beside its value: counters, CPU times, and what operations at its capacity are like.
+fn of_variants(verdict: &Verdict, run: &Run) -> String {
+    let mut out = String::new();
+    // A sweep has many points; its report lists their counters and CPU times.
+    let has_counters = |variant: &&VariantSummary| {
+        variant.point.is_empty() && variant.counters_per_s.keys().any(|name| name != ONLY_STATUS)
+    };
+    for variant in verdict.variants.iter().filter(has_counters) {
+        let counters: Vec<String> = variant.counters_per_s.iter().map(counter).collect();
+        let _ = writeln!(out, "  {}: {}", variant.name, counters.join(", "));
+    }
+    for variant in verdict.variants.iter().filter(|variant| variant.point.is_empty()) {
+        if let Some(CpuTimeModes { user, system }) = variant.cpu_time_us {
+            let (user, system) = (quantity(user, "µs"), quantity(system, "µs"));
+            let name = &variant.name;
+            let _ = writeln!(
+                out,
+                "  {name}: {user} of CPU time an operation in user mode, {system} in the kernel"
+            );
+        }
+        out.push_str(&cpu_by_part(variant));
+        if let Some(users) = variant.users_per_core {
+            let _ = writeln!(out, "  {}: {} users would use one core", variant.name, rate(users));
+        }
+    }
+    for variant in &verdict.variants {
+        if let Some(AtCapacity { p99_us, late_share }) =
+            variant.at_capacity(run.trials.iter().map(|record| &record.trial))
+        {
+            let p99 = response_time(p99_us, variant.gave_up_from_us);
+            let name = format!("{}{}", variant.name, at(&variant.point));
+            let _ = writeln!(out, "  {name} at its capacity: p99 {p99}, late {:.1} %", late_share * 100.0);
+        }
+        if let Some(effect) = &variant.neighbours {
+            let name = format!("{}{}", variant.name, at(&variant.point));
+            let _ = writeln!(out, "  {name}: {}", effect.sentence());
+        }
     }
     out
 }

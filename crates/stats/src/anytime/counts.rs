@@ -44,6 +44,7 @@ impl TwoCounts {
     }
 
     /// With `factor` times as many operations, if both sides have the same rate from now on: that of both together.
+    #[must_use]
     pub fn continued(self, factor: f64) -> Self {
         let operations = self.candidate_operations + self.control_operations;
         let rate = (self.candidate + self.control) as f64 / operations.max(1) as f64;

@@ -100,11 +100,11 @@ pub(super) fn objective(text: &str) -> Result<(f64, u32), BadValue> {
     let [Bound { quantity: Quantity::Percentile(percent), limit: limit_us }] = times[..] else {
         return Err(no_objective(text));
     };
-    let limit_ms = (limit_us / 1000.0).round();
+    let milliseconds = (limit_us / 1000.0).round();
     // What a number of seconds cannot be exactly is less than a nanosecond here.
-    let is_whole = (limit_us - 1000.0 * limit_ms).abs() < 0.001;
-    if *percent < 100.0 && limit_ms >= 1.0 && is_whole {
-        Ok((*percent, limit_ms as u32))
+    let is_whole = (limit_us - 1000.0 * milliseconds).abs() < 0.001;
+    if *percent < 100.0 && milliseconds >= 1.0 && is_whole {
+        Ok((*percent, milliseconds as u32))
     } else {
         Err(no_objective(text))
     }

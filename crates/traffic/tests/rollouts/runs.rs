@@ -15,13 +15,16 @@ use traffic::weights::Participants;
 use crate::simulated::{Backend, Behaviour, name, participants};
 use crate::{HARD, always, rules};
 
+/// What a test changes in the window of a second.
+type Difference = Box<dyn Fn(u64, &mut Window)>;
+
 /// A backend without a clock, and what a test plants in it.
 struct SimulatedActing<'a> {
     backend: Backend,
     seconds: u64,
     asked: Vec<Action>,
     /// What is different in a second.
-    differs: Box<dyn Fn(u64, &mut Window)>,
+    differs: Difference,
     /// The second in which somebody presses Ctrl-C.
     interrupts_at: u64,
     interrupted: &'a AtomicBool,
@@ -99,7 +102,7 @@ fn try_run(
 }
 
 /// A difference in the seconds before this one.
-fn until(end: u64, differs: impl Fn(&mut Window) + 'static) -> Box<dyn Fn(u64, &mut Window)> {
+fn until(end: u64, differs: impl Fn(&mut Window) + 'static) -> Difference {
     Box::new(move |second, window| {
         if second < end {
             differs(window);

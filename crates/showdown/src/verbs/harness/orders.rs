@@ -1,5 +1,6 @@
 //! `queue`, `kill` and `pull`: what is queued, the end of an entry, and the run that it has made.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
 use queue::api::QueueList;
@@ -103,7 +104,7 @@ fn text(list: &QueueList) -> String {
     if list.more > 0
         && let Some(last) = list.entries.iter().rfind(|entry| !entry.state.is_ended())
     {
-        text.push_str(&format!("\n{} more: showdown queue --after {}\n", list.more, last.id));
+        let _ = writeln!(text, "\n{} more: showdown queue --after {}", list.more, last.id);
     }
     text
 }
