@@ -111,7 +111,7 @@ impl ScriptedLab {
         let is_starved = self.starved.contains(&scheduled.block) && !is_of_cpu;
         let is_refused_for_client = is_limited || is_starved;
         let status = if is_refused_for_client { TrialStatus::Invalid } else { status };
-        let gate = || if is_refused_for_client { client_gate() } else { steal() };
+        let gate = if is_refused_for_client { client_gate() } else { steal() };
         let others = if is_starved { Some(STARVING) } else { self.others };
         let company = others.map(|share| gate_of_share(OTHERS, GateOutcome::Noted, share));
         let closed_loop_per_s = self.closed_loops[variant_point.variant];
@@ -130,7 +130,7 @@ impl ScriptedLab {
         }
         let trial = Trial {
             status,
-            gates: (status == TrialStatus::Invalid).then(gate).into_iter().chain(company).collect(),
+            gates: (status == TrialStatus::Invalid).then_some(gate).into_iter().chain(company).collect(),
             phases: vec![closed_loop(closed_loop_per_s, if is_limited { 0.95 } else { 0.5 })],
             measured: Some(MeasuredValue {
                 metric: wording.what,

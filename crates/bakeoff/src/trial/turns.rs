@@ -229,9 +229,10 @@ fn disturbance(setup: &TrialSetup<'_>, turns: &mut [&mut Turn<'_>]) -> Watch {
         }
         match machine.machine.available_memory_share() {
             Ok(available) => {
-                let servers = || on_it.iter().filter_map(|turn| Some((turn.name.as_str(), turn.idle_cores?)));
-                found.why = found.why.or_else(|| why_one_at_a_time(available, servers()));
-                let own = servers().map(|(name, cores)| (name.to_owned(), cores));
+                let servers: Vec<(&str, f64)> =
+                    on_it.iter().filter_map(|turn| Some((turn.name.as_str(), turn.idle_cores?))).collect();
+                found.why = found.why.or_else(|| why_one_at_a_time(available, servers.iter().copied()));
+                let own = servers.iter().map(|(name, cores)| ((*name).to_owned(), *cores));
                 found.busiest = found.busiest.into_iter().chain(own).max_by(|a, b| a.1.total_cmp(&b.1));
             }
             Err(error) => fail_all(on_it.into_iter(), &Arc::new(error)),

@@ -114,8 +114,8 @@ impl TrialValues {
             let valid: Vec<&Trial> =
                 input.trials.of(variant).filter(|trial| trial.valid_value().is_some()).collect();
             let Some(capacity) = PooledCapacity::of(&valid) else { continue };
-            let numbers = || valid.iter().map(|trial| trial.number);
-            values.of_capacities.extend(numbers().zip(capacity.block_values().unwrap_or_default()));
+            let of_blocks = capacity.block_values().unwrap_or_default();
+            values.of_capacities.extend(valid.iter().map(|trial| trial.number).zip(of_blocks));
             if capacity.is_lower_bound() {
                 values.carried_all.insert(variant);
             }

@@ -268,12 +268,16 @@ impl LevelSearch {
         Some(Stage::Soak { rate_per_s, number: number + 1 })
     }
 
+    /// The soaks in which the client was not the limit.
+    fn soaks(&self) -> impl DoubleEndedIterator<Item = &Level> {
+        self.levels.iter().filter(|level| level.is_soak && !level.is_client_limited())
+    }
+
     /// The soaks at the last rate together, without those in which the client was the limit; none if the search had no others.
     pub fn soaked(&self) -> Option<Soak> {
-        let soaks = || self.levels.iter().filter(|level| level.is_soak && !level.is_client_limited());
-        let rate_per_s = soaks().next_back()?.rate_per_s;
+        let rate_per_s = self.soaks().next_back()?.rate_per_s;
         let mut all = Soak { rate_per_s, own_time: Duration::ZERO, spent: BudgetUse::default(), soaks: 0 };
-        for soak in soaks().filter(|soak| soak.rate_per_s.total_cmp(&rate_per_s).is_eq()) {
+        for soak in self.soaks().filter(|soak| soak.rate_per_s.total_cmp(&rate_per_s).is_eq()) {
             all.own_time += soak.own_time;
             all.spent.add(&soak.spent);
             all.soaks += 1;

@@ -83,9 +83,11 @@ fn a_plan_whose_first_step_cannot_end_is_seen_before_it_begins() {
 
 #[test]
 fn what_a_plan_leaves_out_is_named() {
-    let left_out = |multiples: &[f64]| traffic::ramp::left_out(multiples);
-    assert_eq!(left_out(&usual_multiples(0.5, 2)).unwrap(), "3, 4, 6, 8 × left out by `max_share`");
-    assert_eq!(left_out(&usual_multiples(0.9, 2)), None);
+    assert_eq!(
+        traffic::ramp::left_out(&usual_multiples(0.5, 2)).unwrap(),
+        "3, 4, 6, 8 × left out by `max_share`"
+    );
+    assert_eq!(traffic::ramp::left_out(&usual_multiples(0.9, 2)), None);
     // Two old servers of 64: 64 of 256 is 25 %.
     let why = rules().why_no_more(2).unwrap();
     assert_eq!(

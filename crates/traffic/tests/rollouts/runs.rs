@@ -110,6 +110,11 @@ fn until(end: u64, differs: impl Fn(&mut Window) + 'static) -> Difference {
     })
 }
 
+/// The process of the balancer before a reload still has sessions.
+fn has_old_process(window: &mut Window) {
+    window.old_process = Some(7);
+}
+
 fn lowers_candidate() -> Action {
     Action::SetWeight { server: name("candidate"), weight: 0 }
 }
@@ -142,15 +147,14 @@ fn sessions_that_do_not_end_are_waited_for_ten_minutes() {
 
 #[test]
 fn sessions_of_the_process_before_a_reload_are_waited_for() {
-    let is_finishing = |window: &mut Window| window.old_process = Some(7);
     let ended = run_with(|acting| {
         acting.interrupts_at = 10;
-        acting.differs = until(40, is_finishing);
+        acting.differs = until(40, has_old_process);
     });
     assert_eq!((ended.seconds, ended.answer.sessions_left.len()), (40, 0));
     let ended = run_with(|acting| {
         acting.interrupts_at = 10;
-        acting.differs = until(u64::MAX, is_finishing);
+        acting.differs = until(u64::MAX, has_old_process);
     });
     assert_eq!(ended.seconds, 10 + 600, "ten minutes at most");
     let words: Vec<String> = ended.answer.sessions_left.iter().map(SessionsLeft::in_words).collect();

@@ -49,8 +49,7 @@ pub use self::server::{
 };
 pub use self::statistics::{StatisticsQuery, StatisticsSource};
 pub use self::templates::ConfigTemplate;
-pub use self::values::knob_effect::KnobEffect;
-pub use self::values::knob_type::{InvalidValue, KnobType, RangeError, TypedValue};
+pub use self::values::knob_type::{InvalidValue, KnobEffect, KnobType, RangeError, TypedValue};
 pub use self::values::text_form::{PatternError, TextForm, TextRule};
 pub use notation::source_text::{FileError, SourceText};
 

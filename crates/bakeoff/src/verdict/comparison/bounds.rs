@@ -98,15 +98,14 @@ fn ratio(a: Known, b: Known, higher_is_better: bool) -> Option<BlockBounds> {
 impl PairBounds {
     /// What is known of a pair; none where it has only measurements and trials that say nothing, or a value that has no ratio.
     pub fn of(input: &VerdictInput<'_>, (a, b): (usize, usize), values: &TrialValues) -> Option<Self> {
-        let known = |trial: &Trial| known(trial, values);
         let higher_is_better = wording(&input.plan.measure).higher_is_better;
         let is_measurable = |index: usize| {
-            let mut all = input.trials.of(index).filter_map(known);
+            let mut all = input.trials.of(index).filter_map(|trial| known(trial, values));
             all.any(|known| !matches!(known, Known::Failed))
         };
         let is_measurable = [a, b].map(is_measurable);
         let known_in = |place: usize, block| {
-            let known = known(input.trials.in_block([a, b][place], block)?)?;
+            let known = known(input.trials.in_block([a, b][place], block)?, values)?;
             Some(known).filter(|known| is_measurable[place] || !matches!(known, Known::Failed))
         };
         let blocks: Vec<Option<(Known, Known)>> =

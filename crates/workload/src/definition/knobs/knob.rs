@@ -5,8 +5,7 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 
 use crate::definition::source::raw::RawKnob;
-use crate::definition::values::knob_effect::KnobEffect;
-use crate::definition::values::knob_type::{InvalidValue, KnobType, TypedValue};
+use crate::definition::values::knob_type::{InvalidValue, KnobEffect, KnobType, TypedValue};
 use crate::definition::values::text_form::TextRule;
 use crate::render::{BUILT_IN, TemplateVariables};
 use notation::source_text::{FileError, SourceText};

@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use crate::definition::account::DatabaseAccount;
 use crate::definition::external::{PidSource, StopMethod};
-use crate::definition::values::knob_effect::KnobEffect;
+use crate::definition::values::knob_type::KnobEffect;
 use crate::definition::values::text_form::TextForm;
 
 /// The whole file without the mix, which [`RawMix`](super::mix::RawMix) removes from it.

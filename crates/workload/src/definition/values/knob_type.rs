@@ -1,6 +1,8 @@
-//! The values that a knob accepts, and the value that it is set to.
+//! The values that a knob accepts, the value that it is set to, and what another value changes.
 
 use std::fmt;
+
+use serde::Deserialize;
 
 use super::text_form::TextRule;
 
@@ -153,4 +155,14 @@ impl KnobType {
             Self::Text(rule) => rule.accepted(),
         }
     }
+}
+
+/// What another value of a knob changes beside the speed of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KnobEffect {
+    /// The work: with other data, two values cannot be compared.
+    Work,
+    /// What a crash loses.
+    Durability,
 }
