@@ -97,8 +97,7 @@ fn a_server_that_falls_behind_ends_its_level_and_every_cycle_has_all_levels() {
 
 #[test]
 fn a_search_finds_the_rate_at_which_one_in_a_hundred_is_late() {
-    let pausing = |rate: f64| 0.01 * rate / 6_000.0;
-    for (found, truth) in [(search(steep), 30_000.0), (search(pausing), 6_000.0)] {
+    for (found, truth) in [(search(steep), 30_000.0), (search(|rate| 0.01 * rate / 6_000.0), 6_000.0)] {
         let SustainedCapacity::Found(rate) = found.capacity() else { panic!("{:?}", found.capacity()) };
         assert!((rate / truth - 1.0).abs() < 0.05, "{rate} of {truth}");
         let interval = found.interval().expect("an interval");
