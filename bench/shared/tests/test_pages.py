@@ -6,6 +6,7 @@ from pathlib import Path
 
 import aa.page
 import archive.__main__ as archive
+import company.clients
 import company.page
 import concurrency.page
 import explain.__main__ as explain
@@ -42,6 +43,11 @@ def _aa() -> str:
     return aa.page.write(*ledgers, _precision_rows())
 
 
+def _company() -> str:
+    columns = {"comparisons": company.page.COLUMNS, "clients": company.clients.COLUMNS}
+    return company.page.write(*(Ledger(RESULTS / "company" / f"{name}.csv", of) for name, of in columns.items()))
+
+
 def _sustained() -> str:
     columns = {"held": sustained.page.HELD, "winners": sustained.page.WINNERS}
     return sustained.page.write(*(Ledger(RESULTS / "sustained" / f"{name}.csv", of) for name, of in columns.items()))
@@ -59,14 +65,14 @@ def _workloads() -> str:
 PAGES = {
     "aa": _aa,
     "archive": lambda: archive.PAGE.text(RESULTS),
-    "company": lambda: company.page.write(Ledger(RESULTS / "company" / "comparisons.csv", company.page.COLUMNS)),
+    "company": _company,
     "concurrency": lambda: concurrency.page.PAGE.text(RESULTS),
     "explain": lambda: explain.PAGE.text(RESULTS),
     "faults": lambda: faults.PAGE.text(RESULTS),
     "harness": lambda: harness.PAGE.text(RESULTS),
     "live-traffic": lambda: shift.text(RESULTS),
     "machines": lambda: machines.PAGE.text(RESULTS),
-    "olio": lambda: olio.page.write(olio.page.ledgers(RESULTS)),
+    "olio": lambda: olio.page.write(olio.page.ledgers(RESULTS), RESULTS),
     "peers": lambda: peers.report.page(tables.store(RESULTS / "peers")),
     "peers-db": lambda: peers_db.report.PAGE.text(RESULTS),
     "peers-io": lambda: peers_io.report.PAGE.text(RESULTS),
