@@ -19,6 +19,10 @@ pub(super) fn lines(verdict: &Verdict, trials: &[TrialRecord]) -> (String, Optio
     {
         let (first, _) =
             cut(&format!("Inconclusive: {}.", without_gate(&cause.text, trials).trim_end_matches('.')));
+        // That a server failed in some of its starts is said in every answer.
+        if verdict.variants.iter().any(|variant| variant.failed_starts > 0) {
+            return (first, Some(capitalised(&verdict.sentence)));
+        }
         return (first, verdict.machine.as_deref().map(|machine| format!("{}.", begun(machine))));
     }
     cut(&capitalised(&verdict.sentence))
