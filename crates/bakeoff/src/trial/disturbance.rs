@@ -38,13 +38,14 @@ pub fn why_each_time(mut watch: impl FnMut() -> Watch) -> Option<String> {
         watches.iter().filter_map(|watch| Some(watch.busiest.as_ref()?.1)).sum::<f64>() / WATCHES as f64;
     let busiest =
         watches.iter().filter_map(|watch| watch.busiest.as_ref()).max_by(|a, b| a.1.total_cmp(&b.1));
-    let in_bursts = busiest.filter(|_| mean > MAX_MEAN_CORES).map(|(name, _)| {
-        format!(
+    let in_bursts = match busiest {
+        Some((name, _)) if mean > MAX_MEAN_CORES => Some(format!(
             "{name} worked in bursts while it was not loaded: {:.1} % of a core on average (at most {:.0} %)",
             mean * 100.0,
             MAX_MEAN_CORES * 100.0
-        )
-    });
+        )),
+        _ => None,
+    };
     let last = watches.into_iter().map(|watch| watch.why).collect::<Option<Vec<String>>>();
     last.and_then(|mut reasons| reasons.pop()).or(in_bursts)
 }

@@ -140,8 +140,11 @@ fn comparisons_at(
             {
                 sentence = format!("{sentence}; {of}");
             }
-            let carried_all = values.carried_all([(indices.0, names.0), (indices.1, names.1)]);
-            let carried_all = carried_all.filter(|_| !has_no_ratio(&verdict));
+            let carried_all = if has_no_ratio(&verdict) {
+                None
+            } else {
+                values.carried_all([(indices.0, names.0), (indices.1, names.1)])
+            };
             for clause in [drift_clause(plan, drift.as_ref()), carried_all].into_iter().flatten() {
                 sentence = format!("{sentence}; {clause}");
             }

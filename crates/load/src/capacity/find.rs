@@ -192,7 +192,10 @@ fn with_answer(
     capacity_per_s: Option<f64>,
     bound: Option<CapacityBound>,
 ) -> Option<ConfidenceInterval> {
-    let capacity = capacity_per_s.filter(|_| bound.is_none())?;
+    if bound.is_some() {
+        return None;
+    }
+    let capacity = capacity_per_s?;
     Some(ConfidenceInterval { low: interval.low.min(capacity), high: interval.high.max(capacity) })
 }
 
@@ -207,7 +210,8 @@ fn answer(capacity: SustainedCapacity, soak: Option<&Soak>) -> (Option<f64>, Opt
     };
     match soak {
         Some(soak) if !soak.is_sustained() => (Some(soak.rate_per_s), Some(CapacityBound::Upper)),
-        Some(soak) => (Some(soak.rate_per_s), bound.filter(|_| soak.rate_per_s >= found)),
+        Some(soak) if soak.rate_per_s < found => (Some(soak.rate_per_s), None),
+        Some(soak) => (Some(soak.rate_per_s), bound),
         None => (Some(found), bound),
     }
 }
@@ -227,9 +231,9 @@ fn reasons(
     });
     let of_capacity = match capacity {
         SustainedCapacity::Unknown if is_interrupted => None,
+        SustainedCapacity::NoRateMeets => None,
         _ => capacity.reason(slo, client_use),
     };
-    let of_capacity = of_capacity.filter(|_| capacity != SustainedCapacity::NoRateMeets);
     interrupted.into_iter().chain(of_capacity).chain(not_sustained).collect()
 }
 

@@ -255,7 +255,10 @@ impl LevelSearch {
     /// was the limit, and at a lower rate if the rate was not sustained.
     fn end_soak(&mut self, number: u32) -> Option<Stage> {
         self.cycle += 1;
-        let last = self.levels.last().filter(|_| number + 1 < self.plan.most_soaks)?;
+        if number + 1 >= self.plan.most_soaks {
+            return None;
+        }
+        let last = self.levels.last()?;
         let rate_per_s = match self.soaked() {
             _ if last.is_client_limited() => last.rate_per_s,
             Some(soak) if soak.is_sustained() && soak.soaks < PASSES => last.rate_per_s,
