@@ -43,7 +43,7 @@ pub struct SubmitArgs {
     /// Keep it out of the order until somebody releases it
     #[arg(long)]
     pub paused: bool,
-    /// Of several plans, run each although the one before it has no answer
+    /// Run each of several plans, although the one before it has no answer
     #[arg(long)]
     pub go_on: bool,
     #[command(flatten)]
