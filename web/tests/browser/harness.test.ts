@@ -300,7 +300,8 @@ function beginShift(): { id: string; asked: Promise<void>; end: () => void } {
       asked();
     });
   });
-  control.listen(join(state, "control.sock"));
+  mkdirSync(join(state, "control"), { mode: 0o755 });
+  control.listen(join(state, "control", "control.sock"));
   return { id, asked: wait, end: () => control.close() };
 }
 
